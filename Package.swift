@@ -1,0 +1,49 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
+
+// Release builds for Linux carry the Swift runtime inside the executable: it starts faster and runs on machines
+// without a toolchain. The flag stays on the executables, so the libraries remain free to be depended on.
+let standalone: [LinkerSetting] = [
+    .unsafeFlags(["-static-stdlib"], .when(platforms: [.linux], configuration: .release))
+]
+
+let package = Package(
+    name: "parley",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "NATS", targets: ["NATS"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+    ],
+    targets: [
+        .target(
+            name: "NATS",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "parley-bench",
+            dependencies: [
+                "NATS",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Sources/ParleyBench",
+            swiftSettings: strict,
+            linkerSettings: standalone
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

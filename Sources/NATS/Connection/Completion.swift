@@ -1,0 +1,63 @@
+import Synchronization
+
+/// A value that arrives once, for one waiter. Whoever fulfils first wins; later calls change nothing.
+///
+/// Fulfilling may come before the wait begins, so a cancellation that arrives early is not lost.
+final class Completion<Value: Sendable>: Sendable {
+    private enum State {
+        case pending
+        case waiting(CheckedContinuation<Value, Never>)
+        case fulfilled(Value)
+        case taken
+    }
+
+    private let state = Mutex(State.pending)
+
+    /// Hands over the value; false when another came first.
+    @discardableResult
+    func fulfil(_ value: Value) -> Bool {
+        let (continuation, isFirst) = state.withLock { state -> (CheckedContinuation<Value, Never>?, Bool) in
+            switch state {
+            case .pending:
+                state = .fulfilled(value)
+                return (nil, true)
+            case .waiting(let continuation):
+                state = .taken
+                return (continuation, true)
+            case .fulfilled, .taken:
+                return (nil, false)
+            }
+        }
+        continuation?.resume(returning: value)
+        return isFirst
+    }
+
+    /// Waits for the value. To be called once.
+    func value() async -> Value {
+        await withCheckedContinuation { continuation in
+            let ready = state.withLock { state -> Value? in
+                if case .fulfilled(let value) = state {
+                    state = .taken
+                    return value
+                }
+                state = .waiting(continuation)
+                return nil
+            }
+            if let ready { continuation.resume(returning: ready) }
+        }
+    }
+}
+
+extension Completion {
+    /// Waits for the result; a cancelled task gets `.cancelled`, even when it was cancelled before the call.
+    func result<Success: Sendable>(
+        onCancel: @escaping @Sendable () -> Void = {}
+    ) async throws(NATSError) -> Success where Value == Result<Success, NATSError> {
+        let result = await withTaskCancellationHandler {
+            await value()
+        } onCancel: {
+            if fulfil(.failure(.cancelled)) { onCancel() }
+        }
+        return try result.get()
+    }
+}

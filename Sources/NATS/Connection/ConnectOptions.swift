@@ -1,0 +1,124 @@
+/// How a client proves who it is. The secrets are held in memory only and never printed.
+public enum Authentication: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Nothing is presented.
+    case none
+    /// A shared token.
+    case token(String)
+    /// User name and password.
+    case user(String, password: String)
+    /// An nkey: its public half is named, the server's nonce is signed.
+    case nkey(NKeyPair)
+    /// A user JWT whose nkey signs the server's nonce: RelayX's API key and secret.
+    case jwt(String, NKeyPair)
+    /// A bearer JWT: an access token that needs no signature.
+    case bearer(String)
+
+    /// The pair that a credentials file holds.
+    public init(_ credentials: Credentials) {
+        self = .jwt(credentials.jwt, credentials.keyPair)
+    }
+
+    /// The kind alone.
+    public var description: String {
+        switch self {
+        case .none: return "none"
+        case .token: return "token"
+        case .user: return "user and password"
+        case .nkey: return "nkey"
+        case .jwt: return "user JWT with nkey"
+        case .bearer: return "bearer JWT"
+        }
+    }
+
+    /// The kind alone.
+    public var debugDescription: String { description }
+
+    /// No children: dumps and failed expectations must not show a secret.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// The user JWT, when there is one.
+    var token: String? {
+        switch self {
+        case .jwt(let jwt, _), .bearer(let jwt): return jwt
+        case .none, .token, .user, .nkey: return nil
+        }
+    }
+}
+
+/// What a TLS connection trusts and presents.
+public struct TLSOptions: Sendable, Hashable {
+    /// A PEM file of authorities to trust instead of the system's.
+    public var authorityFile: String?
+    /// A PEM file with this client's certificate, and the authorities between it and the root.
+    public var certificateFile: String?
+    /// The PEM file of the certificate's private key.
+    public var privateKeyFile: String?
+    /// Whether the handshake comes before the server's first word (`handshake_first` of server 2.10.4 and later).
+    public var handshakesFirst: Bool
+
+    /// Creates options; without any, the system's authorities are trusted and nothing is presented.
+    public init(
+        authorityFile: String? = nil, certificateFile: String? = nil, privateKeyFile: String? = nil,
+        handshakesFirst: Bool = false
+    ) {
+        self.authorityFile = authorityFile
+        self.certificateFile = certificateFile
+        self.privateKeyFile = privateKeyFile
+        self.handshakesFirst = handshakesFirst
+    }
+}
+
+/// How one connection is made and kept.
+public struct ConnectOptions: Sendable {
+    /// The name shown in the server's monitoring.
+    public var name: String
+    /// The credentials; an address that carries its own wins.
+    public var authentication: Authentication
+    /// TLS settings; also used when only the server asks for TLS.
+    public var tls: TLSOptions?
+    /// Where answers to requests arrive: `<prefix>.<connection>.<request>`. `nil` takes what the user JWT permits:
+    /// `_INBOX` where it may, else its own `_INBOX_<user>`.
+    public var inboxPrefix: String?
+    /// The time that dialling, TLS and login may take together.
+    public var connectTimeout: Duration
+    /// The time between two pings; zero sends none.
+    public var pingInterval: Duration
+    /// How many pings may be unanswered before the connection counts as dead.
+    public var maximumPingsOutstanding: Int
+    /// Whether messages that this connection publishes come back to its own subscriptions.
+    public var echo: Bool
+    /// From this many unsent bytes on, `publish` answers false.
+    public var outboundHighWaterMark: Int
+    /// With this many unsent bytes, `publish` throws `outboundBufferFull`.
+    public var outboundLimit: Int
+
+    /// Creates options; the defaults suit an interactive client.
+    public init(
+        name: String = "parley", authentication: Authentication = .none, tls: TLSOptions? = nil,
+        inboxPrefix: String? = nil, connectTimeout: Duration = .seconds(5), pingInterval: Duration = .seconds(20),
+        maximumPingsOutstanding: Int = 2, echo: Bool = true, outboundHighWaterMark: Int = 1 << 20,
+        outboundLimit: Int = 64 << 20
+    ) {
+        self.name = name
+        self.authentication = authentication
+        self.tls = tls
+        self.inboxPrefix = inboxPrefix
+        self.connectTimeout = connectTimeout
+        self.pingInterval = pingInterval
+        self.maximumPingsOutstanding = maximumPingsOutstanding
+        self.echo = echo
+        self.outboundHighWaterMark = outboundHighWaterMark
+        self.outboundLimit = outboundLimit
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds, for the event loop's clock; saturates.
+    var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        if overflow { return seconds < 0 ? .min : .max }
+        return whole.addingReportingOverflow(attoseconds / 1_000_000_000).overflow
+            ? .max : whole + attoseconds / 1_000_000_000
+    }
+}

@@ -1,0 +1,238 @@
+import NIOCore
+import Synchronization
+
+/// The state that callers on any thread and the event loop share: every part of it under its own small lock.
+final class ConnectionCore: Sendable {
+    private struct State {
+        var info = ServerInfo()
+        var subscriptions: [UInt64: SubscriptionBuffer] = [:]
+        var nextSID: UInt64 = 2
+        var pongs: [Completion<Result<Void, NATSError>>] = []
+        var eventStreams: [UInt64: AsyncStream<NATSConnectionEvent>.Continuation] = [:]
+        var nextEventStream: UInt64 = 0
+        var ending: Ending?
+        var closeWaiters: [Completion<NATSError?>] = []
+        var pausedSubscriptions = 0
+    }
+
+    private struct Ending {
+        var error: NATSError?
+    }
+
+    /// The one subscription over which all answers come.
+    static let inboxSID: UInt64 = 1
+
+    let options: ConnectOptions
+    let outbound: OutboundBuffer
+    let requests = RequestTable()
+    let inboxPrefix: String
+    /// `<prefix>.<connection>.`; a request's token follows.
+    let inboxStem: String
+    let eventLoop: any EventLoop
+    private let channelBox = Mutex<(any Channel)?>(nil)
+    private let state = Mutex(State())
+
+    init(options: ConnectOptions, inboxPrefix: String, eventLoop: any EventLoop) {
+        self.options = options
+        self.inboxPrefix = inboxPrefix
+        self.eventLoop = eventLoop
+        inboxStem = inboxPrefix + "." + UniqueToken.next() + "."
+        outbound = OutboundBuffer(highWaterMark: options.outboundHighWaterMark, limit: options.outboundLimit)
+    }
+
+    var info: ServerInfo {
+        get { state.withLock { $0.info } }
+        set { state.withLock { $0.info = newValue } }
+    }
+
+    var channel: (any Channel)? {
+        get { channelBox.withLock { $0 } }
+        set { channelBox.withLock { $0 = newValue } }
+    }
+
+    // MARK: Sending
+
+    /// Appends frames and sees to it that they are written soon.
+    @inline(__always)
+    @discardableResult
+    func send(_ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Bool {
+        let appended = try outbound.append(write)
+        if appended.needsFlush {
+            if eventLoop.inEventLoop { flushSoon() } else { eventLoop.execute { self.flushOnLoop() } }
+        }
+        return appended.isBelowHighWaterMark
+    }
+
+    private func flushSoon() {
+        eventLoop.execute { self.flushOnLoop() }
+    }
+
+    func flushOnLoop() {
+        guard let channel, let chunk = outbound.take() else { return }
+        let bytes = chunk.readableBytes
+        channel.writeAndFlush(chunk).whenComplete { [outbound] _ in outbound.written(bytes) }
+    }
+
+    // MARK: Subscriptions
+
+    func addSubscription(
+        to subject: String, queue: String?, limits: BufferLimits
+    ) throws(NATSError) -> SubscriptionBuffer {
+        let buffer = try state.withLock { state throws(NATSError) -> SubscriptionBuffer in
+            if let ending = state.ending { throw ending.error ?? .closed }
+            let buffer = SubscriptionBuffer(
+                sid: state.nextSID, subject: subject, queueGroup: queue, limits: limits)
+            state.nextSID += 1
+            state.subscriptions[buffer.sid] = buffer
+            return buffer
+        }
+        do {
+            try send {
+                ProtocolEncoder.writeSubscribe(subject: subject, queue: queue, sid: buffer.sid, into: &$0)
+            }
+        } catch {
+            _ = state.withLock { $0.subscriptions.removeValue(forKey: buffer.sid) }
+            throw error
+        }
+        return buffer
+    }
+
+    func subscription(_ sid: UInt64) -> SubscriptionBuffer? {
+        state.withLock { $0.subscriptions[sid] }
+    }
+
+    /// Takes a subscription off the list and tells the server, unless the connection is gone anyway.
+    func removeSubscription(_ buffer: SubscriptionBuffer, ending: SubscriptionBuffer.Ending = .finished) {
+        let wasListed = state.withLock { $0.subscriptions.removeValue(forKey: buffer.sid) } != nil
+        if buffer.end(ending) { readingResumed() }
+        guard wasListed else { return }
+        _ = try? send { ProtocolEncoder.writeUnsubscribe(sid: buffer.sid, after: nil, into: &$0) }
+    }
+
+    /// The server refused or took away a subscription; without a number the subject has to tell which.
+    func failSubscriptions(to subject: String, with error: NATSError) {
+        let buffers = state.withLock { state -> [SubscriptionBuffer] in
+            let found = state.subscriptions.values.filter { $0.subject == subject }
+            for buffer in found { state.subscriptions.removeValue(forKey: buffer.sid) }
+            return found
+        }
+        for buffer in buffers where buffer.end(.failed(error)) { readingResumed() }
+    }
+
+    // MARK: Pausing
+
+    /// Whether the socket is to stay unread.
+    var isReadingPaused: Bool { state.withLock { $0.pausedSubscriptions > 0 } }
+
+    func readingPaused() { state.withLock { $0.pausedSubscriptions += 1 } }
+
+    func readingResumed() {
+        let isFree = state.withLock { state -> Bool in
+            state.pausedSubscriptions = max(0, state.pausedSubscriptions - 1)
+            return state.pausedSubscriptions == 0
+        }
+        guard isFree, let channel else { return }
+        eventLoop.execute { channel.read() }
+    }
+
+    // MARK: Pings
+
+    func addPong(_ waiter: Completion<Result<Void, NATSError>>) throws(NATSError) {
+        try state.withLock { state throws(NATSError) in
+            if let ending = state.ending { throw ending.error ?? .closed }
+            state.pongs.append(waiter)
+        }
+    }
+
+    /// Sends PING with a waiter in the right order: the waiter is listed before the bytes can leave.
+    func sendPing() throws(NATSError) -> Completion<Result<Void, NATSError>> {
+        let waiter = Completion<Result<Void, NATSError>>()
+        try addPong(waiter)
+        try send { $0.writeStaticString("PING\r\n") }
+        return waiter
+    }
+
+    func pongReceived() {
+        let waiter = state.withLock { state in state.pongs.isEmpty ? nil : state.pongs.removeFirst() }
+        waiter?.fulfil(.success(()))
+    }
+
+    // MARK: Events
+
+    func events() -> AsyncStream<NATSConnectionEvent> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: NATSConnectionEvent.self, bufferingPolicy: .bufferingNewest(256))
+        let ended = state.withLock { state -> Ending? in
+            if let ending = state.ending { return ending }
+            let key = state.nextEventStream
+            state.nextEventStream += 1
+            state.eventStreams[key] = continuation
+            continuation.onTermination = { [weak self] _ in self?.dropEventStream(key) }
+            return nil
+        }
+        if let ended {
+            continuation.yield(.closed(ended.error))
+            continuation.finish()
+        }
+        return stream
+    }
+
+    private func dropEventStream(_ key: UInt64) {
+        _ = state.withLock { $0.eventStreams.removeValue(forKey: key) }
+    }
+
+    func emit(_ event: NATSConnectionEvent) {
+        let continuations = state.withLock { Array($0.eventStreams.values) }
+        for continuation in continuations { continuation.yield(event) }
+    }
+
+    // MARK: Ending
+
+    var isOpen: Bool { state.withLock { $0.ending == nil } }
+
+    /// A waiter for the end; nil with the reason when it has come already.
+    func closeWaiter() -> (Completion<NATSError?>?, NATSError?) {
+        state.withLock { state in
+            if let ending = state.ending { return (nil, ending.error) }
+            let waiter = Completion<NATSError?>()
+            state.closeWaiters.append(waiter)
+            return (waiter, nil)
+        }
+    }
+
+    /// Ends everything that waits, once. `nil` stands for `close()`.
+    func end(_ error: NATSError?) {
+        let ended = state.withLock { state -> State? in
+            guard state.ending == nil else { return nil }
+            state.ending = Ending(error: error)
+            let old = state
+            state.subscriptions = [:]
+            state.pongs = []
+            state.eventStreams = [:]
+            state.closeWaiters = []
+            return old
+        }
+        guard let ended else { return }
+        let reason = error ?? .closed
+        outbound.close(reason)
+        requests.close(reason)
+        for waiter in ended.pongs { waiter.fulfil(.failure(reason)) }
+        for buffer in ended.subscriptions.values { buffer.end(error.map { .failed($0) } ?? .finished) }
+        for stream in ended.eventStreams.values {
+            stream.yield(.closed(error))
+            stream.finish()
+        }
+        for waiter in ended.closeWaiters { waiter.fulfil(error) }
+    }
+}
+
+/// Short tokens that no other client guesses: 22 characters of base 62 from the system's random source.
+enum UniqueToken {
+    private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+
+    static func next() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return String(
+            decoding: (0..<22).map { _ in alphabet[Int.random(in: 0..<62, using: &generator)] }, as: UTF8.self)
+    }
+}

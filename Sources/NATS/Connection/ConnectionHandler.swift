@@ -1,0 +1,317 @@
+import NIOCore
+import NIOSSL
+import NIOTLS
+
+/// Lives in the channel's pipeline, on its event loop: decodes, answers pings, keeps time, delivers batches.
+final class ConnectionHandler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let core: ConnectionCore
+    private let address: ServerAddress
+    private let ready: EventLoopPromise<Void>
+    private var machine: HandshakeMachine
+    private var decoder = ProtocolDecoder()
+    private var context: ChannelHandlerContext?
+
+    /// Messages of the current read for one subscription, handed over together.
+    private var staged: [NATSMessage] = []
+    private var stagedBytes = 0
+    private var stagedBuffer: SubscriptionBuffer?
+    /// The last subject as bytes and text: a run of messages on one subject shares one string.
+    private var lastSubject = ""
+    private var lastSubjectBytes: [UInt8] = []
+
+    private var loginDeadline: Scheduled<Void>?
+    private var pingTask: RepeatedTask?
+    private var requestClock: Scheduled<Void>?
+    private var pingsOutstanding = 0
+    private var ending: NATSError?
+
+    init(core: ConnectionCore, address: ServerAddress, ready: EventLoopPromise<Void>) {
+        self.core = core
+        self.address = address
+        self.ready = ready
+        machine = HandshakeMachine(
+            wantsTLS: address.usesTLS || core.options.tls != nil,
+            handshakesFirst: core.options.tls?.handshakesFirst ?? false)
+    }
+
+    // MARK: Channel life
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        core.channel = context.channel
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        loginDeadline = context.eventLoop.scheduleTask(
+            in: .nanoseconds(max(1, core.options.connectTimeout.nanoseconds))
+        ) {
+            bound.value.fail(.timeout("the server at \(bound.value.address) did not complete the login"))
+        }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        guard machine.state == .securingFirst else { return context.fireChannelActive() }
+        startTLS(context)
+        context.fireChannelActive()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        finish(ending ?? .closedByServer(nil))
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        finish(ending ?? .closed)
+        self.context = nil
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        fail(ErrorTranslation.natsError(error, address: address))
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? TLSUserEvent, case .handshakeCompleted = event { run(machine.secured()) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        // While a subscription is over its limit the socket stays unread; the reader asks again when it has room.
+        if !core.isReadingPaused { context.read() }
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        context.close(mode: mode, promise: promise)
+    }
+
+    // MARK: Reading
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let chunk = unwrapInboundIn(data)
+        do throws(NATSError) {
+            try decoder.decode(chunk, into: self)
+        } catch {
+            fail(error)
+        }
+        deliverStaged()
+    }
+
+    private func deliverStaged() {
+        guard let buffer = stagedBuffer, !staged.isEmpty else { return }
+        let bytes = stagedBytes
+        stagedBytes = 0
+        switch buffer.deliver(&staged, bytes: bytes) {
+        case .accepted: break
+        case .dropped(let total): core.emit(.slowConsumer(subject: buffer.subject, dropped: total))
+        case .pause: core.readingPaused()
+        }
+    }
+
+    // MARK: Handshake
+
+    private func run(_ action: HandshakeMachine.Action) {
+        guard let context else { return }
+        switch action {
+        case .wait: break
+        case .startTLS: startTLS(context)
+        case .login(let info): login(info, context)
+        case .succeed: succeed(context)
+        case .fail(let error): fail(error)
+        }
+    }
+
+    private func startTLS(_ context: ChannelHandlerContext) {
+        do {
+            let handler = try TLSContext.clientHandler(for: address, options: core.options.tls ?? TLSOptions())
+            try context.pipeline.syncOperations.addHandler(handler, position: .first)
+        } catch let error as NATSError {
+            fail(error)
+        } catch {
+            fail(.tls("\(error)"))
+        }
+    }
+
+    private func login(_ info: ServerInfo, _ context: ChannelHandlerContext) {
+        core.info = machine.info
+        do throws(NATSError) {
+            let secured = address.usesTLS || core.options.tls != nil || info.requiresTLS == true
+            let request = try ConnectRequest(
+                options: core.options, authentication: address.authentication ?? core.options.authentication,
+                nonce: info.nonce, tls: secured, headers: info.supportsHeaders == true)
+            var buffer = context.channel.allocator.buffer(capacity: 2_048)
+            buffer.writeBytes(try request.line())
+            buffer.writeStaticString("PING\r\n")
+            context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func succeed(_ context: ChannelHandlerContext) {
+        loginDeadline?.cancel()
+        loginDeadline = nil
+        _ = try? core.send {
+            ProtocolEncoder.writeSubscribe(
+                subject: self.core.inboxStem + "*", queue: nil, sid: ConnectionCore.inboxSID, into: &$0)
+        }
+        startPings(context)
+        ready.succeed(())
+    }
+
+    // MARK: Clocks
+
+    private func startPings(_ context: ChannelHandlerContext) {
+        let interval = core.options.pingInterval.nanoseconds
+        guard interval > 0 else { return }
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        pingTask = context.eventLoop.scheduleRepeatedTask(
+            initialDelay: .nanoseconds(interval), delay: .nanoseconds(interval)
+        ) { _ in bound.value.pingTick() }
+    }
+
+    private func pingTick() {
+        guard pingsOutstanding < max(1, core.options.maximumPingsOutstanding) else {
+            return fail(.staleConnection)
+        }
+        pingsOutstanding += 1
+        let sent = NIODeadline.now()
+        let waiter = Completion<Result<Void, NATSError>>()
+        do throws(NATSError) {
+            try core.addPong(waiter)
+            try core.send { $0.writeStaticString("PING\r\n") }
+        } catch { return }
+        Task { [core] in
+            if case .success = await waiter.value() {
+                core.emit(.roundTrip(.nanoseconds((NIODeadline.now() - sent).nanoseconds)))
+            }
+        }
+    }
+
+    /// Runs only while requests wait; answers are late by at most one tick when they time out.
+    func startRequestClock() {
+        guard requestClock == nil, let context else { return }
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        requestClock = context.eventLoop.scheduleTask(in: .milliseconds(50)) {
+            bound.value.requestClock = nil
+            bound.value.core.requests.expire(at: .now())
+            if !bound.value.core.requests.isEmpty { bound.value.startRequestClock() }
+        }
+    }
+
+    // MARK: Ending
+
+    /// Ends the connection because of `error`.
+    func fail(_ error: NATSError) {
+        if ending == nil { ending = error }
+        _ = machine.failed(error)
+        deliverStaged()
+        finish(ending ?? error)
+        context?.close(promise: nil)
+    }
+
+    private func finish(_ error: NATSError) {
+        loginDeadline?.cancel()
+        pingTask?.cancel()
+        requestClock?.cancel()
+        loginDeadline = nil
+        pingTask = nil
+        requestClock = nil
+        core.end(error)
+        ready.fail(error)
+    }
+}
+
+extension ConnectionHandler: ProtocolSink {
+    @inline(__always)
+    func received(
+        sid: UInt64, subject: UnsafeRawBufferPointer, reply: UnsafeRawBufferPointer?, headerLength: Int,
+        content: ByteBuffer
+    ) {
+        if sid == ConnectionCore.inboxSID { return receivedAnswer(subject, reply, headerLength, content) }
+        if stagedBuffer?.sid != sid {
+            deliverStaged()
+            guard let buffer = core.subscription(sid) else { return }
+            stagedBuffer = buffer
+        }
+        staged.append(
+            NATSMessage(
+                subject: text(ofSubject: subject), reply: reply.map { String(decoding: $0, as: UTF8.self) },
+                content: content, headerLength: headerLength))
+        stagedBytes += content.readableBytes
+    }
+
+    private func text(ofSubject bytes: UnsafeRawBufferPointer) -> String {
+        let isSame = lastSubjectBytes.withUnsafeBytes { last in
+            last.count == bytes.count && last.elementsEqual(bytes)
+        }
+        if !isSame {
+            lastSubject = String(decoding: bytes, as: UTF8.self)
+            lastSubjectBytes = Array(bytes)
+        }
+        return lastSubject
+    }
+
+    private func receivedAnswer(
+        _ subject: UnsafeRawBufferPointer, _ reply: UnsafeRawBufferPointer?, _ headerLength: Int, _ content: ByteBuffer
+    ) {
+        var token: UInt64 = 0
+        guard subject.count > core.inboxStem.utf8.count else { return }
+        for byte in subject[core.inboxStem.utf8.count...] {
+            let digit = byte &- UInt8(ascii: "0")
+            guard digit <= 9 else { return }
+            token = token &* 10 &+ UInt64(digit)
+        }
+        let message = NATSMessage(
+            subject: String(decoding: subject, as: UTF8.self), reply: reply.map { String(decoding: $0, as: UTF8.self) },
+            content: content, headerLength: headerLength)
+        core.requests.resolve(token, with: message)
+    }
+
+    func receivedInfo(_ json: [UInt8], hasTrailingBytes: Bool) {
+        do throws(NATSError) {
+            let info = try ServerInfo.decode(json)
+            let isReady = machine.state == .ready
+            let action = machine.infoReceived(info, hasTrailingBytes: hasTrailingBytes)
+            core.info = machine.info
+            run(action)
+            if isReady {
+                core.emit(.infoChanged(machine.info))
+                if info.isLameDuck == true { core.emit(.lameDuck) }
+            }
+        } catch { fail(error) }
+    }
+
+    func receivedPing() {
+        guard let context else { return }
+        // Answered from the loop, before anything that waits in the outbound buffer.
+        var buffer = context.channel.allocator.buffer(capacity: 8)
+        buffer.writeStaticString("PONG\r\n")
+        context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+    }
+
+    func receivedPong() {
+        pingsOutstanding = 0
+        switch machine.pongReceived() {
+        case .succeed:
+            if let context { succeed(context) }
+        case .wait, .startTLS, .login, .fail:
+            core.pongReceived()
+        }
+    }
+
+    func receivedError(_ text: String) {
+        switch ServerErrorText(text) {
+        case .fatal(let error): fail(error)
+        case .publishRefused(let subject):
+            let error = NATSError.publishNotPermitted(subject: subject)
+            core.requests.fail(subject: subject, with: error)
+            core.emit(.notice(error))
+        case .subscriptionRefused(let subject):
+            let error = NATSError.subscribeNotPermitted(subject: subject)
+            core.failSubscriptions(to: subject, with: error)
+            core.emit(.notice(error))
+        case .notice(let error): core.emit(.notice(error))
+        }
+    }
+}

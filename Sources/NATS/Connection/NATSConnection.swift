@@ -1,0 +1,262 @@
+import NIOCore
+import NIOPosix
+
+/// One connection to one NATS server, from login to its end. It never reconnects: whoever wants that makes a new one.
+///
+/// Publishing is synchronous: it appends to a buffer that the event loop writes once a turn, so thousands of small
+/// messages leave in few system calls. Everything ends with the last reference: the socket closes by itself.
+public final class NATSConnection: Sendable {
+    let core: ConnectionCore
+    private let handler: NIOLoopBound<ConnectionHandler>
+    /// The server this connection was made to.
+    public let address: ServerAddress
+
+    private init(core: ConnectionCore, handler: NIOLoopBound<ConnectionHandler>, address: ServerAddress) {
+        self.core = core
+        self.handler = handler
+        self.address = address
+    }
+
+    deinit {
+        core.end(.closed)
+        core.channel?.close(promise: nil)
+    }
+
+    /// Connects and logs in.
+    ///
+    /// - Parameters:
+    ///   - address: the server; a user or token in its URL wins over `options.authentication`.
+    ///   - options: credentials, TLS, times and limits.
+    ///   - group: the event loops to use; the process's shared ones by default.
+    /// - Returns: a connection whose login the server has confirmed.
+    /// - Throws: the reason of the failure, `cancelled` when the task was cancelled meanwhile.
+    public static func connect(
+        to address: ServerAddress, options: ConnectOptions = ConnectOptions(),
+        group: any EventLoopGroup = NIOSingletons.posixEventLoopGroup
+    ) async throws(NATSError) -> NATSConnection {
+        let authentication = address.authentication ?? options.authentication
+        let prefix = try options.inboxPrefix.map { text throws(NATSError) in
+            guard Subject.isPublishable(text) else { throw .invalidSubject(text) }
+            return text
+        } ?? InboxPrefix.permitted(by: authentication.token)
+        let loop = group.next()
+        let core = ConnectionCore(options: options, inboxPrefix: prefix, eventLoop: loop)
+        let outcome = Completion<Result<NIOLoopBound<ConnectionHandler>, NATSError>>()
+        loop.execute {
+            // The timeout of the whole login is the handler's; the dial alone may take as long.
+            let ready = loop.makePromise(of: Void.self)
+            let handler = ConnectionHandler(core: core, address: address, ready: ready)
+            let bound = NIOLoopBound(handler, eventLoop: loop)
+            ready.futureResult.assumeIsolated().whenComplete { result in
+                switch result {
+                case .success: outcome.fulfil(.success(bound))
+                case .failure(let error):
+                    outcome.fulfil(.failure(ErrorTranslation.natsError(error, address: address)))
+                }
+            }
+            ClientBootstrap(group: loop)
+                .channelOption(ChannelOptions.socketOption(.so_keepalive), value: 1)
+                .channelOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
+                .channelOption(
+                    ChannelOptions.recvAllocator,
+                    value: AdaptiveRecvByteBufferAllocator(minimum: 2_048, initial: 8_192, maximum: 256 << 10)
+                )
+                .connectTimeout(.nanoseconds(max(1, options.connectTimeout.nanoseconds)))
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(bound.value)
+                    }
+                }
+                .connect(host: address.host, port: address.port)
+                .assumeIsolated()
+                .whenFailure { error in
+                    let translated = ErrorTranslation.natsError(error, address: address)
+                    core.end(translated)
+                    ready.fail(translated)
+                }
+        }
+        let handler = try await outcome.result {
+            core.end(.cancelled)
+            core.channel?.close(promise: nil)
+        }
+        return NATSConnection(core: core, handler: handler, address: address)
+    }
+
+    /// The newest INFO of the server.
+    public var info: ServerInfo { core.info }
+
+    /// Where answers to this connection's requests arrive.
+    public var inboxPrefix: String { core.inboxPrefix }
+
+    /// Whether the connection still stands, as far as this side knows.
+    public var isOpen: Bool { core.isOpen }
+
+    /// A subject under the permitted inbox prefix that nobody else uses.
+    public func newInbox() -> String { core.inboxPrefix + "." + UniqueToken.next() }
+
+    // MARK: Publishing
+
+    /// Publishes a message. It is written soon; `flush` tells that the server has it.
+    ///
+    /// - Parameters:
+    ///   - payload: the message, at most what `info.maximumPayload` says together with its headers.
+    ///   - subject: where to; no wildcards.
+    ///   - reply: where answers may go.
+    ///   - headers: names and values; names are case-sensitive.
+    /// - Returns: whether fewer bytes wait than the high-water mark. When false, await `drained()` before the next.
+    /// - Throws: `invalidSubject`, `payloadTooLarge`, `outboundBufferFull`, or the reason for the connection's end.
+    @discardableResult
+    public func publish(
+        _ payload: ByteBuffer, to subject: String, reply: String? = nil, headers: NATSHeaders? = nil
+    ) throws(NATSError) -> Bool {
+        guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
+        if let reply, !Subject.isPublishable(reply) { throw .invalidSubject(reply) }
+        return try publishChecked(payload, to: subject, reply: reply, headers: headers)
+    }
+
+    /// Publishes bytes; see the variant with a buffer.
+    @discardableResult
+    public func publish(
+        _ payload: [UInt8], to subject: String, reply: String? = nil, headers: NATSHeaders? = nil
+    ) throws(NATSError) -> Bool {
+        try publish(ByteBuffer(bytes: payload), to: subject, reply: reply, headers: headers)
+    }
+
+    @inline(__always)
+    func publishChecked(
+        _ payload: ByteBuffer, to subject: String, reply: String?, headers: NATSHeaders?
+    ) throws(NATSError) -> Bool {
+        if let headers, !headers.isEmpty {
+            guard headers.isWritable else {
+                throw .invalidArgument("A header has a line break, or a name that is not plain ASCII.")
+            }
+            var block = ByteBuffer()
+            headers.write(into: &block)
+            try checkSize(payload.readableBytes + block.readableBytes)
+            return try core.send {
+                ProtocolEncoder.writePublish(payload, headers: block, subject: subject, reply: reply, into: &$0)
+            }
+        }
+        try checkSize(payload.readableBytes)
+        return try core.send {
+            ProtocolEncoder.writePublish(payload, subject: subject, reply: reply, into: &$0)
+        }
+    }
+
+    @inline(__always)
+    private func checkSize(_ bytes: Int) throws(NATSError) {
+        // Small messages fit every server; only larger ones look at what this one said.
+        guard bytes > 1_024 else { return }
+        let limit = core.info.maximumPayload
+        guard bytes <= limit else { throw .payloadTooLarge(bytes: bytes, limit: limit) }
+    }
+
+    /// Waits until less than half the high-water mark is unsent.
+    public func drained() async throws(NATSError) {
+        guard let waiter = try core.outbound.drainWaiter() else { return }
+        try await waiter.result()
+    }
+
+    /// Waits until the server has taken everything that was published before.
+    ///
+    /// - Parameter timeout: how long that may take.
+    public func flush(timeout: Duration = .seconds(10)) async throws(NATSError) {
+        let waiter = try core.sendPing()
+        let deadline = core.eventLoop.scheduleTask(in: .nanoseconds(timeout.nanoseconds)) {
+            _ = waiter.fulfil(.failure(.timeout("the server did not confirm what was sent")))
+        }
+        defer { deadline.cancel() }
+        try await waiter.result()
+    }
+
+    /// Measures the round trip to the server and back.
+    ///
+    /// - Parameter timeout: how long the answer may take.
+    public func ping(timeout: Duration = .seconds(5)) async throws(NATSError) -> Duration {
+        let start = ContinuousClock.now
+        try await flush(timeout: timeout)
+        return start.duration(to: .now)
+    }
+
+    // MARK: Requests
+
+    /// Asks and waits for one answer, over the connection's shared inbox.
+    ///
+    /// - Parameters:
+    ///   - payload: the question.
+    ///   - subject: who is asked.
+    ///   - headers: the question's headers.
+    ///   - timeout: how long the answer may take, to within 50 ms.
+    /// - Throws: `noResponders` at once when nobody listens, `timeout`, `publishNotPermitted`, `cancelled` …
+    public func request(
+        _ payload: ByteBuffer, to subject: String, headers: NATSHeaders? = nil, timeout: Duration = .seconds(5)
+    ) async throws(NATSError) -> NATSMessage {
+        let completion = Completion<Result<NATSMessage, NATSError>>()
+        let token = try request(payload, to: subject, headers: headers, timeout: timeout) { completion.fulfil($0) }
+        return try await completion.result { [core] in core.requests.remove(token) }
+    }
+
+    /// Asks, and has `answer` called once, on the event loop: the form for many requests in flight.
+    @discardableResult
+    func request(
+        _ payload: ByteBuffer, to subject: String, headers: NATSHeaders?, timeout: Duration,
+        answer: @escaping RequestTable.Answer
+    ) throws(NATSError) -> UInt64 {
+        guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
+        let wasIdle = core.requests.isEmpty
+        let token = try core.requests.add(
+            subject: subject, deadline: .now() + .nanoseconds(timeout.nanoseconds), answer: answer)
+        do throws(NATSError) {
+            _ = try publishChecked(payload, to: subject, reply: core.inboxStem + String(token), headers: headers)
+        } catch {
+            core.requests.remove(token)
+            throw error
+        }
+        if wasIdle { core.eventLoop.execute { [handler] in handler.value.startRequestClock() } }
+        return token
+    }
+
+    // MARK: Subscriptions
+
+    /// Subscribes. The server has it after the next `flush`.
+    ///
+    /// - Parameters:
+    ///   - subject: may hold `*` for one token and end in `>` for one or more.
+    ///   - queue: members of a queue group share the messages.
+    ///   - limits: how much is held for a slow reader.
+    /// - Returns: the messages, to be read by one task; the subscription ends with its last reference.
+    public func subscribe(
+        to subject: String, queue: String? = nil, limits: BufferLimits = BufferLimits()
+    ) throws(NATSError) -> NATSSubscription {
+        guard Subject.isSubscribable(subject) else { throw .invalidSubject(subject) }
+        if let queue, !Subject.isQueueName(queue) {
+            throw .invalidArgument("A queue group's name has no white space.")
+        }
+        return NATSSubscription(core: core, buffer: try core.addSubscription(to: subject, queue: queue, limits: limits))
+    }
+
+    // MARK: Life
+
+    /// What happens to this connection from now on.
+    public var events: NATSConnectionEvents { NATSConnectionEvents(stream: core.events()) }
+
+    /// Waits for the end of the connection: nil when `close()` ended it, else the reason.
+    public func waitUntilClosed() async -> NATSError? {
+        let (waiter, reason) = core.closeWaiter()
+        guard let waiter else { return reason }
+        return await waiter.value()
+    }
+
+    /// Writes what waits, as far as the server takes it within `timeout`, and closes. Later calls throw `closed`.
+    public func close(timeout: Duration = .seconds(1)) async {
+        if core.isOpen, core.outbound.unwrittenBytes > 0 { try? await flush(timeout: timeout) }
+        core.end(nil)
+        core.channel?.close(promise: nil)
+    }
+
+    /// Closes at once; what waits is lost.
+    public func closeNow() {
+        core.end(nil)
+        core.channel?.close(promise: nil)
+    }
+}

@@ -1,0 +1,40 @@
+/// Something that happened to a connection beside its messages.
+public enum NATSConnectionEvent: Sendable, Hashable {
+    /// The server sent a newer INFO.
+    case infoChanged(ServerInfo)
+    /// The server will close soon; connect elsewhere.
+    case lameDuck
+    /// The server refused something without closing the connection.
+    case notice(NATSError)
+    /// A subscription's buffer was full; `dropped` messages have been lost to it so far.
+    case slowConsumer(subject: String, dropped: Int)
+    /// A ping was answered.
+    case roundTrip(Duration)
+    /// The connection has ended; `nil` when `close()` did it. Always the last event.
+    case closed(NATSError?)
+}
+
+/// The events of a connection from the moment of asking on; bounded, the oldest give way.
+public struct NATSConnectionEvents: AsyncSequence, Sendable {
+    /// What happened.
+    public typealias Element = NATSConnectionEvent
+    let stream: AsyncStream<NATSConnectionEvent>
+
+    /// Waits for events one by one.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        var base: AsyncStream<NATSConnectionEvent>.Iterator
+
+        /// The next event, nil after `closed` or when the task is cancelled.
+        public mutating func next() async -> NATSConnectionEvent? { await base.next() }
+
+        /// The next event, nil after `closed` or when the task is cancelled.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(Never) -> NATSConnectionEvent? {
+            await base.next(isolation: actor)
+        }
+    }
+
+    /// Starts reading.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: stream.makeAsyncIterator()) }
+}

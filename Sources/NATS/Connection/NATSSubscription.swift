@@ -1,0 +1,104 @@
+import NIOCore
+
+/// The messages of one subscription, for one reader.
+///
+/// The sequence ends when the subscription or connection is closed by its owner, and throws when the connection is
+/// lost or the server withdraws the subscription. What had arrived before is delivered first in both cases.
+public final class NATSSubscription: AsyncSequence, Sendable {
+    /// A message.
+    public typealias Element = NATSMessage
+    let core: ConnectionCore
+    let buffer: SubscriptionBuffer
+
+    init(core: ConnectionCore, buffer: SubscriptionBuffer) {
+        self.core = core
+        self.buffer = buffer
+    }
+
+    deinit { core.removeSubscription(buffer) }
+
+    /// What was subscribed to.
+    public var subject: String { buffer.subject }
+
+    /// How many messages were lost because the reader was too slow.
+    public var dropped: Int { buffer.dropped }
+
+    /// Ends the subscription: at once, or when `maximum` messages in all have come.
+    public func unsubscribe(after maximum: Int? = nil) {
+        guard let maximum, maximum > buffer.delivered else { return core.removeSubscription(buffer) }
+        _ = try? core.send {
+            ProtocolEncoder.writeUnsubscribe(sid: self.buffer.sid, after: maximum, into: &$0)
+        }
+    }
+
+    /// Starts reading.
+    public func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }
+
+    /// Takes messages batch by batch from the event loop and hands them out one by one.
+    public struct Iterator: AsyncIteratorProtocol {
+        let subscription: NATSSubscription
+        private var batch: [NATSMessage] = []
+
+        init(subscription: NATSSubscription) { self.subscription = subscription }
+
+        /// The next message; nil at the end or when the task is cancelled.
+        public mutating func next() async throws(NATSError) -> NATSMessage? {
+            try await next(isolation: nil)
+        }
+
+        /// The next message; nil at the end or when the task is cancelled.
+        @inline(__always)
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(NATSError) -> NATSMessage? {
+            if let message = batch.popLast() { return message }
+            return try await refill(until: nil, isolation: actor)
+        }
+
+        /// Whether a message is at hand without waiting.
+        var hasBuffered: Bool { !batch.isEmpty }
+
+        /// As `next`, but throws `timeout` when nothing came until `deadline`.
+        mutating func next(
+            until deadline: NIODeadline, isolation actor: isolated (any Actor)? = #isolation
+        ) async throws(NATSError) -> NATSMessage? {
+            if let message = batch.popLast() { return message }
+            return try await refill(until: deadline, isolation: actor)
+        }
+
+        private mutating func refill(
+            until deadline: NIODeadline?, isolation actor: isolated (any Actor)?
+        ) async throws(NATSError) -> NATSMessage? {
+            while true {
+                switch subscription.buffer.take(into: &batch) {
+                case .batch(let resumesReading):
+                    if resumesReading { subscription.core.readingResumed() }
+                    if let message = batch.popLast() { return message }
+                case .ended(.finished): return nil
+                case .ended(.failed(let error)): throw error
+                case .wait(let waiter):
+                    switch await wait(waiter, until: deadline, isolation: actor) {
+                    case .ready: continue
+                    case .cancelled: return nil
+                    case .deadline: throw .timeout("no message on \(subscription.subject)")
+                    }
+                }
+            }
+        }
+
+        private func wait(
+            _ waiter: Completion<SubscriptionBuffer.Wakeup>, until deadline: NIODeadline?,
+            isolation actor: isolated (any Actor)?
+        ) async -> SubscriptionBuffer.Wakeup {
+            let alarm = deadline.map { deadline in
+                subscription.core.eventLoop.scheduleTask(deadline: deadline) { _ = waiter.fulfil(.deadline) }
+            }
+            let wakeup = await withTaskCancellationHandler {
+                await waiter.value()
+            } onCancel: {
+                waiter.fulfil(.cancelled)
+            }
+            alarm?.cancel()
+            if case .ready = wakeup {} else { subscription.buffer.abandon(waiter) }
+            return wakeup
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import NIOCore
+import Synchronization
+
+/// What waits to be written: callers append under a lock, the event loop takes everything once a turn.
+final class OutboundBuffer: Sendable {
+    private struct State {
+        var buffer: ByteBuffer
+        var isFlushScheduled = false
+        /// Bytes appended and not yet taken by the socket.
+        var unwritten = 0
+        var drainWaiters: [Completion<Result<Void, NATSError>>] = []
+        var closedBy: NATSError?
+    }
+
+    private let state: Mutex<State>
+    private let highWaterMark: Int
+    private let limit: Int
+
+    init(highWaterMark: Int, limit: Int) {
+        self.highWaterMark = highWaterMark
+        self.limit = limit
+        state = Mutex(State(buffer: ByteBuffer()))
+    }
+
+    struct Appended {
+        /// The caller has to schedule a flush.
+        var needsFlush: Bool
+        var isBelowHighWaterMark: Bool
+    }
+
+    /// Appends through `write`. Throws when the connection has ended or the limit is reached.
+    @inline(__always)
+    func append(_ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Appended {
+        try state.withLock { state throws(NATSError) -> Appended in
+            if let error = state.closedBy { throw error }
+            guard state.unwritten < limit else { throw .outboundBufferFull(bytes: state.unwritten) }
+            let before = state.buffer.writerIndex
+            write(&state.buffer)
+            state.unwritten += state.buffer.writerIndex - before
+            let needsFlush = !state.isFlushScheduled
+            state.isFlushScheduled = true
+            return Appended(needsFlush: needsFlush, isBelowHighWaterMark: state.unwritten < highWaterMark)
+        }
+    }
+
+    /// Takes everything that waits; nil when there is nothing.
+    func take() -> ByteBuffer? {
+        state.withLock { state in
+            state.isFlushScheduled = false
+            guard state.buffer.readableBytes > 0 else { return nil }
+            let taken = state.buffer
+            // A steady stream fills the next buffer as far as this one, so it is made as large at once.
+            state.buffer = ByteBufferAllocator().buffer(capacity: min(taken.readableBytes, 256 << 10))
+            return taken
+        }
+    }
+
+    /// The socket took `bytes`.
+    func written(_ bytes: Int) {
+        let waiters = state.withLock { state -> [Completion<Result<Void, NATSError>>] in
+            state.unwritten -= bytes
+            guard state.unwritten < highWaterMark / 2, !state.drainWaiters.isEmpty else { return [] }
+            defer { state.drainWaiters = [] }
+            return state.drainWaiters
+        }
+        for waiter in waiters { waiter.fulfil(.success(())) }
+    }
+
+    /// Bytes appended and not yet taken by the socket.
+    var unwrittenBytes: Int { state.withLock { $0.unwritten } }
+
+    /// Registers a waiter for the fall below half the high-water mark; nil when it need not wait.
+    func drainWaiter() throws(NATSError) -> Completion<Result<Void, NATSError>>? {
+        try state.withLock { state throws(NATSError) -> Completion<Result<Void, NATSError>>? in
+            if let error = state.closedBy { throw error }
+            guard state.unwritten >= highWaterMark / 2 else { return nil }
+            let waiter = Completion<Result<Void, NATSError>>()
+            state.drainWaiters.append(waiter)
+            return waiter
+        }
+    }
+
+    /// Ends it: later appends throw `error`, waiters get it.
+    func close(_ error: NATSError) {
+        let waiters = state.withLock { state -> [Completion<Result<Void, NATSError>>] in
+            if state.closedBy == nil { state.closedBy = error }
+            state.buffer = ByteBuffer()
+            defer { state.drainWaiters = [] }
+            return state.drainWaiters
+        }
+        for waiter in waiters { waiter.fulfil(.failure(error)) }
+    }
+}

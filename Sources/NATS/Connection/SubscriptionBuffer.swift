@@ -1,0 +1,184 @@
+import NIOCore
+import Synchronization
+
+/// How much a subscription holds for a slow reader, and what gives way beyond it.
+public struct BufferLimits: Sendable, Hashable {
+    /// What happens to messages that find the buffer full.
+    public enum Overflow: Sendable, Hashable {
+        /// The arriving message is dropped, counted and reported.
+        case dropNewest
+        /// The oldest waiting message is dropped, counted and reported.
+        case dropOldest
+        /// Reading from the socket stops until the reader catches up. Other subscriptions wait too, and the server
+        /// ends a connection that stays unread for long (its write deadline, 10 s by default).
+        case pauseReading
+    }
+
+    /// Most messages held, at least 1.
+    public var messages: Int
+    /// Most bytes held, headers included, at least 1.
+    public var bytes: Int
+    /// What happens beyond that.
+    public var overflow: Overflow
+
+    /// Creates limits.
+    public init(messages: Int = 65_536, bytes: Int = 64 << 20, overflow: Overflow = .dropNewest) {
+        self.messages = max(1, messages)
+        self.bytes = max(1, bytes)
+        self.overflow = overflow
+    }
+}
+
+/// Messages between the event loop, which delivers a batch per read, and one reader, which takes whole batches.
+final class SubscriptionBuffer: Sendable {
+    enum Delivery {
+        case accepted
+        /// The buffer overflowed; the number is the total lost so far.
+        case dropped(total: Int)
+        /// Reading has to stop.
+        case pause
+    }
+
+    enum Ending: Sendable {
+        /// Unsubscribed, or the connection was closed by its owner.
+        case finished
+        case failed(NATSError)
+    }
+
+    enum Wakeup: Sendable { case ready, cancelled, deadline }
+
+    private struct State {
+        var queue: [NATSMessage] = []
+        var bytes = 0
+        var dropped = 0
+        var delivered = 0
+        var isPaused = false
+        var ending: Ending?
+        var waiters: [Completion<Wakeup>] = []
+    }
+
+    let sid: UInt64
+    let subject: String
+    let queueGroup: String?
+    let limits: BufferLimits
+    private let state = Mutex(State())
+
+    init(sid: UInt64, subject: String, queueGroup: String?, limits: BufferLimits) {
+        self.sid = sid
+        self.subject = subject
+        self.queueGroup = queueGroup
+        self.limits = limits
+    }
+
+    var dropped: Int { state.withLock { $0.dropped } }
+    var delivered: Int { state.withLock { $0.delivered } }
+
+    /// Takes a batch over; `batch` comes back empty, with room for the next.
+    func deliver(_ batch: inout [NATSMessage], bytes: Int) -> Delivery {
+        let (delivery, waiters) = state.withLock { state -> (Delivery, [Completion<Wakeup>]) in
+            guard state.ending == nil else {
+                batch.removeAll(keepingCapacity: true)
+                return (.accepted, [])
+            }
+            state.delivered += batch.count
+            var delivery = Delivery.accepted
+            if state.queue.count + batch.count <= limits.messages, state.bytes + bytes <= limits.bytes {
+                if state.queue.isEmpty {
+                    swap(&state.queue, &batch)
+                } else {
+                    state.queue.append(contentsOf: batch)
+                }
+                state.bytes += bytes
+            } else {
+                delivery = overflow(batch, bytes: bytes, &state)
+            }
+            batch.removeAll(keepingCapacity: true)
+            let waiters = state.waiters
+            if !waiters.isEmpty { state.waiters.removeAll(keepingCapacity: true) }
+            return (delivery, waiters)
+        }
+        for waiter in waiters { waiter.fulfil(.ready) }
+        return delivery
+    }
+
+    private func overflow(_ batch: [NATSMessage], bytes: Int, _ state: inout State) -> Delivery {
+        switch limits.overflow {
+        case .pauseReading:
+            state.queue.append(contentsOf: batch)
+            state.bytes += bytes
+            state.isPaused = true
+            return .pause
+        case .dropNewest:
+            for message in batch {
+                let size = message.content.readableBytes
+                if state.queue.count < limits.messages, state.bytes + size <= limits.bytes {
+                    state.queue.append(message)
+                    state.bytes += size
+                } else {
+                    state.dropped += 1
+                }
+            }
+            return .dropped(total: state.dropped)
+        case .dropOldest:
+            state.queue.append(contentsOf: batch)
+            state.bytes += bytes
+            var surplus = 0
+            while state.queue.count - surplus > limits.messages || state.bytes > limits.bytes,
+                surplus < state.queue.count
+            {
+                state.bytes -= state.queue[surplus].content.readableBytes
+                surplus += 1
+            }
+            state.queue.removeFirst(surplus)
+            state.dropped += surplus
+            return .dropped(total: state.dropped)
+        }
+    }
+
+    enum Taken {
+        /// Messages were moved into the reader's batch, last one first; `resumesReading` when the socket waits.
+        case batch(resumesReading: Bool)
+        case ended(Ending)
+        case wait(Completion<Wakeup>)
+    }
+
+    /// Moves all waiting messages into `batch` in reverse, so that the reader pops them without moving the rest.
+    func take(into batch: inout [NATSMessage]) -> Taken {
+        let taken = state.withLock { state -> Taken in
+            if !state.queue.isEmpty {
+                swap(&state.queue, &batch)
+                state.bytes = 0
+                let resumes = state.isPaused
+                state.isPaused = false
+                return .batch(resumesReading: resumes)
+            }
+            if let ending = state.ending { return .ended(ending) }
+            let waiter = Completion<Wakeup>()
+            state.waiters.append(waiter)
+            return .wait(waiter)
+        }
+        if case .batch = taken { batch.reverse() }
+        return taken
+    }
+
+    /// Forgets a waiter that gave up.
+    func abandon(_ waiter: Completion<Wakeup>) {
+        state.withLock { state in state.waiters.removeAll { $0 === waiter } }
+    }
+
+    /// No further message will come. What waits can still be read. True when that stops a pause.
+    @discardableResult
+    func end(_ ending: Ending) -> Bool {
+        let (waiters, wasPaused) = state.withLock { state -> ([Completion<Wakeup>], Bool) in
+            guard state.ending == nil else { return ([], false) }
+            state.ending = ending
+            let waiters = state.waiters
+            let wasPaused = state.isPaused
+            state.waiters = []
+            state.isPaused = false
+            return (waiters, wasPaused)
+        }
+        for waiter in waiters { waiter.fulfil(.ready) }
+        return wasPaused
+    }
+}

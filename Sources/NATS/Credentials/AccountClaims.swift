@@ -1,0 +1,149 @@
+/// The claims of an account: a tenant of a NATS network, signed by the operator.
+public typealias AccountClaims = Claims<AccountGrant>
+
+/// What an account's token grants.
+public struct AccountGrant: ClaimsGrant {
+    /// `account`.
+    public static let type = "account"
+    /// Accounts.
+    public static let subject = NKey.Kind.account
+    /// Operators.
+    public static let issuers: Set<NKey.Kind> = [.operator]
+
+    /// The bounds of the account.
+    public var limits: AccountLimits
+    /// Further keys that may issue users of the account.
+    public var signingKeys: [AccountSigningKey]?
+    /// Users whose tokens are void when issued at or before the time (seconds since 1970); `*` means every user.
+    public var revocations: [String: Int64]?
+    /// The permissions of users whose token has none.
+    public var defaultPermissions: Permissions?
+    /// A text for people.
+    public var description: String?
+    /// `account`.
+    public private(set) var type: String
+    /// 2.
+    public private(set) var version: Int?
+
+    /// Makes an account's grant.
+    public init(
+        limits: AccountLimits = .unlimited, signingKeys: [AccountSigningKey] = [],
+        revocations: [String: Int64] = [:], defaultPermissions: Permissions? = nil
+    ) {
+        self.limits = limits
+        self.signingKeys = signingKeys.isEmpty ? nil : signingKeys
+        self.revocations = revocations.isEmpty ? nil : revocations
+        self.defaultPermissions = defaultPermissions
+        self.type = Self.type
+        self.version = 2
+    }
+
+    /// Whether the token of a user, issued at the time, is revoked here.
+    public func isRevoked(user: String, issuedAt: Int64) -> Bool {
+        guard let revocations else { return false }
+        return [user, "*"].contains { key in
+            revocations[key].map { $0 >= issuedAt } ?? false
+        }
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case limits
+        case signingKeys = "signing_keys"
+        case revocations
+        case defaultPermissions = "default_permissions"
+        case description, type, version
+    }
+}
+
+/// The bounds of an account; −1 means without bound, and JetStream is off while both storages are 0.
+public struct AccountLimits: Codable, Hashable, Sendable {
+    /// Subscriptions.
+    public var subs: Int64?
+    /// Bytes in all.
+    public var data: Int64?
+    /// Bytes of one message.
+    public var payload: Int64?
+    /// Imports.
+    public var imports: Int64?
+    /// Exports.
+    public var exports: Int64?
+    /// Whether exports may hold wildcards.
+    public var wildcards: Bool?
+    /// Connections at once.
+    public var conn: Int64?
+    /// Leaf node connections at once.
+    public var leaf: Int64?
+    /// Bytes of JetStream memory storage.
+    public var memoryStorage: Int64?
+    /// Bytes of JetStream file storage.
+    public var diskStorage: Int64?
+    /// Streams.
+    public var streams: Int64?
+    /// Consumers.
+    public var consumer: Int64?
+
+    /// No bounds, JetStream on.
+    public static let unlimited = AccountLimits(storage: -1)
+    /// No bounds, JetStream off: right for a system account.
+    public static let withoutJetStream = AccountLimits(storage: 0)
+
+    private init(storage: Int64) {
+        (subs, data, payload, imports, exports, conn, leaf) = (-1, -1, -1, -1, -1, -1, -1)
+        wildcards = true
+        (memoryStorage, diskStorage, streams, consumer) = (storage, storage, storage, storage)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case subs, data, payload, imports, exports, wildcards, conn, leaf
+        case memoryStorage = "mem_storage"
+        case diskStorage = "disk_storage"
+        case streams, consumer
+    }
+}
+
+/// A key that may issue users of an account: a plain one, or one whose users all have the permissions of its role.
+public enum AccountSigningKey: Codable, Hashable, Sendable {
+    /// A plain signing key, by its public text.
+    case key(String)
+    /// A scoped signing key; the users that it issues carry no permissions of their own.
+    case scoped(key: String, role: String, template: UserGrant.Template)
+
+    private enum CodingKeys: String, CodingKey { case kind, key, role, template }
+    private static let kind = "user_scope"
+
+    /// The public text of the key.
+    public var key: String {
+        switch self {
+        case .key(let key), .scoped(let key, _, _): key
+        }
+    }
+
+    /// Reads a plain text or a scope object.
+    public init(from decoder: any Decoder) throws {
+        if let key = try? decoder.singleValueContainer().decode(String.self) {
+            self = .key(key)
+            return
+        }
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self = .scoped(
+            key: try container.decode(String.self, forKey: .key),
+            role: try container.decodeIfPresent(String.self, forKey: .role) ?? "",
+            template: try container.decodeIfPresent(UserGrant.Template.self, forKey: .template) ?? .init()
+        )
+    }
+
+    /// Writes a plain text or a scope object.
+    public func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .key(let key):
+            var container = encoder.singleValueContainer()
+            try container.encode(key)
+        case .scoped(let key, let role, let template):
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(Self.kind, forKey: .kind)
+            try container.encode(key, forKey: .key)
+            try container.encode(role, forKey: .role)
+            try container.encode(template, forKey: .template)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Crypto
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The claims of a NATS token: who may do what, until when, and who says so. Times are seconds since 1970.
+///
+/// `OperatorClaims`, `AccountClaims` and `UserClaims` are this type with the grant of their kind.
+public struct Claims<Grant: ClaimsGrant>: Hashable, Sendable {
+    /// The token's id (`jti`): a hash of the claims, set when the token is issued.
+    public var id: String?
+    /// When the token was issued (`iat`).
+    public var issuedAt: Int64?
+    /// The public key that issued the token (`iss`), set when it is issued.
+    public var issuer: String?
+    /// A name for people.
+    public var name: String?
+    /// The public key that the claims are about (`sub`).
+    public var subject: String
+    /// For whom the token is meant (`aud`).
+    public var audience: String?
+    /// The end of the token's time (`exp`); nil means without end.
+    public var expires: Int64?
+    /// The begin of the token's time (`nbf`).
+    public var notBefore: Int64?
+    /// What is granted (`nats`).
+    public var grant: Grant
+
+    /// Makes claims about a key, issued now and without end unless said otherwise.
+    public init(
+        subject: NKey, name: String? = nil, issuedAt: Int64? = nil, expires: Int64? = nil, grant: Grant
+    ) {
+        self.subject = subject.text
+        self.name = name
+        self.issuedAt = issuedAt ?? Int64(Date().timeIntervalSince1970)
+        self.expires = expires
+        self.grant = grant
+    }
+
+    /// Decodes a token's claims without believing them: neither signature nor time is checked.
+    /// - Throws: `CredentialsError.malformedToken` with the part that is wrong.
+    public static func decode(_ text: some StringProtocol) throws(CredentialsError) -> Self {
+        try JSONWebToken(parsing: text).claims(as: Self.self)
+    }
+
+    /// Decodes a token's claims and checks that the issuer they name signed them, and that this kind of key may issue
+    /// them about this kind of subject. Whether the issuer itself is trusted is the caller's to decide.
+    /// - Throws: `CredentialsError.malformedToken`, `.malformedKey`, `.wrongIssuer` or `.badSignature`.
+    public static func verify(_ text: some StringProtocol) throws(CredentialsError) -> Self {
+        let token = try JSONWebToken(parsing: text)
+        let claims = try token.claims(as: Self.self)
+        let issuer = try NKey(claims.issuer ?? "")
+        let subject = try NKey(claims.subject)
+        guard Grant.issuers.contains(issuer.kind), Grant.subject == subject.kind else { throw .wrongIssuer }
+        guard token.isSigned(by: issuer) else { throw .badSignature }
+        return claims
+    }
+
+    /// Checks the token's time against a clock.
+    /// - Parameter now: seconds since 1970.
+    /// - Throws: `CredentialsError.expired` or `.notYetValid`.
+    public func checkTime(at now: Int64) throws(CredentialsError) {
+        if let expires, expires > 0, expires <= now { throw .expired(expires) }
+        if let notBefore, notBefore > now { throw .notYetValid(notBefore) }
+    }
+
+    /// Issues these claims as a token, with the signer as issuer.
+    /// - Throws: `CredentialsError.wrongIssuer` when this kind of key may not issue them, `.signingFailed` when
+    ///   encoding or signing fails.
+    public func encode(signedBy signer: NKeyPair) throws(CredentialsError) -> String {
+        try JSONWebToken(issuing: self, signedBy: signer).text
+    }
+
+    /// The claims with the issuer and the id filled in.
+    func issued(by issuer: NKey) throws(CredentialsError) -> Self {
+        var claims = self
+        claims.issuer = issuer.text
+        claims.id = nil
+        let digest = try SHA256.hash(data: claims.json())
+        claims.id = String(decoding: Base32.encode(digest), as: UTF8.self)
+        return claims
+    }
+
+    /// The claims as JSON, the same bytes for the same claims.
+    func json() throws(CredentialsError) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do {
+            return try Array(encoder.encode(self))
+        } catch {
+            throw .signingFailed
+        }
+    }
+}
+
+extension Claims: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case id = "jti"
+        case issuedAt = "iat"
+        case issuer = "iss"
+        case name
+        case subject = "sub"
+        case audience = "aud"
+        case expires = "exp"
+        case notBefore = "nbf"
+        case grant = "nats"
+    }
+}
+
+/// What one kind of NATS token grants: the `nats` part of its claims.
+public protocol ClaimsGrant: Codable, Hashable, Sendable {
+    /// The name of the kind on the wire.
+    static var type: String { get }
+    /// The kind of key that such claims are about.
+    static var subject: NKey.Kind { get }
+    /// The kinds of key that may issue such claims.
+    static var issuers: Set<NKey.Kind> { get }
+    /// The name of the kind that this grant carries.
+    var type: String { get }
+}

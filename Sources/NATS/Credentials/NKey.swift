@@ -1,0 +1,78 @@
+/// A public nkey: the name of an operator, an account, a user or a server in NATS (ADR-14).
+///
+/// Its text is base32 of a prefix byte, 32 key bytes and a CRC-16, so that a person sees its kind in the first letter
+/// and a typing error is found before anything is sent.
+public struct NKey: Hashable, Sendable {
+    /// Whose key it is.
+    public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
+        /// `A`: an account.
+        case account = 0
+        /// `C`: a cluster.
+        case cluster = 0b0001_0000
+        /// `N`: a server.
+        case server = 0b0110_1000
+        /// `O`: an operator.
+        case `operator` = 0b0111_0000
+        /// `U`: a user.
+        case user = 0b1010_0000
+        /// `X`: a curve key, for encryption; it cannot sign.
+        case curve = 0b1011_1000
+    }
+
+    /// The number of bytes of a bare key.
+    static let keyLength = 32
+    /// The number of characters of a public key's text.
+    static let textLength = 56
+
+    /// Whose key it is.
+    public let kind: Kind
+    /// The 32 bytes of the key, without prefix and checksum.
+    public let bytes: [UInt8]
+
+    /// Makes a key from its bare bytes.
+    /// - Throws: `CredentialsError.malformedKey` when there are not exactly 32.
+    public init(kind: Kind, bytes: [UInt8]) throws(CredentialsError) {
+        guard bytes.count == Self.keyLength else { throw .malformedKey(.badLength) }
+        self.kind = kind
+        self.bytes = bytes
+    }
+
+    /// Reads the 56-character text of a public key.
+    /// - Throws: `CredentialsError.malformedKey` with the fault found.
+    public init(_ text: some StringProtocol) throws(CredentialsError) {
+        guard !text.isEmpty else { throw .malformedKey(.empty) }
+        guard text.utf8.count == Self.textLength else { throw .malformedKey(.badLength) }
+        guard let decoded = Base32.decode(text.utf8) else { throw .malformedKey(.badCharacter) }
+        guard decoded.count == Self.keyLength + 3 else { throw .malformedKey(.badLength) }
+        guard CRC16.isIntact(decoded) else { throw .malformedKey(.badChecksum) }
+        guard let kind = Kind(rawValue: decoded[0]) else { throw .malformedKey(.badPrefix) }
+        self.kind = kind
+        self.bytes = Array(decoded[1...Self.keyLength])
+    }
+
+    /// The 56-character text of the key.
+    public var text: String {
+        var raw = [kind.rawValue]
+        raw += bytes
+        CRC16.append(to: &raw)
+        return String(decoding: Base32.encode(raw), as: UTF8.self)
+    }
+}
+
+extension NKey: CustomStringConvertible {
+    /// The text of the key; a public key is no secret.
+    public var description: String { text }
+}
+
+extension NKey: Codable {
+    /// Reads the key from its text.
+    public init(from decoder: any Decoder) throws {
+        try self.init(decoder.singleValueContainer().decode(String.self))
+    }
+
+    /// Writes the key as its text.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+}

@@ -1,0 +1,160 @@
+import Crypto
+
+/// A signing nkey: the private half of an operator's, account's, user's, server's or cluster's key (Ed25519).
+///
+/// No description, mirror or error of it shows the seed. The crypto library wipes the private key when the last copy
+/// goes; the buffers of this type's own are wiped at once. Text that a caller holds as `String` cannot be wiped.
+public struct NKeyPair: Sendable {
+    /// The kinds of key that can sign.
+    public enum Kind: Hashable, Sendable, CaseIterable {
+        /// An operator's key, which issues accounts.
+        case `operator`
+        /// An account's key, or a signing key of it, which issues users.
+        case account
+        /// A user's key, which signs the server's nonce.
+        case user
+        /// A server's key.
+        case server
+        /// A cluster's key.
+        case cluster
+
+        /// The kind of the public key.
+        public var publicKind: NKey.Kind {
+            switch self {
+            case .operator: .operator
+            case .account: .account
+            case .user: .user
+            case .server: .server
+            case .cluster: .cluster
+            }
+        }
+
+        init?(_ kind: NKey.Kind) {
+            switch kind {
+            case .operator: self = .operator
+            case .account: self = .account
+            case .user: self = .user
+            case .server: self = .server
+            case .cluster: self = .cluster
+            case .curve: return nil
+            }
+        }
+    }
+
+    private static let seedPrefix: UInt8 = 0b1001_0000
+    private static let seedTextLength = 58
+
+    /// The public half.
+    public let publicKey: NKey
+    private let privateKey: Curve25519.Signing.PrivateKey
+
+    private init(kind: Kind, privateKey: Curve25519.Signing.PrivateKey) throws(CredentialsError) {
+        self.publicKey = try NKey(kind: kind.publicKind, bytes: Array(privateKey.publicKey.rawRepresentation))
+        self.privateKey = privateKey
+    }
+
+    /// Makes a new key from the system's random source.
+    public static func generate(_ kind: Kind) -> NKeyPair {
+        while true {
+            // An Ed25519 public key always has 32 bytes, so the first turn returns.
+            if let pair = try? NKeyPair(kind: kind, privateKey: .init()) { return pair }
+        }
+    }
+
+    /// Reads the 58-character text of a seed, such as `SU…`. White space around it is allowed.
+    /// - Throws: `CredentialsError.malformedSeed` with the fault found, never with the text.
+    public init(seed: String) throws(CredentialsError) {
+        var bytes = Array(seed.utf8)
+        defer { Wiping.wipe(&bytes) }
+        try self.init(seedText: bytes[...])
+    }
+
+    /// Reads a seed from the bytes of its text, which the caller wipes.
+    init(seedText text: ArraySlice<UInt8>) throws(CredentialsError) {
+        let trimmed = text.trimmingASCIIWhitespace()
+        guard !trimmed.isEmpty else { throw .malformedSeed(.empty) }
+        guard trimmed.count == Self.seedTextLength else { throw .malformedSeed(.badLength) }
+        guard var raw = Base32.decode(trimmed) else { throw .malformedSeed(.badCharacter) }
+        defer { Wiping.wipe(&raw) }
+        guard raw.count == NKey.keyLength + 4 else { throw .malformedSeed(.badLength) }
+        guard CRC16.isIntact(raw) else { throw .malformedSeed(.badChecksum) }
+        guard raw[0] & 0b1111_1000 == Self.seedPrefix, raw[1] & 0b0000_0111 == 0,
+            let publicKind = NKey.Kind(rawValue: raw[0] << 5 | raw[1] >> 3)
+        else { throw .malformedSeed(.badPrefix) }
+        guard let kind = Kind(publicKind) else { throw .malformedSeed(.wrongKind) }
+        let key: Curve25519.Signing.PrivateKey
+        do {
+            key = try Curve25519.Signing.PrivateKey(rawRepresentation: raw[2..<2 + NKey.keyLength])
+        } catch {
+            throw .malformedSeed(.badLength)
+        }
+        try self.init(kind: kind, privateKey: key)
+    }
+
+    /// The Ed25519 signature of the bytes, 64 bytes long.
+    ///
+    /// Should the crypto library refuse, which it has no reason to for a key that it made, the result is empty, and
+    /// whoever verifies it rejects it.
+    public func sign(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+        guard let signature = try? privateKey.signature(for: Array(bytes)) else { return [] }
+        return Array(signature)
+    }
+
+    /// Lends the seed's text to the closure, for writing a credentials file or an answer to its owner.
+    public func withSeedText<R, Failure: Error>(_ body: (String) throws(Failure) -> R) throws(Failure) -> R {
+        var text = seedText()
+        defer { Wiping.wipe(&text) }
+        return try body(String(decoding: text, as: UTF8.self))
+    }
+
+    /// The bytes of the seed's text, which the caller wipes.
+    func seedText() -> [UInt8] {
+        let prefix = publicKey.kind.rawValue
+        var raw: [UInt8] = []
+        raw.reserveCapacity(NKey.keyLength + 4)
+        defer { Wiping.wipe(&raw) }
+        raw.append(Self.seedPrefix | prefix >> 5)
+        raw.append((prefix & 0b0001_1111) << 3)
+        raw.append(contentsOf: privateKey.rawRepresentation)
+        CRC16.append(to: &raw)
+        return Base32.encode(raw)
+    }
+}
+
+extension NKey {
+    /// Whether the signature of the bytes was made by this key's private half. Curve keys verify nothing.
+    public func isValidSignature(_ signature: [UInt8], for bytes: some Sequence<UInt8>) -> Bool {
+        guard kind != .curve, signature.count == 64,
+            let key = try? Curve25519.Signing.PublicKey(rawRepresentation: self.bytes)
+        else { return false }
+        return key.isValidSignature(signature, for: Array(bytes))
+    }
+}
+
+extension NKeyPair: Hashable {
+    /// Two key pairs are the same when their public halves are.
+    public static func == (one: NKeyPair, other: NKeyPair) -> Bool { one.publicKey == other.publicKey }
+
+    /// Hashes the public half.
+    public func hash(into hasher: inout Hasher) { hasher.combine(publicKey) }
+}
+
+extension NKeyPair: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The public key; the seed stays hidden.
+    public var description: String { "NKeyPair(\(publicKey), seed hidden)" }
+    /// The public key; the seed stays hidden.
+    public var debugDescription: String { description }
+    /// A mirror of the public key alone, so that `dump` shows no seed.
+    public var customMirror: Mirror { Mirror(self, children: ["publicKey": publicKey]) }
+}
+
+extension ArraySlice where Element == UInt8 {
+    /// The slice without spaces, tabs, carriage returns and line feeds at its ends.
+    func trimmingASCIIWhitespace() -> ArraySlice<UInt8> {
+        func isSpace(_ byte: UInt8) -> Bool { byte == 32 || (9...13).contains(byte) }
+        guard let first = firstIndex(where: { !isSpace($0) }), let last = lastIndex(where: { !isSpace($0) }) else {
+            return []
+        }
+        return self[first...last]
+    }
+}

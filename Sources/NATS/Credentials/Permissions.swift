@@ -1,0 +1,70 @@
+/// What a user may publish and subscribe to (the `pub`, `sub` and `resp` of a token, or an account's defaults).
+public struct Permissions: Codable, Hashable, Sendable {
+    /// Where it may publish; nil means everywhere.
+    public var pub: SubjectRules?
+    /// What it may subscribe to; nil means everything.
+    public var sub: SubjectRules?
+    /// Whether it may answer requests on subjects that it may not publish to otherwise.
+    public var resp: ResponseRules?
+
+    /// Makes permissions; without arguments, everything is permitted.
+    public init(pub: SubjectRules? = nil, sub: SubjectRules? = nil, resp: ResponseRules? = nil) {
+        self.pub = pub
+        self.sub = sub
+        self.resp = resp
+    }
+}
+
+/// Which subjects are allowed and which are denied; a denial wins. Without an allowed one, all that is not denied is
+/// allowed. An entry of a subscription may be `subject queue`.
+public struct SubjectRules: Codable, Hashable, Sendable {
+    /// The allowed subjects.
+    public var allow: [String]?
+    /// The denied subjects.
+    public var deny: [String]?
+
+    /// Makes rules; an empty list says nothing.
+    public init(allow: [String] = [], deny: [String] = []) {
+        self.allow = allow.isEmpty ? nil : allow
+        self.deny = deny.isEmpty ? nil : deny
+    }
+
+    /// Whether every subject of a pattern is allowed to a subscription without a queue group, and none of the denied
+    /// ones covers it whole.
+    public func permits(_ pattern: String) -> Bool {
+        if let deny, deny.contains(where: { SubjectPattern.covers($0, pattern) }) { return false }
+        guard let allow, !allow.isEmpty else { return true }
+        return allow.contains { SubjectPattern.covers($0, pattern) }
+    }
+}
+
+/// Permission to answer requests: the reply subject of a received message becomes publishable for a while.
+public struct ResponseRules: Codable, Hashable, Sendable {
+    /// How many answers to one request; −1 means without bound.
+    public var max: Int
+    /// For how long after the request, in nanoseconds; −1 means without end.
+    public var ttl: Int64
+
+    /// Makes rules for answers.
+    public init(max: Int = 1, ttl: Int64 = -1) {
+        self.max = max
+        self.ttl = ttl
+    }
+}
+
+/// Comparison of NATS subject patterns.
+enum SubjectPattern {
+    /// Whether every subject that matches `inner` matches `outer` too.
+    static func covers(_ outer: String, _ inner: String) -> Bool {
+        let outerTokens = outer.split(separator: ".", omittingEmptySubsequences: false)
+        let innerTokens = inner.split(separator: ".", omittingEmptySubsequences: false)
+        for (index, token) in outerTokens.enumerated() {
+            guard index < innerTokens.count else { return false }
+            if token == ">" { return index == outerTokens.count - 1 }
+            let other = innerTokens[index]
+            if other == ">" { return false }
+            if token != "*", token != other { return false }
+        }
+        return outerTokens.count == innerTokens.count
+    }
+}

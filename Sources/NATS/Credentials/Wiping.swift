@@ -1,0 +1,24 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Overwrites secret bytes in a way that the optimizer must keep.
+enum Wiping {
+    /// Sets every byte of the array to zero and empties it. Only the array's own storage is reached: a shared copy
+    /// keeps its bytes, so callers hold secrets in one variable alone.
+    static func wipe(_ bytes: inout [UInt8]) {
+        bytes.withUnsafeMutableBytes { buffer in
+            guard let base = buffer.baseAddress, buffer.count > 0 else { return }
+            #if canImport(Darwin)
+                memset_s(base, buffer.count, 0, buffer.count)
+            #else
+                explicit_bzero(base, buffer.count)
+            #endif
+        }
+        bytes.removeAll(keepingCapacity: false)
+    }
+}

@@ -1,0 +1,109 @@
+/// Where a consumer begins.
+public enum StartPosition: Sendable, Hashable {
+    /// With the oldest message.
+    case all
+    /// With what is stored from now on.
+    case new
+    /// With the newest message.
+    case last
+    /// With the newest message of each subject.
+    case lastPerSubject
+    /// With this stream sequence, or the next that exists.
+    case sequence(UInt64)
+    /// With the first message at or after this time.
+    case time(ServerTime)
+}
+
+/// How a consumer delivers.
+public struct ConsumerConfiguration: Sendable, Hashable, Codable {
+    /// What is expected of the reader.
+    public enum Acknowledgement: String, Sendable, Hashable, Codable {
+        /// Nothing.
+        case none
+        /// One acknowledgement covers everything before.
+        case all
+        /// Each message is acknowledged.
+        case explicit
+    }
+
+    /// Name; the server makes none up.
+    public var name: String
+    /// The same name when the consumer is to survive its reader.
+    public var durableName: String?
+    /// Words for people.
+    public var description: String?
+    /// The server's word for the start.
+    var deliverPolicy: String
+    /// First sequence, with the policy "by_start_sequence".
+    var startSequence: UInt64?
+    /// First time, with the policy "by_start_time".
+    var startTime: ServerTime?
+    /// What is expected of the reader.
+    public var acknowledgement: Acknowledgement
+    /// Nanoseconds until a message that was not acknowledged comes again.
+    public var acknowledgementWait: Int64?
+    /// Most messages delivered and not acknowledged; −1 for no limit.
+    public var maximumPending: Int?
+    /// Only messages of this subject, wildcards allowed.
+    public var filter: String?
+    /// Nanoseconds without a reader after which the server removes an ephemeral consumer.
+    public var inactiveThreshold: Int64?
+    /// 1 for a consumer that lives on one server.
+    public var replicas: Int?
+    /// Whether its state is kept in memory.
+    public var isInMemory: Bool?
+
+    private enum CodingKeys: String, CodingKey {
+        case name, description
+        case durableName = "durable_name"
+        case deliverPolicy = "deliver_policy"
+        case startSequence = "opt_start_seq"
+        case startTime = "opt_start_time"
+        case acknowledgement = "ack_policy"
+        case acknowledgementWait = "ack_wait"
+        case maximumPending = "max_ack_pending"
+        case filter = "filter_subject"
+        case inactiveThreshold = "inactive_threshold"
+        case replicas = "num_replicas"
+        case isInMemory = "mem_storage"
+    }
+
+    /// Creates a configuration of a pull consumer.
+    public init(
+        name: String, from start: StartPosition = .all, filter: String? = nil,
+        acknowledgement: Acknowledgement = .explicit, isDurable: Bool = false
+    ) {
+        self.name = name
+        self.filter = filter
+        self.acknowledgement = acknowledgement
+        durableName = isDurable ? name : nil
+        switch start {
+        case .all: deliverPolicy = "all"
+        case .new: deliverPolicy = "new"
+        case .last: deliverPolicy = "last"
+        case .lastPerSubject: deliverPolicy = "last_per_subject"
+        case .sequence(let sequence):
+            deliverPolicy = "by_start_sequence"
+            startSequence = max(1, sequence)
+        case .time(let time):
+            deliverPolicy = "by_start_time"
+            startTime = time
+        }
+    }
+}
+
+/// A consumer as the server describes it.
+public struct ConsumerInfo: Sendable, Hashable, Decodable {
+    /// The stream it reads.
+    public var stream: String
+    /// Its name.
+    public var name: String
+    /// Messages that it has not delivered yet.
+    public var pending: UInt64
+
+    private enum CodingKeys: String, CodingKey {
+        case name
+        case stream = "stream_name"
+        case pending = "num_pending"
+    }
+}

@@ -1,0 +1,237 @@
+import NIOCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// JetStream over one connection: streams, consumers, stored messages. Every call is one request, or says otherwise.
+public struct JetStream: Sendable {
+    /// The connection it speaks over.
+    public let connection: NATSConnection
+    /// How long one call may take.
+    public var timeout: Duration
+    let prefix: String
+
+    /// Creates the interface.
+    ///
+    /// - Parameters:
+    ///   - connection: a connection to a server with JetStream.
+    ///   - domain: a JetStream domain to speak to, when it is not the server's own.
+    ///   - timeout: how long one call may take.
+    public init(_ connection: NATSConnection, domain: String? = nil, timeout: Duration = .seconds(5)) {
+        self.connection = connection
+        self.timeout = timeout
+        prefix = domain.map { "$JS.\($0).API." } ?? "$JS.API."
+    }
+
+    // MARK: Account and streams
+
+    /// What the account may use and uses.
+    public func accountInfo() async throws(NATSError) -> AccountInfo { try await call("INFO") }
+
+    /// Makes a stream. Making one that exists with the same configuration succeeds.
+    @discardableResult
+    public func createStream(_ configuration: StreamConfiguration) async throws(NATSError) -> StreamInfo {
+        try await call("STREAM.CREATE.\(try name(configuration.name))", configuration)
+    }
+
+    /// Changes a stream. Fields that are not set go back to the server's default.
+    @discardableResult
+    public func updateStream(_ configuration: StreamConfiguration) async throws(NATSError) -> StreamInfo {
+        try await call("STREAM.UPDATE.\(try name(configuration.name))", configuration)
+    }
+
+    /// Describes a stream.
+    ///
+    /// - Parameter subjectsFilter: also counts the messages of each subject that matches.
+    public func streamInfo(
+        _ stream: String, subjectsFilter: String? = nil
+    ) async throws(NATSError) -> StreamInfo {
+        let subject = "STREAM.INFO.\(try name(stream))"
+        guard let subjectsFilter else { return try await call(subject) }
+        return try await call(subject, ["subjects_filter": subjectsFilter])
+    }
+
+    /// Deletes a stream with everything in it.
+    public func deleteStream(_ stream: String) async throws(NATSError) {
+        let _: Outcome = try await call("STREAM.DELETE.\(try name(stream))")
+    }
+
+    /// Removes messages from a stream.
+    ///
+    /// - Parameter filter: only those of this subject, wildcards allowed; all when nil.
+    /// - Returns: how many were removed.
+    @discardableResult
+    public func purgeStream(_ stream: String, filter: String? = nil) async throws(NATSError) -> UInt64 {
+        let subject = "STREAM.PURGE.\(try name(stream))"
+        let outcome: Outcome = filter == nil ? try await call(subject) : try await call(subject, ["filter": filter])
+        return outcome.purged ?? 0
+    }
+
+    // MARK: Single messages
+
+    /// Reads one message from the stream's leader.
+    public func message(in stream: String, sequence: UInt64) async throws(NATSError) -> StoredMessage {
+        let reply: StoredReply = try await call("STREAM.MSG.GET.\(try name(stream))", ["seq": sequence])
+        return try reply.message.stored()
+    }
+
+    /// Reads the newest message of a subject from the stream's leader.
+    public func lastMessage(in stream: String, subject: String) async throws(NATSError) -> StoredMessage {
+        let reply: StoredReply = try await call("STREAM.MSG.GET.\(try name(stream))", ["last_by_subj": subject])
+        return try reply.message.stored()
+    }
+
+    /// Reads the newest message of a subject from any replica, which needs a permission for that subject only.
+    ///
+    /// - Returns: nil when the stream holds none.
+    public func lastMessageDirect(in stream: String, subject: String) async throws(NATSError) -> StoredMessage? {
+        let message = try await connection.request(
+            ByteBuffer(), to: prefix + "DIRECT.GET.\(try name(stream)).\(subject)", timeout: timeout)
+        if let block = message.headerBlock, let status = block.status {
+            if status == 404 { return nil }
+            throw .jetStream(.init(code: status, errorCode: 0, text: block.statusText ?? "direct get"))
+        }
+        let headers = message.headers
+        guard let sequence = headers["Nats-Sequence"].flatMap(UInt64.init) else {
+            throw .protocolViolation("a direct get without a sequence")
+        }
+        return StoredMessage(
+            subject: headers["Nats-Subject"] ?? subject, sequence: sequence,
+            time: headers["Nats-Time-Stamp"].flatMap(ServerTime.init(parsing:)) ?? ServerTime(nanoseconds: 0),
+            headers: headers, payload: message.payload)
+    }
+
+    /// Deletes one message.
+    ///
+    /// - Parameter erases: whether its bytes are overwritten on disk first, which is slower.
+    public func deleteMessage(
+        in stream: String, sequence: UInt64, erases: Bool = false
+    ) async throws(NATSError) {
+        let _: Outcome = try await call(
+            "STREAM.MSG.DELETE.\(try name(stream))", DeleteRequest(seq: sequence, skipsErase: !erases))
+    }
+
+    // MARK: Consumers
+
+    /// Makes a consumer.
+    @discardableResult
+    public func createConsumer(
+        _ configuration: ConsumerConfiguration, in stream: String
+    ) async throws(NATSError) -> ConsumerInfo {
+        let stream = try name(stream)
+        let consumer = try name(configuration.name)
+        let request = ConsumerRequest(stream: stream, config: configuration)
+        // The filter stands in the subject, where the server checks permissions; only durables with none lack it.
+        let suffix = configuration.filter.map { "." + $0 } ?? ""
+        return try await call("CONSUMER.CREATE.\(stream).\(consumer)\(suffix)", request)
+    }
+
+    /// Removes a consumer.
+    public func deleteConsumer(_ consumer: String, in stream: String) async throws(NATSError) {
+        let _: Outcome = try await call("CONSUMER.DELETE.\(try name(stream)).\(try name(consumer))")
+    }
+
+    /// Describes a consumer.
+    public func consumerInfo(_ consumer: String, in stream: String) async throws(NATSError) -> ConsumerInfo {
+        try await call("CONSUMER.INFO.\(try name(stream)).\(try name(consumer))")
+    }
+
+    // MARK: Requests
+
+    private struct StoredReply: Decodable { var message: EncodedMessage }
+
+    struct Outcome: Decodable {
+        var success: Bool?
+        var purged: UInt64?
+    }
+
+    private struct DeleteRequest: Encodable {
+        var seq: UInt64
+        var skipsErase: Bool
+        private enum CodingKeys: String, CodingKey {
+            case seq
+            case skipsErase = "no_erase"
+        }
+    }
+
+    private struct ConsumerRequest: Encodable {
+        var stream: String
+        var config: ConsumerConfiguration
+        private enum CodingKeys: String, CodingKey {
+            case stream = "stream_name"
+            case config
+        }
+    }
+
+    /// Stream and consumer names stand in subjects, so they must be single tokens.
+    func name(_ text: String) throws(NATSError) -> String {
+        let isToken = !text.isEmpty && text.utf8.count <= 255
+            && text.utf8.allSatisfy { byte in
+                byte > 0x20 && byte != 0x7F && !".*>/\\".utf8.contains(byte)
+            }
+        guard isToken else { throw .invalidArgument("“\(text.prefix(64))” cannot name a stream or consumer.") }
+        return text
+    }
+
+    func call<Reply: Decodable>(_ subject: String) async throws(NATSError) -> Reply {
+        try APIReply.decode(await connection.request(ByteBuffer(), to: prefix + subject, timeout: timeout))
+    }
+
+    func call<Reply: Decodable>(
+        _ subject: String, _ request: some Encodable & Sendable
+    ) async throws(NATSError) -> Reply {
+        let body: Data
+        do { body = try JSONEncoder().encode(request) } catch {
+            throw .invalidArgument("The request cannot be written as JSON.")
+        }
+        return try APIReply.decode(
+            await connection.request(ByteBuffer(bytes: body), to: prefix + subject, timeout: timeout))
+    }
+}
+
+/// Reads what the API answers: the wanted object, or an error in its place.
+enum APIReply {
+    private struct ErrorReply: Decodable {
+        struct Body: Decodable {
+            var code: Int?
+            var err_code: Int?
+            var description: String?
+        }
+        var error: Body?
+    }
+
+    static func decode<Reply: Decodable>(_ message: NATSMessage) throws(NATSError) -> Reply {
+        let data = Data(message.payload.readableBytesView)
+        let decoder = JSONDecoder()
+        if let error = (try? decoder.decode(ErrorReply.self, from: data))?.error {
+            throw .jetStream(
+                JetStreamFailure(
+                    code: error.code ?? 500, errorCode: error.err_code ?? 0, text: error.description ?? "no reason given"
+                ))
+        }
+        do {
+            return try decoder.decode(Reply.self, from: data)
+        } catch {
+            throw .protocolViolation("a JetStream answer is not readable as \(Reply.self)")
+        }
+    }
+}
+
+/// A message inside an API answer: header block and payload in base64.
+struct EncodedMessage: Decodable {
+    var subject: String
+    var seq: UInt64
+    var hdrs: Data?
+    var data: Data?
+    var time: ServerTime
+
+    func stored() throws(NATSError) -> StoredMessage {
+        StoredMessage(
+            subject: subject, sequence: seq, time: time,
+            headers: hdrs.map { HeaderBlock(ByteBuffer(bytes: $0)).headers } ?? NATSHeaders(),
+            payload: ByteBuffer(bytes: data ?? Data()))
+    }
+}

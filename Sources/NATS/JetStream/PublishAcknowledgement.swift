@@ -1,0 +1,105 @@
+import NIOCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The server's word that a message is stored.
+public struct PublishAcknowledgement: Sendable, Hashable {
+    /// The stream that stored it.
+    public var stream: String
+    /// Its place there; for a duplicate the place of the first one.
+    public var sequence: UInt64
+    /// Whether the stream knew the message's id already and stored nothing new.
+    public var isDuplicate: Bool
+
+    /// Creates an acknowledgement.
+    public init(stream: String, sequence: UInt64, isDuplicate: Bool = false) {
+        self.stream = stream
+        self.sequence = sequence
+        self.isDuplicate = isDuplicate
+    }
+
+    /// Reads an answer: the usual form by hand, everything else as JSON.
+    init(_ message: NATSMessage) throws(NATSError) {
+        let quick = message.payload.withUnsafeReadableBytes { Self.quick($0) }
+        if let quick {
+            self = quick
+            return
+        }
+        let reply: Reply = try APIReply.decode(message)
+        guard let stream = reply.stream, let sequence = reply.seq else {
+            throw .protocolViolation("a publish was answered by something else")
+        }
+        self.init(stream: stream, sequence: sequence, isDuplicate: reply.duplicate ?? false)
+    }
+
+    private struct Reply: Decodable {
+        var stream: String?
+        var seq: UInt64?
+        var duplicate: Bool?
+    }
+
+    /// `{"stream":"S","seq":n}` with or without a blank after the comma, and nothing else.
+    private static func quick(_ bytes: UnsafeRawBufferPointer) -> PublishAcknowledgement? {
+        let opening: StaticString = "{\"stream\":\""
+        guard bytes.count > opening.utf8CodeUnitCount + 10, bytes.count < 400 else { return nil }
+        for index in 0..<opening.utf8CodeUnitCount where bytes[index] != opening.utf8Start[index] { return nil }
+        var position = opening.utf8CodeUnitCount
+        let start = position
+        while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {
+            if bytes[position] == UInt8(ascii: "\\") { return nil }
+            position += 1
+        }
+        let stream = UnsafeRawBufferPointer(rebasing: bytes[start..<position])
+        position += 1
+        guard position < bytes.count, bytes[position] == UInt8(ascii: ",") else { return nil }
+        position += 1
+        if position < bytes.count, bytes[position] == 0x20 { position += 1 }
+        let middle: StaticString = "\"seq\":"
+        guard position + middle.utf8CodeUnitCount < bytes.count else { return nil }
+        for index in 0..<middle.utf8CodeUnitCount where bytes[position + index] != middle.utf8Start[index] {
+            return nil
+        }
+        position += middle.utf8CodeUnitCount
+        if position < bytes.count, bytes[position] == 0x20 { position += 1 }
+        var sequence: UInt64 = 0
+        let digits = position
+        while position < bytes.count, position - digits < 19 {
+            let digit = bytes[position] &- UInt8(ascii: "0")
+            guard digit <= 9 else { break }
+            sequence = sequence &* 10 &+ UInt64(digit)
+            position += 1
+        }
+        guard position > digits, position == bytes.count - 1, bytes[position] == UInt8(ascii: "}") else { return nil }
+        return PublishAcknowledgement(stream: String(decoding: stream, as: UTF8.self), sequence: sequence)
+    }
+}
+
+extension JetStream {
+    /// Publishes and waits until a stream has stored the message.
+    ///
+    /// - Parameters:
+    ///   - payload: the message.
+    ///   - subject: a subject that some stream stores.
+    ///   - messageID: makes a repeated publish harmless while the stream remembers the id (its duplicate window).
+    ///   - headers: further headers.
+    /// - Throws: `noResponders` when no stream stores the subject; `timeout` leaves open whether it was stored, so
+    ///   repeat it with the same id.
+    public func publish(
+        _ payload: ByteBuffer, to subject: String, messageID: String? = nil, headers: NATSHeaders? = nil
+    ) async throws(NATSError) -> PublishAcknowledgement {
+        let reply = try await connection.request(
+            payload, to: subject, headers: Self.headers(headers, messageID), timeout: timeout)
+        return try PublishAcknowledgement(reply)
+    }
+
+    static func headers(_ headers: NATSHeaders?, _ messageID: String?) -> NATSHeaders? {
+        guard let messageID else { return headers }
+        var headers = headers ?? NATSHeaders()
+        headers["Nats-Msg-Id"] = messageID
+        return headers
+    }
+}

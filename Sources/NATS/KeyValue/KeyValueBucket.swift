@@ -1,0 +1,232 @@
+import NIOCore
+
+/// A key-value bucket on a stream (ADR-8): the newest message of a subject is the value of its key.
+public struct KeyValueBucket: Sendable {
+    /// The bucket's name.
+    public let name: String
+    /// Where it lives.
+    public let jetStream: JetStream
+    var stream: String { "KV_" + name }
+
+    /// Creates the interface of a bucket, without asking the server.
+    ///
+    /// - Throws: `invalidArgument` for a name outside `[A-Za-z0-9_-]+`.
+    public init(_ name: String, _ jetStream: JetStream) throws(NATSError) {
+        let isName = !name.isEmpty && name.utf8.count <= 200 && name.utf8.allSatisfy(Self.isNameByte)
+        guard isName else { throw .invalidArgument("A bucket's name has letters, digits, _ and - only.") }
+        self.name = name
+        self.jetStream = jetStream
+    }
+
+    /// Makes the bucket; one that exists with the same settings is taken as it is.
+    ///
+    /// - Parameters:
+    ///   - history: values kept for each key, 1 to 64.
+    ///   - storage: where values are kept.
+    ///   - replicas: number of servers that hold a copy, 1 to 5.
+    public func create(
+        history: Int = 1, storage: StreamConfiguration.Storage = .file, replicas: Int = 1
+    ) async throws(NATSError) {
+        var configuration = StreamConfiguration(
+            name: stream, subjects: ["$KV.\(name).>"], storage: storage, replicas: replicas)
+        configuration.maximumMessagesPerSubject = Int64(min(64, max(1, history)))
+        configuration.discard = .new
+        configuration.allowsRollup = true
+        configuration.deniesDelete = true
+        configuration.allowsDirectAccess = true
+        configuration.duplicateWindow = 120_000_000_000
+        try await jetStream.createStream(configuration)
+    }
+
+    /// The value of a key; nil when it has none or was deleted.
+    public func get(_ key: String) async throws(NATSError) -> KeyValueEntry? {
+        guard let entry = try await newest(key), entry.operation == .put else { return nil }
+        return entry
+    }
+
+    /// Sets a key, whatever it was.
+    ///
+    /// - Returns: the new revision.
+    @discardableResult
+    public func put(_ value: ByteBuffer, for key: String) async throws(NATSError) -> UInt64 {
+        try await jetStream.publish(value, to: subject(key)).sequence
+    }
+
+    /// Sets a key that has no value.
+    ///
+    /// - Returns: the new revision.
+    /// - Throws: `jetStream` with `wrongLastSequence` when the key has a value.
+    @discardableResult
+    public func create(_ value: ByteBuffer, for key: String) async throws(NATSError) -> UInt64 {
+        do throws(NATSError) {
+            return try await update(value, for: key, revision: 0)
+        } catch {
+            // A deleted key still has a newest message; its revision is the one to build on.
+            guard case .jetStream(let failure) = error, Self.isConflict(failure), let entry = try await newest(key),
+                entry.operation != .put
+            else { throw error }
+            return try await update(value, for: key, revision: entry.revision)
+        }
+    }
+
+    /// Sets a key only when its newest revision is the one given.
+    ///
+    /// - Returns: the new revision.
+    /// - Throws: `jetStream` with `wrongLastSequence` when somebody else was faster.
+    @discardableResult
+    public func update(
+        _ value: ByteBuffer, for key: String, revision: UInt64
+    ) async throws(NATSError) -> UInt64 {
+        try await jetStream.publish(
+            value, to: subject(key), headers: ["Nats-Expected-Last-Subject-Sequence": String(revision)]
+        ).sequence
+    }
+
+    /// Deletes a key; its history stays.
+    public func delete(_ key: String) async throws(NATSError) {
+        _ = try await jetStream.publish(ByteBuffer(), to: subject(key), headers: ["KV-Operation": "DEL"])
+    }
+
+    /// Deletes a key with its history.
+    public func purge(_ key: String) async throws(NATSError) {
+        _ = try await jetStream.publish(
+            ByteBuffer(), to: subject(key), headers: ["KV-Operation": "PURGE", "Nats-Rollup": "sub"])
+    }
+
+    /// The keys that have a value, in the order of their last change.
+    ///
+    /// - Parameter pattern: only keys that match; `*` stands for one token, `>` for the rest.
+    public func keys(matching pattern: String = ">") async throws(NATSError) -> [String] {
+        var keys: [String] = []
+        var iterator = try watch(pattern).makeAsyncIterator()
+        try await iterator.open()
+        guard iterator.initiallyPending ?? 0 > 0 else { return [] }
+        while let entry = try await iterator.next() {
+            if entry.operation == .put { keys.append(entry.key) }
+            if entry.pending == 0 { break }
+        }
+        return keys
+    }
+
+    /// The newest value of each matching key, then every change.
+    ///
+    /// - Parameters:
+    ///   - pattern: a key, or a pattern with `*` and `>`.
+    ///   - onlyChanges: leaves out what is there already.
+    public func watch(_ pattern: String = ">", onlyChanges: Bool = false) throws(NATSError) -> KeyValueChanges {
+        guard Subject.isSubscribable(pattern) else { throw .invalidSubject(pattern) }
+        return KeyValueChanges(
+            base: try jetStream.orderedMessages(
+                in: stream, filter: "$KV.\(name).\(pattern)", from: onlyChanges ? .new : .lastPerSubject),
+            prefixLength: "$KV.\(name).".utf8.count)
+    }
+
+    // MARK: Rules
+
+    /// Whether text can be a key: `[-/_=.a-zA-Z0-9]+` without a dot at either end or two in a row (ADR-8).
+    public static func isKey(_ text: String) -> Bool {
+        let isPlain = text.utf8.allSatisfy { isNameByte($0) || "/=.".utf8.contains($0) }
+        return isPlain && Subject.isPublishable(text)
+    }
+
+    /// Whether a failure means that somebody else changed the key first.
+    public static func isConflict(_ failure: JetStreamFailure) -> Bool {
+        failure.errorCode == JetStreamFailure.wrongLastSequence || failure.errorCode == 10_164
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            return true
+        default: return false
+        }
+    }
+
+    private func subject(_ key: String) throws(NATSError) -> String {
+        guard Self.isKey(key) else {
+            throw .invalidArgument("A key has letters, digits, and - _ = / . only, with no empty part.")
+        }
+        return "$KV.\(name).\(key)"
+    }
+
+    private func newest(_ key: String) async throws(NATSError) -> KeyValueEntry? {
+        guard let message = try await jetStream.lastMessageDirect(in: stream, subject: subject(key)) else {
+            return nil
+        }
+        return KeyValueEntry(message, prefixLength: "$KV.\(name).".utf8.count)
+    }
+}
+
+/// One value, or its removal.
+public struct KeyValueEntry: Sendable {
+    /// What happened to the key.
+    public enum Operation: String, Sendable, Hashable {
+        /// It was set.
+        case put = "PUT"
+        /// It was deleted.
+        case delete = "DEL"
+        /// It was deleted with its history.
+        case purge = "PURGE"
+    }
+
+    /// The key.
+    public var key: String
+    /// The value; empty for a removal.
+    public var value: ByteBuffer
+    /// The change's number: every change of the bucket has its own.
+    public var revision: UInt64
+    /// When it happened.
+    public var time: ServerTime
+    /// What happened.
+    public var operation: Operation
+    /// How many entries the server held behind this one; nil when not known.
+    public var pending: UInt64?
+
+    init(_ message: StoredMessage, prefixLength: Int) {
+        key = String(decoding: message.subject.utf8.dropFirst(prefixLength), as: UTF8.self)
+        value = message.payload
+        revision = message.sequence
+        time = message.time
+        pending = message.pending
+        let marker = message.headers["Nats-Marker-Reason"].map { $0 == "Remove" ? Operation.delete : .purge }
+        operation = marker ?? message.headers["KV-Operation"].flatMap(Operation.init) ?? .put
+    }
+}
+
+/// The changes of a bucket.
+public struct KeyValueChanges: AsyncSequence, Sendable {
+    /// A change.
+    public typealias Element = KeyValueEntry
+    let base: OrderedMessages
+    let prefixLength: Int
+
+    /// Starts reading.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(base: base.makeAsyncIterator(), prefixLength: prefixLength)
+    }
+
+    /// Reads one change after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        var base: OrderedMessages.Iterator
+        let prefixLength: Int
+
+        /// How many entries there were when reading began; nil before the first `next` or `open`.
+        public var initiallyPending: UInt64? { base.initiallyPending }
+
+        /// Makes the consumer now, so that every change from here on is seen.
+        public mutating func open(isolation actor: isolated (any Actor)? = #isolation) async throws(NATSError) {
+            try await base.open(isolation: actor)
+        }
+
+        /// The next change; nil at the end.
+        public mutating func next() async throws(NATSError) -> KeyValueEntry? {
+            try await next(isolation: nil)
+        }
+
+        /// The next change; nil at the end.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(NATSError) -> KeyValueEntry? {
+            try await base.next(isolation: actor).map { KeyValueEntry($0, prefixLength: prefixLength) }
+        }
+    }
+}

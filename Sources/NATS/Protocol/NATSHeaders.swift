@@ -1,0 +1,105 @@
+import NIOCore
+
+/// The headers of a message: names with values, in order, names case-sensitive (ADR-4). A name may come several times.
+public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+    private var fields: [Field] = []
+
+    private struct Field: Sendable, Hashable {
+        var name: String
+        var value: String
+    }
+
+    /// Creates empty headers.
+    public init() {}
+
+    /// Creates headers from name and value pairs.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        fields = elements.map { Field(name: $0.0, value: $0.1) }
+    }
+
+    /// Whether there is no header at all.
+    public var isEmpty: Bool { fields.isEmpty }
+
+    /// How many fields there are, repeated names counted each time.
+    public var count: Int { fields.count }
+
+    /// The first value of a name; setting replaces all its values, `nil` removes them.
+    public subscript(name: String) -> String? {
+        get { fields.first { $0.name == name }?.value }
+        set {
+            fields.removeAll { $0.name == name }
+            if let newValue { fields.append(Field(name: name, value: newValue)) }
+        }
+    }
+
+    /// All values of a name, in order.
+    public func values(for name: String) -> [String] {
+        fields.filter { $0.name == name }.map(\.value)
+    }
+
+    /// All names with their values, in order.
+    public var pairs: [(name: String, value: String)] { fields.map { ($0.name, $0.value) } }
+
+    /// Adds a field and keeps those of the same name.
+    public mutating func append(_ value: String, for name: String) {
+        fields.append(Field(name: name, value: value))
+    }
+
+    /// Whether every field can be written without changing the frame around it.
+    var isWritable: Bool {
+        fields.allSatisfy { field in
+            !field.name.isEmpty
+                && field.name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
+                && !field.value.utf8.contains { $0 == 0x0A || $0 == 0x0D }
+        }
+    }
+
+    /// The header block as it stands on the wire, with its closing empty line.
+    func write(into buffer: inout ByteBuffer) {
+        buffer.writeStaticString("NATS/1.0\r\n")
+        for field in fields {
+            buffer.writeString(field.name)
+            buffer.writeStaticString(": ")
+            buffer.writeString(field.value)
+            buffer.writeStaticString("\r\n")
+        }
+        buffer.writeStaticString("\r\n")
+    }
+}
+
+/// A header block of a received message: status line and fields, read only when somebody asks.
+struct HeaderBlock {
+    var status: Int?
+    var statusText: String?
+    var headers = NATSHeaders()
+
+    /// Reads a block. Damaged lines are left out: one bad field must not cost the message.
+    init(_ buffer: ByteBuffer) {
+        var lines = buffer.readableBytesView.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)[...]
+        guard let first = lines.popFirst() else { return }
+        let statusLine = Self.text(first.dropFirst(8))
+        if let code = Int(statusLine.prefix(3)) {
+            status = code
+            let words = statusLine.dropFirst(3)
+            statusText = words.isEmpty ? nil : String(Self.trimmed(words))
+        }
+        for line in lines {
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { continue }
+            let name = String(decoding: line[line.startIndex..<colon], as: UTF8.self)
+            headers.append(String(Self.text(line[line.index(after: colon)...])), for: name)
+        }
+    }
+
+    private static func text(_ bytes: ByteBufferView) -> Substring {
+        trimmed(Substring(decoding: bytes, as: UTF8.self))
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        var text = text
+        while let first = text.unicodeScalars.first, first == " " || first == "\t" { text.unicodeScalars.removeFirst() }
+        while let last = text.unicodeScalars.last, last == " " || last == "\t" || last == "\r" {
+            text.unicodeScalars.removeLast()
+        }
+        return text
+    }
+}

@@ -1,0 +1,61 @@
+import NIOCore
+
+/// A message as it came from the server.
+///
+/// The payload shares memory with the read that brought it (up to 256 KiB); whoever keeps messages for long keeps
+/// `bytes`, a copy, instead.
+public struct NATSMessage: Sendable {
+    /// The subject it was published to.
+    public let subject: String
+    /// Where an answer goes, when the sender asked for one.
+    public let reply: String?
+    /// Header block and payload in one piece.
+    let content: ByteBuffer
+    /// Length of the header block in `content`; 0 without headers.
+    let headerLength: Int
+
+    init(subject: String, reply: String?, content: ByteBuffer, headerLength: Int) {
+        self.subject = subject
+        self.reply = reply
+        self.content = content
+        self.headerLength = headerLength
+    }
+
+    /// The payload, without a copy.
+    public var payload: ByteBuffer {
+        guard headerLength > 0 else { return content }
+        return content.getSlice(at: content.readerIndex + headerLength, length: content.readableBytes - headerLength)
+            ?? ByteBuffer()
+    }
+
+    /// The payload, copied.
+    public var bytes: [UInt8] { Array(payload.readableBytesView) }
+
+    /// The payload read as UTF-8; malformed bytes become U+FFFD.
+    public var text: String { String(buffer: payload) }
+
+    /// The headers; read from the block each time, so keep the result when asking twice.
+    public var headers: NATSHeaders { headerBlock?.headers ?? NATSHeaders() }
+
+    /// The status code of a server-made message, such as 503 "no responders".
+    public var status: Int? { headerBlock?.status }
+
+    /// The words beside the status code.
+    public var statusText: String? { headerBlock?.statusText }
+
+    /// Whether a header block came with the message.
+    public var hasHeaders: Bool { headerLength > 0 }
+
+    var headerBlock: HeaderBlock? {
+        guard headerLength > 0, let block = content.getSlice(at: content.readerIndex, length: headerLength) else {
+            return nil
+        }
+        return HeaderBlock(block)
+    }
+
+    /// Whether the header block is a bare status line, read without decoding the fields.
+    var hasStatusLine: Bool {
+        // "NATS/1.0" is followed by a blank and a code only in messages that the server made.
+        headerLength > 12 && content.getInteger(at: content.readerIndex + 8, as: UInt8.self) == UInt8(ascii: " ")
+    }
+}

@@ -1,0 +1,57 @@
+/// What a `-ERR` line of the server means for this client.
+enum ServerErrorText: Equatable {
+    /// The error ends the connection.
+    case fatal(NATSError)
+    /// A publish was refused; the connection lives on.
+    case publishRefused(subject: String)
+    /// A subscription was refused or removed; the connection lives on.
+    case subscriptionRefused(subject: String)
+    /// Something else was refused; the connection lives on.
+    case notice(NATSError)
+
+    /// Reads the text between the quotes of a `-ERR` line. Servers append details, so prefixes decide.
+    init(_ text: String) {
+        let lower = text.lowercased()
+        func begins(_ prefix: String) -> Bool { lower.hasPrefix(prefix) }
+        if begins("authorization violation") {
+            self = .fatal(.authorization(.violation))
+        } else if begins("user authentication expired") {
+            self = .fatal(.authorization(.userExpired))
+        } else if begins("user authentication revoked") {
+            self = .fatal(.authorization(.userRevoked))
+        } else if begins("account authentication expired") {
+            self = .fatal(.authorization(.accountExpired))
+        } else if begins("authentication timeout") {
+            self = .fatal(.timeout("the login took too long for the server"))
+        } else if begins("permissions violation for publish") {
+            self = .publishRefused(subject: Self.quotedSubject(text))
+        } else if begins("permissions violation for subscription") {
+            self = .subscriptionRefused(subject: Self.quotedSubject(text))
+        } else if begins("maximum subscriptions exceeded") {
+            self = .notice(.subscriptionLimit)
+        } else if begins("maximum account active connections exceeded") || begins("maximum connections exceeded")
+            || begins("connection throttling") || begins("failed account registration")
+        {
+            self = .fatal(.connectionLimit(text))
+        } else if begins("stale connection") {
+            self = .fatal(.staleConnection)
+        } else if begins("secure connection - tls required") {
+            self = .fatal(.tlsRequired)
+        } else if begins("invalid subject") || begins("invalid publish subject") {
+            self = .notice(.invalidSubject(Self.quotedSubject(text)))
+        } else if begins("maximum payload violation") || begins("maximum control line exceeded")
+            || begins("unknown protocol operation") || begins("invalid client protocol")
+            || begins("no responders requires headers support") || begins("parser error")
+        {
+            self = .fatal(.protocolViolation("it answered \(text)"))
+        } else {
+            self = .fatal(.closedByServer(text))
+        }
+    }
+
+    private static func quotedSubject(_ text: String) -> String {
+        guard let open = text.firstIndex(of: "\"") else { return "" }
+        let rest = text[text.index(after: open)...]
+        return String(rest.prefix { $0 != "\"" })
+    }
+}

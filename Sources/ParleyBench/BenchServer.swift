@@ -1,0 +1,103 @@
+import NATS
+import NIOCore
+import NIOPosix
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A nats-server for one run, on a free loopback port, with its store in a temporary folder.
+final class BenchServer: Sendable {
+    let address: ServerAddress
+    let version: String
+    private let pid: pid_t
+    private let folder: String
+
+    private init(address: ServerAddress, version: String, pid: pid_t, folder: String) {
+        self.address = address
+        self.version = version
+        self.pid = pid
+        self.folder = folder
+    }
+
+    static func start() async throws -> BenchServer {
+        let folder = NSTemporaryFolder.make()
+        let port = try await freePort()
+        let configuration = """
+            host: 127.0.0.1
+            port: \(port)
+            max_pending: 2GB
+            write_deadline: "60s"
+            jetstream { store_dir: "\(folder)", max_memory_store: 2GB, max_file_store: 4GB }
+            """
+        let file = folder + "/server.conf"
+        try Data(configuration.utf8).write(to: URL(fileURLWithPath: file))
+        let pid = try spawn(["nats-server", "-c", file, "-l", folder + "/log"])
+        let address = ServerAddress(host: "127.0.0.1", port: port)
+        let deadline = ContinuousClock.now + .seconds(10)
+        while true {
+            do throws(NATSError) {
+                let connection = try await NATSConnection.connect(to: address)
+                let version = connection.info.version
+                await connection.close()
+                return BenchServer(address: address, version: version, pid: pid, folder: folder)
+            } catch {
+                guard ContinuousClock.now < deadline else {
+                    kill(pid, SIGKILL)
+                    throw error
+                }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+    }
+
+    func stop() {
+        kill(pid, SIGTERM)
+        var status: Int32 = 0
+        waitpid(pid, &status, 0)
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    private static func freePort() async throws -> Int {
+        let channel = try await ServerBootstrap(group: NIOSingletons.posixEventLoopGroup)
+            .bind(host: "127.0.0.1", port: 0).get()
+        defer { channel.close(promise: nil) }
+        return channel.localAddress?.port ?? 0
+    }
+
+    /// Starts a program found in PATH or in the folders where packages put servers.
+    private static func spawn(_ words: [String]) throws -> pid_t {
+        let environment = ProcessInfo.processInfo.environment
+        let folders = (environment["PATH"] ?? "").split(separator: ":").map(String.init) + ["/usr/sbin"]
+        guard let program = folders.map({ $0 + "/" + words[0] }).first(where: { access($0, X_OK) == 0 }) else {
+            throw NATSError.invalidArgument("nats-server is not installed; run ./setup")
+        }
+        var arguments: [UnsafeMutablePointer<CChar>?] = ([program] + words.dropFirst()).map { strdup($0) }
+        arguments.append(nil)
+        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") }
+        variables.append(nil)
+        defer { for text in arguments + variables { free(text) } }
+        var pid: pid_t = 0
+        let result = posix_spawn(&pid, program, nil, nil, arguments, variables)
+        guard result == 0 else { throw NATSError.invalidArgument("nats-server cannot be started: \(result)") }
+        return pid
+    }
+}
+
+private enum NSTemporaryFolder {
+    static func make() -> String {
+        var template = Array("/tmp/parley-bench-XXXXXX".utf8CString)
+        return template.withUnsafeMutableBufferPointer { buffer in
+            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) } ?? "/tmp"
+        }
+    }
+}

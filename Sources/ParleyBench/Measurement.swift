@@ -1,0 +1,85 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The figures of one scenario, printed as one line of JSON.
+struct Measurement: Sendable {
+    var scenario: String
+    var fields: [(name: String, value: Double)] = []
+
+    init(_ scenario: String) { self.scenario = scenario }
+
+    subscript(name: String) -> Double? { fields.first { $0.name == name }?.value }
+
+    func adding(_ name: String, _ value: Double) -> Measurement {
+        var copy = self
+        copy.fields.append((name, value))
+        return copy
+    }
+
+    /// Adds median, 99th percentile and mean of durations given in seconds.
+    func adding(percentilesOf seconds: [Double]) -> Measurement {
+        let sorted = seconds.sorted()
+        guard !sorted.isEmpty else { return self }
+        let mean = sorted.reduce(0, +) / Double(sorted.count)
+        return adding("p50_us", sorted[sorted.count / 2] * 1e6)
+            .adding("p99_us", sorted[min(sorted.count - 1, sorted.count * 99 / 100)] * 1e6)
+            .adding("mean_us", mean * 1e6)
+    }
+
+    var json: String {
+        let figures = fields.map { "\"\($0.name)\":\(Self.text($0.value))" }
+        return "{" + (["\"scenario\":\"\(scenario)\""] + figures).joined(separator: ",") + "}"
+    }
+
+    static func text(_ value: Double) -> String {
+        value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String((value * 1_000).rounded() / 1_000)
+    }
+}
+
+/// Clocks and counters of this process.
+enum Meter {
+    #if canImport(Glibc)
+        private static let whole = __rusage_who_t(RUSAGE_SELF.rawValue)
+    #else
+        private static let whole = RUSAGE_SELF
+    #endif
+
+    /// Seconds by the monotonic clock.
+    static func now() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+    }
+
+    /// CPU seconds of this process, all threads.
+    static func cpu() -> Double {
+        var usage = rusage()
+        getrusage(whole, &usage)
+        return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+            + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6
+    }
+
+    /// The most memory this process has held, in KiB.
+    static func peakMemory() -> Double {
+        var usage = rusage()
+        getrusage(whole, &usage)
+        #if os(Linux)
+            return Double(usage.ru_maxrss)
+        #else
+            return Double(usage.ru_maxrss) / 1_024
+        #endif
+    }
+
+    /// Writes a line at once, so that whoever waits for it sees it.
+    static func say(_ line: String) {
+        print(line)
+        fflush(nil)
+    }
+}

@@ -1,0 +1,63 @@
+import NATS
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Benchmarks of the NATS client. `parley-bench URL SCENARIO k=v …` runs one and prints a line of JSON; without
+/// words it starts a server of its own, runs them all, and prints a table.
+@main
+enum ParleyBench {
+    static func main() async {
+        let words = Array(CommandLine.arguments.dropFirst())
+        do {
+            if words.isEmpty {
+                try await Suite.run()
+            } else {
+                try await runOne(words)
+            }
+        } catch {
+            fputs("parley-bench: \(error)\n", stderr())
+            exit(2)
+        }
+    }
+
+    @concurrent
+    private static func runOne(_ words: [String]) async throws {
+        guard words.count >= 2, let scenario = Scenario(rawValue: words[1]) else {
+            let names = Scenario.allCases.map(\.rawValue).joined(separator: "|")
+            throw NATSError.invalidArgument("usage: parley-bench [URL \(names) k=v …]")
+        }
+        let parameters = Parameters(address: try ServerAddress(parsing: words[0]), words: Words(words.dropFirst(2)))
+        guard let measurement = try await run(scenario, parameters) else { return }
+        Meter.say(measurement.adding("hwm_kb", Meter.peakMemory()).json)
+    }
+
+    /// Runs one scenario; nil for those that only serve others.
+    static func run(_ scenario: Scenario, _ parameters: Parameters) async throws -> Measurement? {
+        switch scenario {
+        case .publish: return try await CoreScenarios.publish(parameters)
+        case .subscribe: return try await CoreScenarios.subscribe(parameters)
+        case .requests: return try await CoreScenarios.requests(parameters)
+        case .ping: return try await CoreScenarios.ping(parameters)
+        case .connect: return try await CoreScenarios.connect(parameters)
+        case .idle: return try await CoreScenarios.idle(parameters)
+        case .storedPublish: return try await StreamScenarios.publishAwaited(parameters)
+        case .pipelinedPublish: return try await StreamScenarios.publishPipelined(parameters)
+        case .pull: return try await StreamScenarios.pull(parameters)
+        case .feed:
+            try await CoreScenarios.feed(parameters)
+            return nil
+        case .reply:
+            try await CoreScenarios.reply(parameters)
+            return nil
+        }
+    }
+
+    /// Standard error as a value: the C global is a variable, which Swift cannot prove safe.
+    private static func stderr() -> UnsafeMutablePointer<FILE>? { fdopen(2, "w") }
+}
