@@ -6,7 +6,7 @@ let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 // Release builds for Linux carry the Swift runtime inside the executable: it starts faster and runs on machines
 // without a toolchain. The flag stays on the executables, so the libraries remain free to be depended on.
 let standalone: [LinkerSetting] = [
-    .unsafeFlags(["-static-stdlib"], .when(platforms: [.linux], configuration: .release))
+    .unsafeFlags(["-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections"], .when(platforms: [.linux], configuration: .release))
 ]
 
 let package = Package(
