@@ -33,6 +33,14 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(
+            name: "Relay",
+            dependencies: [
+                "NATS",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "parley-bench",
             dependencies: [

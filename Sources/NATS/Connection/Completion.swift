@@ -3,7 +3,7 @@ import Synchronization
 /// A value that arrives once, for one waiter. Whoever fulfils first wins; later calls change nothing.
 ///
 /// Fulfilling may come before the wait begins, so a cancellation that arrives early is not lost.
-final class Completion<Value: Sendable>: Sendable {
+package final class Completion<Value: Sendable>: Sendable {
     private enum State {
         case pending
         case waiting(CheckedContinuation<Value, Never>)
@@ -13,9 +13,11 @@ final class Completion<Value: Sendable>: Sendable {
 
     private let state = Mutex(State.pending)
 
+    package init() {}
+
     /// Hands over the value; false when another came first.
     @discardableResult
-    func fulfil(_ value: Value) -> Bool {
+    package func fulfil(_ value: Value) -> Bool {
         let (continuation, isFirst) = state.withLock { state -> (CheckedContinuation<Value, Never>?, Bool) in
             switch state {
             case .pending:
@@ -33,7 +35,7 @@ final class Completion<Value: Sendable>: Sendable {
     }
 
     /// Waits for the value. To be called once.
-    func value() async -> Value {
+    package func value() async -> Value {
         await withCheckedContinuation { continuation in
             let ready = state.withLock { state -> Value? in
                 if case .fulfilled(let value) = state {
@@ -50,7 +52,7 @@ final class Completion<Value: Sendable>: Sendable {
 
 extension Completion {
     /// Waits for the result; a cancelled task gets `.cancelled`, even when it was cancelled before the call.
-    func result<Success: Sendable>(
+    package func result<Success: Sendable>(
         onCancel: @escaping @Sendable () -> Void = {}
     ) async throws(NATSError) -> Success where Value == Result<Success, NATSError> {
         let result = await withTaskCancellationHandler {

@@ -227,10 +227,10 @@ final class ConnectionCore: Sendable {
 }
 
 /// Short tokens that no other client guesses: 22 characters of base 62 from the system's random source.
-enum UniqueToken {
+package enum UniqueToken {
     private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
-    static func next() -> String {
+    package static func next() -> String {
         var generator = SystemRandomNumberGenerator()
         return String(
             decoding: (0..<22).map { _ in alphabet[Int.random(in: 0..<62, using: &generator)] }, as: UTF8.self)

@@ -9,9 +9,8 @@ public final class JetStreamPublisher: Sendable {
         var drainWaiters: [Completion<Result<Void, NATSError>>] = []
     }
 
-    private let connection: NATSConnection
+    private let jetStream: JetStream
     private let window: Int
-    private let timeout: Duration
     private let state = Mutex(State())
 
     /// Creates a publisher.
@@ -20,8 +19,7 @@ public final class JetStreamPublisher: Sendable {
     ///   - jetStream: where to.
     ///   - window: most messages in flight, at least 1.
     public init(_ jetStream: JetStream, window: Int = 1_000) {
-        connection = jetStream.connection
-        timeout = jetStream.timeout
+        self.jetStream = jetStream
         self.window = max(1, window)
     }
 
@@ -43,15 +41,8 @@ public final class JetStreamPublisher: Sendable {
     ) async throws(NATSError) {
         while !enter() { try await waitForRoom() }
         do throws(NATSError) {
-            try connection.request(
-                payload, to: subject, headers: JetStream.headers(headers, messageID), timeout: timeout
-            ) { [self] result in
-                answered(
-                    result.flatMap { message in
-                        do throws(NATSError) { return .success(try PublishAcknowledgement(message)) } catch {
-                            return .failure(error)
-                        }
-                    })
+            try jetStream.send(payload, to: subject, messageID: messageID, headers: headers) { [self] result in
+                answered(result)
                 leave()
             }
         } catch {

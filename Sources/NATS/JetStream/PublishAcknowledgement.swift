@@ -96,6 +96,29 @@ extension JetStream {
         return try PublishAcknowledgement(reply)
     }
 
+    /// Sends a message at once, in order, and reports later: the form for callers that keep count of what is in flight.
+    ///
+    /// - Parameters:
+    ///   - payload: the message.
+    ///   - subject: a subject that some stream stores.
+    ///   - messageID: makes a repeated publish harmless.
+    ///   - headers: further headers.
+    ///   - answered: called once, on the connection's event loop, with the acknowledgement or the failure.
+    /// - Throws: what keeps the message from being sent; `answered` is then not called.
+    public func send(
+        _ payload: ByteBuffer, to subject: String, messageID: String? = nil, headers: NATSHeaders? = nil,
+        answered: @escaping @Sendable (Result<PublishAcknowledgement, NATSError>) -> Void
+    ) throws(NATSError) {
+        try connection.request(payload, to: subject, headers: Self.headers(headers, messageID), timeout: timeout) {
+            answered(
+                $0.flatMap { message in
+                    do throws(NATSError) { return .success(try PublishAcknowledgement(message)) } catch {
+                        return .failure(error)
+                    }
+                })
+        }
+    }
+
     static func headers(_ headers: NATSHeaders?, _ messageID: String?) -> NATSHeaders? {
         guard let messageID else { return headers }
         var headers = headers ?? NATSHeaders()

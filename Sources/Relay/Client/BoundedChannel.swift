@@ -1,0 +1,101 @@
+import NATS
+import Synchronization
+
+/// A queue between one writer and one reader that makes the writer wait instead of growing.
+final class BoundedChannel<Element: Sendable>: Sendable {
+    enum Wakeup: Sendable { case ready, cancelled }
+
+    private struct State {
+        var queue: [Element] = []
+        var first = 0
+        var reader: Completion<Wakeup>?
+        var writer: Completion<Wakeup>?
+        var ending: Result<Void, RelayError>?
+
+        var count: Int { queue.count - first }
+    }
+
+    private let state = Mutex(State())
+    private let capacity: Int
+
+    init(capacity: Int) { self.capacity = max(1, capacity) }
+
+    /// Whether the reader is gone or the channel was closed.
+    var isClosed: Bool { state.withLock { $0.ending != nil } }
+
+    /// Adds an element, waiting for room; false when the channel is closed or the task was cancelled.
+    func send(_ element: Element) async -> Bool {
+        while true {
+            let (outcome, wait, reader) = state.withLock { state -> (Bool?, Completion<Wakeup>?, Completion<Wakeup>?) in
+                guard state.ending == nil else { return (false, nil, nil) }
+                guard state.count < capacity else {
+                    let writer = Completion<Wakeup>()
+                    state.writer = writer
+                    return (nil, writer, nil)
+                }
+                state.queue.append(element)
+                defer { state.reader = nil }
+                return (true, nil, state.reader)
+            }
+            reader?.fulfil(.ready)
+            if let outcome { return outcome }
+            guard let wait, await Self.wait(wait) == .ready else { return false }
+        }
+    }
+
+    /// The next element; nil at the end or when the task was cancelled.
+    func next() async throws(RelayError) -> Element? {
+        while true {
+            let (element, ending, wait, writer) = state.withLock {
+                state -> (Element?, Result<Void, RelayError>?, Completion<Wakeup>?, Completion<Wakeup>?) in
+                if state.count > 0 {
+                    let element = state.queue[state.first]
+                    state.first += 1
+                    if state.first == state.queue.count {
+                        state.queue.removeAll(keepingCapacity: true)
+                        state.first = 0
+                    } else if state.first >= 1_024 {
+                        state.queue.removeFirst(state.first)
+                        state.first = 0
+                    }
+                    guard state.count <= capacity / 2 else { return (element, nil, nil, nil) }
+                    defer { state.writer = nil }
+                    return (element, nil, nil, state.writer)
+                }
+                if let ending = state.ending { return (nil, ending, nil, nil) }
+                let reader = Completion<Wakeup>()
+                state.reader = reader
+                return (nil, nil, reader, nil)
+            }
+            writer?.fulfil(.ready)
+            if let element { return element }
+            if let ending {
+                try ending.get()
+                return nil
+            }
+            guard let wait, await Self.wait(wait) == .ready else { return nil }
+        }
+    }
+
+    /// No element follows; what is queued can still be read.
+    func close(_ ending: Result<Void, RelayError> = .success(())) {
+        let (reader, writer) = state.withLock { state in
+            if state.ending == nil { state.ending = ending }
+            defer {
+                state.reader = nil
+                state.writer = nil
+            }
+            return (state.reader, state.writer)
+        }
+        reader?.fulfil(.ready)
+        writer?.fulfil(.ready)
+    }
+
+    private static func wait(_ completion: Completion<Wakeup>) async -> Wakeup {
+        await withTaskCancellationHandler {
+            await completion.value()
+        } onCancel: {
+            completion.fulfil(.cancelled)
+        }
+    }
+}

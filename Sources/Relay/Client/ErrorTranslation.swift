@@ -1,0 +1,49 @@
+import NATS
+
+extension ConnectionReason {
+    /// What a failure of the wire means for the connection.
+    init(_ error: NATSError) {
+        switch error {
+        case .authorization(.violation): self = .authenticationFailed("")
+        case .authorization(.userExpired): self = .tokenExpired
+        case .authorization(.userRevoked): self = .banned(nil)
+        case .authorization(.accountExpired): self = .appBlocked
+        case .tls(let text): self = .tlsFailure(text)
+        case .tlsRequired: self = .tlsFailure("the server requires TLS; use a tls:// address")
+        case .unresolvableHost, .connectionRefused, .unreachable, .timeout, .connectionLimit, .invalidArgument,
+            .invalidSubject, .protocolViolation:
+            self = .unreachable(Self.clause(error))
+        case .closedByServer, .connectionLost, .staleConnection, .closed, .cancelled, .noResponders,
+            .publishNotPermitted, .subscribeNotPermitted, .subscriptionLimit, .payloadTooLarge, .outboundBufferFull,
+            .jetStream:
+            self = .connectionLost(Self.clause(error))
+        }
+    }
+
+    /// The error's sentence as part of another one.
+    private static func clause(_ error: NATSError) -> String {
+        var text = error.description
+        if text.hasSuffix(".") { text.removeLast() }
+        return text.prefix(1).lowercased() + text.dropFirst()
+    }
+}
+
+extension RelayError {
+    /// What a failure of the wire means for the caller of an operation.
+    init(_ error: NATSError, during operation: String) {
+        switch error {
+        case .timeout: self = .timeout(operation)
+        case .noResponders: self = .server(code: 503, "nobody answers \(operation)")
+        case .publishNotPermitted(let subject), .subscribeNotPermitted(let subject): self = .notAuthorized(subject)
+        case .payloadTooLarge(let bytes, let limit): self = .tooLarge(bytes: bytes, limit: limit)
+        case .cancelled: self = .cancelled
+        case .invalidArgument(let text): self = .invalidArgument(text)
+        case .invalidSubject(let subject): self = .invalidArgument("The subject \(subject) cannot be used")
+        case .jetStream(let failure): self = .server(code: failure.errorCode, failure.text)
+        case .closed, .connectionLost, .closedByServer, .staleConnection, .unresolvableHost, .connectionRefused,
+            .unreachable, .tls, .tlsRequired, .authorization, .connectionLimit, .subscriptionLimit,
+            .outboundBufferFull, .protocolViolation:
+            self = .connection(ConnectionReason(error))
+        }
+    }
+}

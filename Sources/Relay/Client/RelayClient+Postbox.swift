@@ -1,0 +1,295 @@
+import NATS
+import NIOCore
+
+/// What the postbox reports.
+public enum PostboxEvent: Hashable, Sendable {
+    /// The state of the subscription.
+    case status(PlatformSubscriptionStatus)
+    /// A letter was stored in one of the user's postboxes.
+    case message(PostboxMessage)
+    /// Letters that came while nobody listened are gone already.
+    case gap(lost: UInt64)
+}
+
+/// New letters, through any number of connections. For one reader; ends with the last reference.
+public final class PostboxEvents: AsyncSequence, Sendable {
+    /// An event.
+    public typealias Element = PostboxEvent
+    /// What ends the sequence early.
+    public typealias Failure = RelayError
+    let subscription: StreamSubscription<PostboxMessage>
+    private let onEnd: @Sendable () -> Void
+
+    init(_ subscription: StreamSubscription<PostboxMessage>, onEnd: @escaping @Sendable () -> Void) {
+        self.subscription = subscription
+        self.onEnd = onEnd
+    }
+
+    deinit { cancel() }
+
+    /// Ends the subscription.
+    public func cancel() {
+        subscription.end()
+        onEnd()
+    }
+
+    /// Starts reading.
+    public func makeAsyncIterator() -> Iterator { Iterator(events: self) }
+
+    /// Reads one event after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        let events: PostboxEvents
+
+        /// The next event; nil at the end or when the task was cancelled.
+        public mutating func next() async throws(RelayError) -> PostboxEvent? {
+            try await next(isolation: nil)
+        }
+
+        /// The next event; nil at the end or when the task was cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(RelayError) -> PostboxEvent? {
+            switch try await events.subscription.channel.next() {
+            case .element(let message): return .message(message)
+            case .lost(let count): return .gap(lost: count)
+            case .live: return .status(.connected)
+            case nil: return nil
+            }
+        }
+    }
+}
+
+/// The postbox's subscription on any connection.
+private struct PostboxFollower: Follower {
+    let stream: String
+    let subscription: StreamSubscription<PostboxMessage>
+
+    func follow(
+        _ link: RelayClient.Link, _ namespace: RelayConfiguration.Namespace
+    ) -> Completion<Result<Void, NATSError>> {
+        subscription.follow(stream, filter: nil, link.jetStream)
+    }
+
+    func pause() { subscription.pause() }
+    func end(_ ending: Result<Void, RelayError>) { subscription.end(ending) }
+}
+
+// The postbox, with the calls of Sudo's relay.
+extension RelayClient {
+    /// The most letters a page may hold.
+    public static let maximumPage = 100
+
+    /// Lists letters of all the user's postboxes, oldest first.
+    ///
+    /// - Parameters:
+    ///   - limit: most letters, 1 to 100; nil for one.
+    ///   - nextToken: where an earlier page ended; nil for the beginning.
+    /// - Returns: the letters, and the next page's token when there are more.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for the limit, ``RelayError/invalidToken``,
+    ///   ``RelayError/notConnected``, or the server's refusal.
+    public func listMessages(
+        limit: Int? = nil, nextToken: String? = nil
+    ) async throws(RelayError) -> ListOutput<PostboxMessage> {
+        try await listMessages(limit: limit, nextToken: nextToken, postbox: nil)
+    }
+
+    /// Lists letters of one postbox, or of all; see ``listMessages(limit:nextToken:)``.
+    public func listMessages(
+        limit: Int? = nil, nextToken: String? = nil, postbox: String?
+    ) async throws(RelayError) -> ListOutput<PostboxMessage> {
+        let limit = limit ?? 1
+        guard (1...Self.maximumPage).contains(limit) else {
+            throw .invalidArgument("The limit is from 1 to \(Self.maximumPage)")
+        }
+        if let postbox, !Self.isToken(postbox) { throw .invalidArgument("The postbox's name is not one") }
+        let token = try nextToken.map { text throws(RelayError) in try PageToken(text) }
+        let (link, user) = try postboxContext()
+        do throws(NATSError) {
+            let info = try await link.jetStream.streamInfo("PB_" + user)
+            let incarnation = UInt64(clamping: info.created.nanoseconds)
+            if let token, token.incarnation != incarnation { throw NATSError.invalidArgument("token") }
+            let page = try await link.jetStream.page(
+                of: "PB_" + user, filter: postbox.map { "postbox.\(user).\($0)" },
+                from: .sequence(token?.sequence ?? 1), limit: limit)
+            let items = page.messages.map { Self.letter($0, incarnation: incarnation, owner: user) }
+            let next = page.pending > 0 ? page.messages.last.map { $0.sequence + 1 } : nil
+            return ListOutput(
+                items: items,
+                nextToken: next.map { PageToken(incarnation: incarnation, sequence: $0).text })
+        } catch {
+            if case .invalidArgument("token") = error { throw .invalidToken }
+            throw Self.postboxError(error, during: "listing the letters")
+        }
+    }
+
+    /// How many letters each postbox holds, by its identifier.
+    public func countMessages() async throws(RelayError) -> [String: Int] {
+        let (link, user) = try postboxContext()
+        do throws(NATSError) {
+            let info = try await link.jetStream.streamInfo("PB_" + user, subjectsFilter: ">")
+            var counts: [String: Int] = [:]
+            for (subject, count) in info.state.subjects ?? [:] {
+                counts[subject.split(separator: ".").last.map(String.init) ?? subject] = Int(clamping: count)
+            }
+            return counts
+        } catch { throw Self.postboxError(error, during: "counting the letters") }
+    }
+
+    /// Deletes a letter.
+    ///
+    /// - Returns: its identifier.
+    /// - Throws: ``RelayError/notFound(_:)`` when it is gone already.
+    @discardableResult
+    public func deleteMessage(withMessageId id: String) async throws(RelayError) -> String {
+        let deletion = try await bulkDeleteMessage(withMessageIds: [id])
+        if let failure = deletion.failed.first { throw failure.error }
+        return id
+    }
+
+    /// Deletes up to 25 letters.
+    ///
+    /// - Returns: which were deleted and which not, each with its reason.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for more than 25, ``RelayError/notConnected``.
+    @discardableResult
+    public func bulkDeleteMessage(withMessageIds ids: [String]) async throws(RelayError) -> BulkDeletion {
+        guard ids.count <= BulkDeletion.maximumCount else {
+            throw .invalidArgument("At most \(BulkDeletion.maximumCount) letters are deleted with one call")
+        }
+        let (link, user) = try postboxContext()
+        guard !ids.isEmpty else { return BulkDeletion() }
+        let stream = "PB_" + user
+        let jetStream = link.jetStream
+        let incarnation: UInt64
+        do throws(NATSError) {
+            incarnation = UInt64(clamping: try await jetStream.streamInfo(stream).created.nanoseconds)
+        } catch { throw Self.postboxError(error, during: "deleting letters") }
+        let results = await withTaskGroup(of: (Int, RelayError?).self) { group in
+            for (index, id) in ids.enumerated() {
+                group.addTask { (index, await Self.delete(id, in: stream, incarnation, jetStream)) }
+            }
+            return await group.reduce(into: [Int: RelayError?]()) { $0[$1.0] = $1.1 }
+        }
+        var deletion = BulkDeletion()
+        for (index, id) in ids.enumerated() {
+            if let error = results[index] ?? nil {
+                deletion.failed.append(.init(id: id, error: error))
+            } else {
+                deletion.deleted.append(id)
+            }
+        }
+        return deletion
+    }
+
+    private static func delete(
+        _ id: String, in stream: String, _ incarnation: UInt64, _ jetStream: JetStream
+    ) async -> RelayError? {
+        guard let place = PostboxMessageID(id), place.incarnation == incarnation else { return .notFound(id) }
+        do throws(NATSError) {
+            try await jetStream.deleteMessage(in: stream, sequence: place.sequence)
+            return nil
+        } catch .jetStream(let failure)
+            where [JetStreamFailure.sequenceNotFound, JetStreamFailure.noMessageFound].contains(failure.errorCode)
+        {
+            return .notFound(id)
+        } catch {
+            return postboxError(error, during: "deleting a letter")
+        }
+    }
+
+    // MARK: Subscribing
+
+    /// New letters from now on, through any outage.
+    public func postboxMessages() throws(RelayError) -> PostboxEvents {
+        guard let user = configuration.user else { throw .notInitialized }
+        let subscription = StreamSubscription<PostboxMessage>(from: .new) { message, incarnation, _ in
+            (Self.letter(message, incarnation: incarnation, owner: user), nil)
+        }
+        let key = addFollower(PostboxFollower(stream: "PB_" + user, subscription: subscription))
+        return PostboxEvents(subscription) { [weak self] in
+            Task { await self?.removeFollower(key) }
+        }
+    }
+
+    /// Calls back for every new letter in any of the user's postboxes, as Sudo's relay does.
+    ///
+    /// - Parameters:
+    ///   - statusChangeHandler: hears the subscription's status, `initialized` first.
+    ///   - resultHandler: hears the letters, one after the other.
+    /// - Returns: keep it: the subscription ends with the last reference, or with `cancel()`.
+    public func subscribeToMessageCreated(
+        statusChangeHandler: (@Sendable (PlatformSubscriptionStatus) -> Void)? = nil,
+        resultHandler: @escaping @Sendable (Result<PostboxMessage, RelayError>) -> Void
+    ) throws(RelayError) -> SubscriptionToken {
+        let events = try postboxMessages()
+        statusChangeHandler?(.initialized)
+        statusChangeHandler?(.connecting)
+        let task = Task {
+            do throws(RelayError) {
+                var iterator = events.makeAsyncIterator()
+                while let event = try await iterator.next() {
+                    switch event {
+                    case .message(let message): resultHandler(.success(message))
+                    case .status(let status): statusChangeHandler?(status)
+                    case .gap: break
+                    }
+                }
+                statusChangeHandler?(.disconnected)
+            } catch {
+                resultHandler(.failure(error))
+                statusChangeHandler?(.error(error))
+            }
+        }
+        let token = SubscriptionToken { task.cancel() }
+        tokens.append(WeakToken(token: token))
+        tokens.removeAll { $0.token == nil }
+        return token
+    }
+
+    /// Ends every subscription made by ``subscribeToMessageCreated(statusChangeHandler:resultHandler:)``.
+    public func unsubscribeAll() {
+        for entry in tokens { entry.token?.cancel() }
+        tokens = []
+    }
+
+    // MARK: Steps
+
+    private func postboxContext() throws(RelayError) -> (Link, String) {
+        guard let user = configuration.user, Self.isToken(user) else {
+            throw .invalidArgument("The user is not known; sign in with credentials that name one")
+        }
+        guard let link else { throw .notConnected }
+        return (link, user)
+    }
+
+    static func postboxError(_ error: NATSError, during operation: String) -> RelayError {
+        if case .jetStream(let failure) = error, failure.errorCode == JetStreamFailure.streamNotFound {
+            return .notFound("The postbox")
+        }
+        return RelayError(error, during: operation)
+    }
+
+    static func letter(_ message: StoredMessage, incarnation: UInt64, owner: String) -> PostboxMessage {
+        let letter = PostboxLetter(reading: Array(message.payload.readableBytesView))
+        let stored = Timestamp(milliseconds: message.time.milliseconds)
+        let postbox = message.subject.split(separator: ".").last.map(String.init) ?? ""
+        return PostboxMessage(
+            id: PostboxMessageID(incarnation: incarnation, sequence: message.sequence).text, createdAt: stored,
+            updatedAt: stored, ownerId: owner, sudoId: letter.sudoId ?? owner, postboxId: postbox,
+            message: letter.message, from: letter.from)
+    }
+}
+
+/// Holds a subscription: cancelling it, or letting the last reference go, ends the subscription.
+public final class SubscriptionToken: Sendable {
+    private let onCancel: @Sendable () -> Void
+
+    init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
+
+    deinit { onCancel() }
+
+    /// Ends the subscription.
+    public func cancel() { onCancel() }
+}
+
+/// A token that its owner may have let go.
+struct WeakToken {
+    weak var token: SubscriptionToken?
+}

@@ -1,0 +1,269 @@
+import NATS
+import NIOCore
+
+/// Where one publish is now.
+public struct PublishNews: Hashable, Sendable {
+    /// The message's identifier.
+    public var id: String
+    /// Its state.
+    public var state: PublishState
+
+    /// Creates news.
+    public init(id: String, state: PublishState) {
+        self.id = id
+        self.state = state
+    }
+}
+
+/// How a publish was stored.
+public struct PublishReceipt: Hashable, Sendable {
+    /// The message's identifier.
+    public var id: String
+    /// Its place in the network's stream.
+    public var sequence: UInt64
+    /// Whether an earlier attempt had stored it.
+    public var isDuplicate: Bool
+}
+
+// Publishing: every message goes through the outbox, connected or not, and ends in exactly one outcome.
+extension RelayClient {
+    /// Where publishes are, from now on: of messages on topics and of letters to postboxes.
+    public nonisolated var publishes: AsyncStream<PublishNews> { publishBoard.watch() }
+
+    /// How many messages wait or are under way.
+    public var queuedCount: Int { outbox.count }
+
+    /// Publishes to a topic, as RelayX does.
+    ///
+    /// - Returns: true when the server has stored it; false when it waits in the outbox for a connection.
+    /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/outboxFull``,
+    ///   ``RelayError/notConnected`` before the first `connect`, or the reason the server gave.
+    @discardableResult
+    public func publish(topic: String, message: MessageValue) async throws(RelayError) -> Bool {
+        let isOnline = machine.status.state == .connected
+        let id = try enqueue(topic: topic, message: message)
+        guard isOnline else { return false }
+        switch await outcome(of: id, within: .seconds(10)) {
+        case .acknowledged: return true
+        case .failed(let error): throw error
+        case .discarded(let reason): throw .connection(reason)
+        case nil: return false
+        }
+    }
+
+    /// Publishes to a topic and waits until the server has stored the message, through any outage.
+    ///
+    /// - Parameters:
+    ///   - id: the message's identifier; the same one again makes a repetition harmless.
+    ///   - timeout: how long that may take. The message stays in the outbox when it passes.
+    /// - Throws: ``RelayError/timeout(_:)`` and what ``enqueue(topic:message:id:)`` throws.
+    public func send(
+        topic: String, message: MessageValue, id: String? = nil, timeout: Duration = .seconds(10)
+    ) async throws(RelayError) -> PublishReceipt {
+        try await receipt(for: try enqueue(topic: topic, message: message, id: id), within: timeout)
+    }
+
+    /// Puts a message into the outbox and returns at once; ``publishes`` tells what becomes of it.
+    ///
+    /// - Parameter id: the message's identifier; a new one when nil.
+    /// - Returns: the identifier.
+    @discardableResult
+    public func enqueue(topic: String, message: MessageValue, id: String? = nil) throws(RelayError) -> String {
+        let topic = try Self.topic(topic)
+        let id = id ?? Self.newID()
+        let envelope = Envelope(
+            clientID: configuration.clientID, id: id, room: topic.text, message: message, start: .now)
+        try admit(OutboxMessage(id: id, topic: topic.text, payload: envelope.encoded()))
+        return id
+    }
+
+    /// Puts a letter for somebody's postbox into the outbox and returns at once.
+    ///
+    /// - Parameters:
+    ///   - recipient: whose postbox it is.
+    ///   - postbox: the postbox's identifier.
+    ///   - text: the letter.
+    ///   - id: the letter's identifier; a new one when nil.
+    /// - Returns: the identifier.
+    @discardableResult
+    public func enqueueLetter(
+        to recipient: String, postbox: String, text: String, id: String? = nil
+    ) throws(RelayError) -> String {
+        guard Self.isToken(recipient), Self.isToken(postbox) else {
+            throw .invalidArgument("Name the postbox as USER/POSTBOX")
+        }
+        let id = id ?? Self.newID()
+        let letter = PostboxLetter(id: id, createdAt: Timestamp.now.milliseconds, from: user, message: text)
+        try admit(OutboxMessage(id: id, topic: "@\(recipient)/\(postbox)", payload: letter.encoded()))
+        return id
+    }
+
+    /// Sends a letter to somebody's postbox and waits until it is stored.
+    ///
+    /// - Throws: ``RelayError/postboxNotAccepting(_:)`` for a postbox that is disabled or does not exist.
+    public func post(
+        to recipient: String, postbox: String, text: String, id: String? = nil, timeout: Duration = .seconds(10)
+    ) async throws(RelayError) -> PublishReceipt {
+        try await receipt(for: try enqueueLetter(to: recipient, postbox: postbox, text: text, id: id), within: timeout)
+    }
+
+    /// Takes a message back that has not left yet; false when it is too late.
+    public func cancelPublish(id: String) -> Bool {
+        guard let resolution = outbox.cancel(id: id) else { return false }
+        report(resolution)
+        return true
+    }
+
+    // MARK: Steps
+
+    private func admit(_ message: OutboxMessage) throws(RelayError) {
+        guard machine.status.state != .initialized else { throw .notConnected }
+        let limit = min(
+            configuration.maximumMessageBytes, (link?.connection.info.maximumPayload ?? .max) - 256)
+        guard message.payload.count <= limit else { throw .tooLarge(bytes: message.payload.count, limit: limit) }
+        switch outbox.enqueue(message) {
+        case .rejected(let error): throw error
+        case .accepted: break
+        case .acceptedDropping(let dropped): for resolution in dropped { report(resolution) }
+        }
+        publishBoard.post(PublishNews(id: message.id, state: .queued), keepsCurrent: false)
+        flushOutbox()
+    }
+
+    /// Sends what may leave now. Answers come back one by one, in any order.
+    func flushOutbox() {
+        guard let link, let namespace else { return }
+        let batch = outbox.nextToSend(at: .now)
+        let jetStream = link.jetStream
+        let generation = link.generation
+        for message in batch.messages {
+            publishBoard.post(PublishNews(id: message.id, state: .sending), keepsCurrent: false)
+            let id = message.id
+            do throws(NATSError) {
+                try jetStream.send(
+                    ByteBuffer(bytes: message.payload), to: Self.subject(of: message.topic, namespace), messageID: id
+                ) { [weak self] result in
+                    Task { await self?.answered(id, result, generation: generation) }
+                }
+            } catch {
+                answered(id, .failure(error), generation: generation)
+            }
+        }
+        if let moment = batch.resumeAt { resumeFlush(at: moment) }
+    }
+
+    private func resumeFlush(at moment: ContinuousClock.Instant) {
+        pacingTask?.cancel()
+        pacingTask = Task { [weak self] in
+            try? await Task.sleep(until: moment, clock: .continuous)
+            guard !Task.isCancelled else { return }
+            await self?.flushOutbox()
+        }
+    }
+
+    private func answered(_ id: String, _ result: Result<PublishAcknowledgement, NATSError>, generation: UInt64) {
+        // An answer of a lost connection says nothing about the message, which is queued again by now. A late
+        // acknowledgement still counts: the server has the message.
+        if case .failure = result, link?.generation != generation { return }
+        switch result {
+        case .success(let acknowledgement):
+            if let resolution = outbox.acknowledged(
+                id: id, sequence: acknowledgement.sequence, duplicate: acknowledgement.isDuplicate)
+            {
+                report(resolution)
+            }
+        case .failure(let error):
+            switch error {
+            case .connectionLost, .closedByServer, .staleConnection, .closed, .cancelled: return
+            default: break
+            }
+            let failure = publishFailure(error, of: id)
+            let isRetryable: Bool
+            if case .noResponders = error { isRetryable = false } else { isRetryable = error.isRetryable }
+            if let resolution = outbox.failed(id: id, failure, retryable: isRetryable) {
+                report(resolution)
+            } else {
+                publishBoard.post(PublishNews(id: id, state: .queued), keepsCurrent: false)
+                resumeFlush(at: .now + .milliseconds(250))
+            }
+        }
+        if outbox.isFlushed {
+            flushWaiter?.fulfil(true)
+            flushWaiter = nil
+        }
+        flushOutbox()
+    }
+
+    private func publishFailure(_ error: NATSError, of id: String) -> RelayError {
+        let topic = outbox.messages.first { $0.id == id }?.topic ?? ""
+        switch error {
+        case .noResponders where topic.hasPrefix("@"): return .postboxNotAccepting(String(topic.dropFirst()))
+        case .noResponders: return .server(code: 503, "no stream stores \(topic)")
+        case .publishNotPermitted: return .notAuthorized("publishing to \(topic)")
+        default: return RelayError(error, during: "publishing")
+        }
+    }
+
+    func endOutbox(_ reason: ConnectionReason) {
+        for resolution in outbox.sessionEnded(reason) { report(resolution) }
+        flushWaiter?.fulfil(false)
+        flushWaiter = nil
+    }
+
+    private func report(_ resolution: PublishResolution) {
+        publishBoard.post(
+            PublishNews(id: resolution.id, state: PublishState(resolution.outcome)), keepsCurrent: false)
+        publishWaiters.removeValue(forKey: resolution.id)?.fulfil(resolution.outcome)
+    }
+
+    private func receipt(for id: String, within timeout: Duration) async throws(RelayError) -> PublishReceipt {
+        switch await outcome(of: id, within: timeout) {
+        case .acknowledged(let sequence, let duplicate):
+            return PublishReceipt(id: id, sequence: sequence, isDuplicate: duplicate)
+        case .failed(let error): throw error
+        case .discarded(let reason): throw .connection(reason)
+        case nil: throw Task.isCancelled ? .cancelled : .timeout("Publishing \(id)")
+        }
+    }
+
+    /// Waits for the end of a publish; nil when it is still open after `timeout` or the task was cancelled.
+    private func outcome(of id: String, within timeout: Duration) async -> PublishOutcome? {
+        let waiter = Completion<PublishOutcome>()
+        publishWaiters[id] = waiter
+        let given = Completion<PublishOutcome?>()
+        let forwarding = Task { given.fulfil(await waiter.value()) }
+        let alarm = Task {
+            try? await Task.sleep(for: timeout)
+            given.fulfil(nil)
+        }
+        let outcome = await withTaskCancellationHandler {
+            await given.value()
+        } onCancel: {
+            given.fulfil(nil)
+        }
+        alarm.cancel()
+        forwarding.cancel()
+        if outcome == nil { publishWaiters.removeValue(forKey: id)?.fulfil(.failed(.cancelled)) }
+        return outcome
+    }
+
+    // MARK: Names
+
+    static func subject(of lane: String, _ namespace: RelayConfiguration.Namespace) -> String {
+        guard lane.hasPrefix("@") else { return "\(namespace.hash).\(lane)" }
+        let parts = lane.dropFirst().split(separator: "/", maxSplits: 1)
+        return "postbox.\(parts.first ?? "").\(parts.last ?? "")"
+    }
+
+    static func topic(_ text: String) throws(RelayError) -> Topic {
+        do throws(TopicError) { return try Topic(text) } catch { throw .invalidTopic("\(error)") }
+    }
+
+    static func isToken(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 64
+            && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !".*>/\\".utf8.contains($0) }
+    }
+
+    /// An identifier for a message: a random UUID's text, lower case.
+    public nonisolated static func newID() -> String { UUIDText.random() }
+}

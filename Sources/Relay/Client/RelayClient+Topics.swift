@@ -1,0 +1,210 @@
+import NATS
+import NIOCore
+
+/// What a topic's subscription reports.
+public enum TopicEvent: Hashable, Sendable {
+    /// A message, in the stream's order, each once.
+    case message(TopicMessage)
+    /// A message that cannot be read; the stream goes on.
+    case unreadable(sequence: UInt64, topic: String, bytes: Int)
+    /// The stream no longer holds this many messages that were missed; an upper bound where the subscription takes a
+    /// part of the stream.
+    case gap(lost: UInt64)
+    /// Everything stored so far has been delivered; what follows is new. Comes once on every connection.
+    case live
+}
+
+/// The messages of a topic or pattern, through any number of connections. For one reader.
+///
+/// A slow reader loses nothing: the server keeps what has not been read. The subscription ends with the last reference.
+public final class TopicEvents: AsyncSequence, Sendable {
+    /// An event.
+    public typealias Element = TopicEvent
+    /// What ends the sequence early: a permission the user does not have, say.
+    public typealias Failure = RelayError
+    let subscription: StreamSubscription<TopicEvent>
+    private let onEnd: @Sendable () -> Void
+
+    init(_ subscription: StreamSubscription<TopicEvent>, onEnd: @escaping @Sendable () -> Void) {
+        self.subscription = subscription
+        self.onEnd = onEnd
+    }
+
+    deinit { cancel() }
+
+    /// Ends the subscription.
+    public func cancel() {
+        subscription.end()
+        onEnd()
+    }
+
+    /// Starts reading.
+    public func makeAsyncIterator() -> Iterator { Iterator(events: self) }
+
+    /// Reads one event after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        let events: TopicEvents
+
+        /// The next event; nil at the end or when the task was cancelled.
+        public mutating func next() async throws(RelayError) -> TopicEvent? {
+            try await next(isolation: nil)
+        }
+
+        /// The next event; nil at the end or when the task was cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(RelayError) -> TopicEvent? {
+            switch try await events.subscription.channel.next() {
+            case .element(let event): return event
+            case .lost(let count): return .gap(lost: count)
+            case .live: return .live
+            case nil: return nil
+            }
+        }
+    }
+}
+
+/// A topic's subscription on any connection.
+private struct TopicFollower: Follower {
+    let pattern: TopicPattern
+    let subscription: StreamSubscription<TopicEvent>
+
+    func follow(
+        _ link: RelayClient.Link, _ namespace: RelayConfiguration.Namespace
+    ) -> Completion<Result<Void, NATSError>> {
+        subscription.follow(namespace.stream, filter: pattern.subject(under: namespace.hash), link.jetStream)
+    }
+
+    func pause() { subscription.pause() }
+    func end(_ ending: Result<Void, RelayError>) { subscription.end(ending) }
+}
+
+extension RelayClient {
+    /// Subscribes to a topic or pattern, connected or not.
+    ///
+    /// - Parameters:
+    ///   - topic: a topic; `*` stands for one token, `>` at the end for one or more.
+    ///   - start: where to begin.
+    /// - Throws: ``RelayError/invalidTopic(_:)``.
+    public func messages(
+        topic: String, from start: SubscriptionStart = .new
+    ) throws(RelayError) -> TopicEvents {
+        let pattern: TopicPattern
+        do throws(TopicError) { pattern = try TopicPattern(topic) } catch { throw .invalidTopic("\(error)") }
+        let subscription = StreamSubscription<TopicEvent>(from: start) { message, _, isRecovered in
+            Self.topicEvent(message, isRecovered: isRecovered)
+        }
+        let key = addFollower(TopicFollower(pattern: pattern, subscription: subscription))
+        return TopicEvents(subscription) { [weak self] in
+            Task { await self?.removeFollower(key) }
+        }
+    }
+
+    /// Messages of a topic within a time range, oldest first.
+    ///
+    /// - Parameters:
+    ///   - topic: a topic or pattern.
+    ///   - start: the earliest time, by the server's clock; not in the future, not after `end`.
+    ///   - end: the latest time; nil for now.
+    ///   - limit: most messages, 1 to 10,000.
+    public func history(
+        topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000
+    ) async throws(RelayError) -> [TopicMessage] {
+        guard start <= .now else { throw .invalidArgument("The start lies in the future") }
+        if let end, end < start { throw .invalidArgument("The start lies after the end") }
+        let (link, namespace, filter) = try readContext(topic, limit)
+        let from = ServerTime(nanoseconds: max(0, start.milliseconds) * 1_000_000)
+        let page = try await readPage(link, namespace, filter, from: .time(from), limit: limit)
+        return page.compactMap(Self.readable).filter { message in end.map { message.time <= $0 } ?? true }
+    }
+
+    /// The messages of a topic before a place in the stream, oldest first.
+    ///
+    /// - Parameters:
+    ///   - topic: a topic or pattern.
+    ///   - sequence: the place; nil for the stream's end.
+    ///   - limit: most messages, 1 to 10,000.
+    /// - Returns: the messages, and whether the stream holds none before them.
+    public func history(
+        topic: String, before sequence: UInt64?, limit: Int
+    ) async throws(RelayError) -> (messages: [TopicMessage], isComplete: Bool) {
+        let (link, namespace, filter) = try readContext(topic, limit)
+        do throws(NATSError) {
+            var info = try await link.jetStream.streamInfo(namespace.stream)
+            let oldest = info.state.firstSequence
+            if let sequence { info.state.lastSequence = min(info.state.lastSequence, max(1, sequence) - 1) }
+            let start = try await link.jetStream.sequence(
+                before: info.state.lastSequence + 1, newest: limit, in: info, filter: filter)
+            guard start <= info.state.lastSequence else { return ([], true) }
+            let page = try await link.jetStream.page(
+                of: namespace.stream, filter: filter, from: .sequence(start), limit: min(40_000, limit * 4))
+            let found = page.messages.filter { $0.sequence <= info.state.lastSequence }.suffix(limit)
+            return (found.compactMap(Self.readable), start <= max(1, oldest))
+        } catch { throw RelayError(error, during: "reading the history") }
+    }
+
+    private func readContext(
+        _ topic: String, _ limit: Int
+    ) throws(RelayError) -> (Link, RelayConfiguration.Namespace, String) {
+        guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
+        let pattern: TopicPattern
+        do throws(TopicError) { pattern = try TopicPattern(topic) } catch { throw .invalidTopic("\(error)") }
+        guard let link, let namespace else { throw .notConnected }
+        return (link, namespace, pattern.subject(under: namespace.hash))
+    }
+
+    private func readPage(
+        _ link: Link, _ namespace: RelayConfiguration.Namespace, _ filter: String, from start: StartPosition, limit: Int
+    ) async throws(RelayError) -> [StoredMessage] {
+        do throws(NATSError) {
+            return try await link.jetStream.page(of: namespace.stream, filter: filter, from: start, limit: limit)
+                .messages
+        } catch { throw RelayError(error, during: "reading the history") }
+    }
+
+    // MARK: Followers
+
+    func addFollower(_ follower: any Follower) -> UInt64 {
+        let key = nextFollower
+        nextFollower += 1
+        followers[key] = follower
+        guard let link, let namespace, machine.status.state == .connected || restoration != nil else { return key }
+        let opened = follower.follow(link, namespace)
+        Task { [weak self] in
+            if case .failure(let error) = await opened.value() { await self?.followFailed(key, error, link.connection) }
+        }
+        return key
+    }
+
+    private func followFailed(_ key: UInt64, _ error: NATSError, _ connection: NATSConnection) {
+        guard connection.isOpen, error != .cancelled else { return }
+        followers.removeValue(forKey: key)?.end(.failure(RelayError(error, during: "the subscription")))
+    }
+
+    func removeFollower(_ key: UInt64) {
+        followers.removeValue(forKey: key)?.end(.success(()))
+    }
+
+    // MARK: Decoding
+
+    static func readable(_ message: StoredMessage) -> TopicMessage? {
+        guard case .message(let read) = topicEvent(message, isRecovered: false).0 else { return nil }
+        return read
+    }
+
+    static func topicEvent(_ message: StoredMessage, isRecovered: Bool) -> (TopicEvent, id: String?) {
+        let topic = message.subject.firstIndex(of: ".").map { String(message.subject[message.subject.index(after: $0)...]) }
+            ?? message.subject
+        let time = Timestamp(milliseconds: message.time.milliseconds)
+        do throws(EnvelopeError) {
+            let envelope = try Envelope(
+                decoding: message.payload.readableBytesView, fallbackID: "sequence-\(message.sequence)",
+                fallbackRoom: topic, fallbackStart: time)
+            let read = TopicMessage(
+                envelope, topic: topic, sequence: message.sequence, time: time, isRecovered: isRecovered)
+            return (.message(read), envelope.id)
+        } catch {
+            return (
+                .unreadable(sequence: message.sequence, topic: topic, bytes: message.payload.readableBytes), nil
+            )
+        }
+    }
+}

@@ -1,0 +1,217 @@
+import NATS
+import NIOCore
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A real-time client: topics, postbox and connection, for one user on one network.
+///
+/// The connection is kept by pure machines (``ConnectionMachine``, ``LifecycleMachine``, ``Outbox``); this actor carries
+/// out what they decide. Calls keep the names of the systems they come from: `connect`, `publish`, `on` and `off` from
+/// RelayX, `listMessages` and its companions from Sudo's relay, `connect(timeLimit:)` from Nexconn and RongCloud,
+/// `setAppStateActive` from Supabase. When the last reference goes, the socket closes.
+public actor RelayClient {
+    /// What the client was made with.
+    public nonisolated let configuration: RelayConfiguration
+    nonisolated let statusBoard = StatusBoard<ConnectionStatus>(.initialized, bufferedValues: 256)
+    nonisolated let systemEvents = StatusBoard<SystemEvent>(nil, bufferedValues: 64)
+    nonisolated let publishBoard = StatusBoard<PublishNews>(nil, bufferedValues: 65_536)
+
+    var machine: ConnectionMachine
+    var lifecycle: LifecycleMachine
+    var outbox: Outbox
+
+    /// The present connection with the number of the dial that made it.
+    var link: Link?
+    var dial: Task<Void, Never>?
+    var restoration: Task<Void, Never>?
+    var namespace: RelayConfiguration.Namespace?
+    var nextServer = 0
+
+    private var connectionTimers: [ConnectionMachine.TimerID: Task<Void, Never>] = [:]
+    private var lifecycleTimers: [LifecycleMachine.TimerID: Task<Void, Never>] = [:]
+    private var connectWaiters: [UInt64: Completion<RelayError?>] = [:]
+    private var nextWaiter: UInt64 = 0
+
+    /// Everything that follows a stream, to be brought back on every connection.
+    var followers: [UInt64: any Follower] = [:]
+    var nextFollower: UInt64 = 1
+    var listeners: [String: ListenerEntry] = [:]
+    var publishWaiters: [String: Completion<PublishOutcome>] = [:]
+    var tokens: [WeakToken] = []
+    var flushWaiter: Completion<Bool>?
+    var pacingTask: Task<Void, Never>?
+
+    /// A connection and the dial that made it.
+    struct Link {
+        let connection: NATSConnection
+        let generation: UInt64
+        let watcher: Task<Void, Never>
+
+        var jetStream: JetStream { JetStream(connection) }
+    }
+
+    /// Creates a client; nothing is dialled before ``connect(timeLimit:)``.
+    public init(configuration: RelayConfiguration) {
+        self.configuration = configuration
+        machine = ConnectionMachine(policy: configuration.reconnect, seed: UInt64.random(in: 0 ... .max))
+        lifecycle = LifecycleMachine(policy: configuration.lifecycle)
+        outbox = Outbox(policy: configuration.outbox)
+        namespace = configuration.namespace
+    }
+
+    deinit {
+        dial?.cancel()
+        restoration?.cancel()
+        pacingTask?.cancel()
+        link?.watcher.cancel()
+        link?.connection.closeNow()
+        for timer in connectionTimers.values { timer.cancel() }
+        for timer in lifecycleTimers.values { timer.cancel() }
+        for follower in followers.values { follower.end(.success(())) }
+        for waiter in connectWaiters.values { waiter.fulfil(.cancelled) }
+        for waiter in publishWaiters.values { waiter.fulfil(.failed(.cancelled)) }
+        flushWaiter?.fulfil(false)
+        statusBoard.finish()
+        systemEvents.finish()
+        publishBoard.finish()
+    }
+
+    // MARK: Connection
+
+    /// Who this client is on the network; nil when neither credentials nor configuration tell.
+    public nonisolated var user: String? { configuration.user }
+
+    /// The present status.
+    public nonisolated var status: ConnectionStatus { statusBoard.current ?? .initialized }
+
+    /// The status now, then every change; the sequence ends with the client.
+    public nonisolated var statuses: AsyncStream<ConnectionStatus> { statusBoard.watch() }
+
+    /// RelayX's system events from now on.
+    public nonisolated var events: AsyncStream<SystemEvent> { systemEvents.watch() }
+
+    /// Connects. Several calls at the same time share one connection and one outcome.
+    ///
+    /// - Parameter timeLimit: seconds after which the attempt is given up for good; zero or less tries until it succeeds
+    ///   or a reason is final (Nexconn's and RongCloud's `timeLimit`).
+    /// - Throws: ``RelayError/connection(_:)`` with the reason the session ended for, ``RelayError/cancelled``.
+    public func connect(timeLimit: Int = 0) async throws(RelayError) {
+        let waiter = Completion<RelayError?>()
+        let key = nextWaiter
+        nextWaiter += 1
+        connectWaiters[key] = waiter
+        handleLifecycle(.userConnected)
+        handle(.connectRequested(timeLimit: timeLimit > 0 ? .seconds(timeLimit) : nil))
+        let error = await withTaskCancellationHandler {
+            await waiter.value()
+        } onCancel: {
+            waiter.fulfil(.cancelled)
+        }
+        connectWaiters[key] = nil
+        if let error { throw error }
+    }
+
+    /// Ends the session for good, from any state; only another `connect` starts one.
+    public func disconnect() {
+        handleLifecycle(.userDisconnected)
+        handle(.disconnectRequested)
+    }
+
+    /// Ends the session and every subscription. What waits in the outbox ends as its policy says.
+    public func close() async {
+        let connection = link?.connection
+        if outbox.isEmpty, let connection { try? await connection.flush(timeout: .milliseconds(500)) }
+        disconnect()
+        for follower in followers.values { follower.end(.success(())) }
+        followers = [:]
+        await connection?.close(timeout: .milliseconds(500))
+    }
+
+    /// Tells whether the application is in the foreground. What the background does is the lifecycle policy's matter.
+    public func setAppStateActive(_ isActive: Bool) { handleLifecycle(.active(isActive)) }
+
+    /// A sign that a person is waiting: the next attempt comes at once.
+    public func nudge() { handle(.nudged) }
+
+    /// Measures the round trip to the server now.
+    ///
+    /// - Throws: ``RelayError/notConnected``, ``RelayError/timeout(_:)``.
+    public func ping() async throws(RelayError) -> Duration {
+        guard let link else { throw .notConnected }
+        do throws(NATSError) {
+            let duration = try await link.connection.ping()
+            handle(.roundTrip(generation: link.generation, duration))
+            return duration
+        } catch { throw RelayError(error, during: "a ping") }
+    }
+
+    /// The version of the server, while connected.
+    public var serverVersion: String? { link?.connection.info.version }
+
+    // MARK: Machines
+
+    func handle(_ event: ConnectionMachine.Event) {
+        for action in machine.handle(event, at: .now) { run(action) }
+    }
+
+    private func run(_ action: ConnectionMachine.Action) {
+        switch action {
+        case .dial(let generation, _): startDial(generation)
+        case .restore(let generation): startRestoration(generation)
+        case .closeSocket(let generation): closeLink(generation)
+        case .probe(let generation): probe(generation)
+        case .renewCredentials(let generation): handle(.credentialsUnavailable(generation: generation))
+        case .startTimer(let id, let deadline):
+            connectionTimers[id] = Task { [weak self] in
+                try? await Task.sleep(until: deadline, clock: .continuous)
+                guard !Task.isCancelled else { return }
+                await self?.connectionTimerFired(id)
+            }
+        case .cancelTimer(let id): connectionTimers.removeValue(forKey: id)?.cancel()
+        case .publish(let status): statusBoard.post(status)
+        case .event(let event): deliver(event)
+        case .completeConnect(let error):
+            for waiter in connectWaiters.values { waiter.fulfil(error) }
+            connectWaiters = [:]
+        case .discardOutbox(let reason): endOutbox(reason)
+        }
+    }
+
+    private func connectionTimerFired(_ id: ConnectionMachine.TimerID) {
+        connectionTimers[id] = nil
+        handle(.timerFired(id))
+    }
+
+    func handleLifecycle(_ event: LifecycleMachine.Event) {
+        for action in lifecycle.handle(event, at: .now) {
+            switch action {
+            case .startTimer(let id, let deadline):
+                lifecycleTimers[id] = Task { [weak self] in
+                    try? await Task.sleep(until: deadline, clock: .continuous)
+                    guard !Task.isCancelled else { return }
+                    await self?.lifecycleTimerFired(id)
+                }
+            case .cancelTimer(let id): lifecycleTimers.removeValue(forKey: id)?.cancel()
+            case .suspend: handle(.suspendRequested)
+            case .resume: handle(.resumeRequested)
+            case .probe: if let link { probe(link.generation) }
+            }
+        }
+    }
+
+    private func lifecycleTimerFired(_ id: LifecycleMachine.TimerID) {
+        lifecycleTimers[id] = nil
+        handleLifecycle(.timerFired(id))
+    }
+
+    private func deliver(_ event: SystemEvent) {
+        systemEvents.post(event, keepsCurrent: false)
+        listeners[event.topic]?.listener.onMessage(event.rawValue)
+        if event == .disconnected { handleLifecycle(.userDisconnected) }
+    }
+}

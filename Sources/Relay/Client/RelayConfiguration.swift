@@ -1,0 +1,93 @@
+import NATS
+
+/// Everything a client needs to know before it connects. Making one does no I/O.
+public struct RelayConfiguration: Sendable {
+    /// Where the servers are.
+    public enum Servers: Sendable {
+        /// These, in turn.
+        case fixed([ServerAddress])
+        /// Asked for before every dial: a network that starts its server on demand answers here.
+        case discovered(@Sendable () async throws(RelayError) -> [ServerAddress])
+    }
+
+    /// The subject prefix and stream of a network's topics.
+    public struct Namespace: Sendable, Hashable {
+        /// Names the stream (`<name>_stream`) and the key-value bucket.
+        public var name: String
+        /// The first token of every topic's subject.
+        public var hash: String
+
+        /// Creates a namespace.
+        public init(name: String, hash: String) {
+            self.name = name
+            self.hash = hash
+        }
+
+        var stream: String { name + "_stream" }
+    }
+
+    /// Where the servers are.
+    public var servers: Servers
+    /// Who this is.
+    public var credentials: RelayCredentials
+    /// The user's name, where the credentials don't tell.
+    public var user: String?
+    /// The namespace to use where the network has no namespace service.
+    public var namespace: Namespace?
+    /// The name of this client in envelopes and in the server's monitoring.
+    public var clientID: String
+    /// When to try again.
+    public var reconnect: ReconnectPolicy
+    /// What the background does.
+    public var lifecycle: LifecyclePolicy
+    /// What may wait to be sent.
+    public var outbox: OutboxPolicy
+    /// The largest encoded message in bytes that `publish` takes; the server's own limit applies as well.
+    public var maximumMessageBytes: Int
+    /// TLS settings, when the servers' addresses alone don't say it all.
+    public var tls: TLSOptions?
+    /// The time that one dial with its login may take.
+    public var dialTimeout: Duration
+    /// The time between two pings.
+    public var pingInterval: Duration
+
+    /// Creates a configuration.
+    public init(
+        servers: Servers, credentials: RelayCredentials = .none, user: String? = nil, namespace: Namespace? = nil,
+        clientID: String? = nil, reconnect: ReconnectPolicy = .parley, lifecycle: LifecyclePolicy = .ignore,
+        outbox: OutboxPolicy = .parley, maximumMessageBytes: Int = 128 << 10, tls: TLSOptions? = nil,
+        dialTimeout: Duration = .seconds(5), pingInterval: Duration = .seconds(20)
+    ) {
+        self.servers = servers
+        self.credentials = credentials
+        self.user = user ?? credentials.user
+        self.namespace = namespace
+        self.clientID = clientID ?? "parley_" + UniqueToken.next()
+        self.reconnect = reconnect
+        self.lifecycle = lifecycle
+        self.outbox = outbox
+        self.maximumMessageBytes = maximumMessageBytes
+        self.tls = tls
+        self.dialTimeout = dialTimeout
+        self.pingInterval = pingInterval
+    }
+
+    /// Reads server URLs (`nats://` or `tls://`).
+    ///
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for the first that is none, or when there is none at all.
+    public static func addresses(_ urls: [String]) throws(RelayError) -> [ServerAddress] {
+        guard !urls.isEmpty else { throw .invalidArgument("At least one server address is needed") }
+        var addresses: [ServerAddress] = []
+        for url in urls {
+            do throws(NATSError) { addresses.append(try ServerAddress(parsing: url)) } catch {
+                throw .invalidArgument("\(error)")
+            }
+        }
+        return addresses
+    }
+}
+
+/// A server's address, as the configuration names it.
+public typealias ServerAddress = NATS.ServerAddress
+/// What a TLS connection trusts and presents.
+public typealias TLSOptions = NATS.TLSOptions

@@ -1,0 +1,81 @@
+import NATS
+
+/// How a client proves who it is. Made before any network access; never printed.
+public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflectable {
+    /// What is presented to the server.
+    let authentication: Authentication
+    /// Who this is, as far as the credentials tell.
+    public let user: String?
+    /// The user JWT, which is RelayX's API key; nil without one.
+    let token: String?
+
+    private init(_ authentication: Authentication, user: String?, token: String? = nil) {
+        self.authentication = authentication
+        self.user = user
+        self.token = token
+    }
+
+    /// For servers that ask for nothing.
+    public static let none = RelayCredentials(.none, user: nil)
+
+    /// RelayX's pair: the API key is a user JWT, the secret its nkey seed.
+    ///
+    /// - Throws: ``RelayError/invalidCredentials(_:)`` when either is empty or malformed; the text never repeats them.
+    public static func apiKey(_ apiKey: String, secret: String) throws(RelayError) -> RelayCredentials {
+        if apiKey.isEmpty, secret.isEmpty { throw .invalidCredentials("the API key and the secret are empty") }
+        if apiKey.isEmpty { throw .invalidCredentials("the API key is empty") }
+        if secret.isEmpty { throw .invalidCredentials("the secret is empty") }
+        let pair: NKeyPair
+        do throws(CredentialsError) { pair = try NKeyPair(seed: secret) } catch {
+            throw .invalidCredentials("the secret is not an nkey seed")
+        }
+        return RelayCredentials(.jwt(apiKey, pair), user: try user(of: apiKey), token: apiKey)
+    }
+
+    /// An access token: a bearer JWT, as Nexconn's and RongCloud's clients hold one.
+    ///
+    /// - Throws: ``RelayError/invalidCredentials(_:)`` when it is empty or no JWT.
+    public static func accessToken(_ token: String) throws(RelayError) -> RelayCredentials {
+        guard !token.isEmpty else { throw .invalidCredentials("the access token is empty") }
+        return RelayCredentials(.bearer(token), user: try user(of: token), token: token)
+    }
+
+    /// A credentials file in the standard NATS form.
+    ///
+    /// - Throws: ``RelayError/invalidCredentials(_:)`` when it cannot be read, is malformed, or can be read by group or
+    ///   others; the text then names the `chmod` that mends it.
+    public static func file(_ path: String) throws(RelayError) -> RelayCredentials {
+        do throws(CredentialsError) {
+            let credentials = try Credentials.load(path: path)
+            return RelayCredentials(
+                Authentication(credentials), user: try? user(of: credentials.jwt), token: credentials.jwt)
+        } catch {
+            throw .invalidCredentials("\(error)")
+        }
+    }
+
+    /// Who a JWT names: its name where that can stand in a subject.
+    private static func user(of token: String) throws(RelayError) -> String? {
+        do throws(CredentialsError) {
+            let claims = try UserClaims.decode(token)
+            let prefix = claims.inboxPrefix
+            // The inbox that the network granted names the user even where the token's name is free text.
+            if prefix.hasPrefix("_INBOX_") { return String(prefix.dropFirst(7)) }
+            return claims.name
+        } catch {
+            throw .invalidCredentials("the API key or token is not a user JWT")
+        }
+    }
+
+    /// Whether the token's own expiry has passed, by this machine's clock (seconds since 1970).
+    func isExpired(at now: Int64) -> Bool {
+        guard let token, let claims = try? UserClaims.decode(token), let expires = claims.expires else { return false }
+        return expires <= now
+    }
+
+    /// The kind and user, never the secret.
+    public var description: String { "\(authentication) for \(user ?? "an unnamed user")" }
+
+    /// No children, so that no dump shows a secret.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,227 @@
+import NATS
+import Synchronization
+
+/// Where a subscription begins.
+public enum SubscriptionStart: Hashable, Sendable {
+    /// With what is stored from now on.
+    case new
+    /// With the oldest message that the stream holds.
+    case all
+    /// With the first message at or after this time.
+    case time(Timestamp)
+    /// With this sequence.
+    case sequence(UInt64)
+    /// With this many of the newest messages.
+    case recent(Int)
+}
+
+/// What a subscription reports beside its elements.
+enum SubscriptionNews<Element: Sendable>: Sendable {
+    case element(Element)
+    case lost(UInt64)
+    case live
+}
+
+/// A part of a stream followed through any number of connections: each message once, in order.
+///
+/// The cursor outlives connections. While one stands, a task reads an ordered consumer and waits for the reader's room,
+/// so that nothing is lost to a slow reader: what it has not taken stays on the server.
+final class StreamSubscription<Element: Sendable>: Sendable {
+    /// Makes an element of a stored message: the stream's incarnation and whether it was missed come along.
+    typealias Decoder = @Sendable (StoredMessage, _ incarnation: UInt64, _ isRecovered: Bool) -> (Element, id: String?)
+
+    private struct State {
+        var cursor = TopicCursor()
+        var hasBegun = false
+        var incarnation: UInt64 = 0
+        var task: Task<Void, Never>?
+    }
+
+    let channel: BoundedChannel<SubscriptionNews<Element>>
+    private let start: SubscriptionStart
+    private let decode: Decoder
+    private let state = Mutex(State())
+
+    init(from start: SubscriptionStart, capacity: Int = 2_048, decode: @escaping Decoder) {
+        self.start = start
+        self.decode = decode
+        channel = BoundedChannel(capacity: capacity)
+    }
+
+    /// Follows the stream over this connection, in place of an earlier one.
+    ///
+    /// - Returns: fulfilled once the server's consumer stands, so that nothing stored later is missed.
+    func follow(_ stream: String, filter: String?, _ jetStream: JetStream) -> Completion<Result<Void, NATSError>> {
+        let opened = Completion<Result<Void, NATSError>>()
+        let task = Task { [self] in
+            await run(stream, filter, jetStream, opened)
+            opened.fulfil(.failure(.cancelled))
+        }
+        state.withLock { state in
+            state.task?.cancel()
+            state.task = task
+        }
+        return opened
+    }
+
+    /// Stops reading, as when the connection is gone; the cursor stays.
+    func pause() {
+        state.withLock { state in
+            state.task?.cancel()
+            state.task = nil
+        }
+    }
+
+    /// Ends the subscription for good.
+    func end(_ ending: Result<Void, RelayError> = .success(())) {
+        pause()
+        channel.close(ending)
+    }
+
+    private func run(
+        _ stream: String, _ filter: String?, _ jetStream: JetStream, _ opened: Completion<Result<Void, NATSError>>
+    ) async {
+        while !Task.isCancelled {
+            do throws(NATSError) {
+                try await read(stream, filter, jetStream, opened)
+                return
+            } catch {
+                if opened.fulfil(.failure(error)) || !jetStream.connection.isOpen || error == .cancelled { return }
+                // The connection stands, so the stream itself is in trouble: without a leader for a moment, or gone.
+                guard error.isRetryable else { return channel.close(.failure(RelayError(error, during: stream))) }
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    private func read(
+        _ stream: String, _ filter: String?, _ jetStream: JetStream, _ opened: Completion<Result<Void, NATSError>>
+    ) async throws(NATSError) {
+        let info = try await jetStream.streamInfo(stream)
+        let position = try await position(info, filter, jetStream)
+        if position.lost > 0, await !channel.send(.lost(position.lost)) { return }
+        var iterator = try jetStream.orderedMessages(in: stream, filter: filter, from: position.start)
+            .makeAsyncIterator()
+        try await iterator.open(isolation: nil)
+        opened.fulfil(.success(()))
+        var isLive = false
+        if iterator.initiallyPending == 0 {
+            isLive = true
+            state.withLock { $0.cursor.reach(info.state.lastSequence) }
+            guard await channel.send(.live) else { return }
+        }
+        while let message = try await iterator.next(isolation: nil) {
+            guard await deliver(message) else { return }
+            if !isLive, message.pending == 0 {
+                isLive = true
+                guard await channel.send(.live) else { return }
+            }
+        }
+    }
+
+    private func deliver(_ message: StoredMessage) async -> Bool {
+        let element = state.withLock { state -> Element? in
+            let isRecovered = !state.cursor.isLive
+            let (element, id) = decode(message, state.incarnation, isRecovered)
+            switch state.cursor.receive(sequence: message.sequence, id: id) {
+            case .deliver: return element
+            case .duplicate: return nil
+            }
+        }
+        guard let element else { return !channel.isClosed }
+        return await channel.send(.element(element))
+    }
+
+    private struct Position {
+        var start: StartPosition
+        var lost: UInt64 = 0
+    }
+
+    /// Where to begin on this connection: behind the cursor, or where the subscription was asked to.
+    private func position(
+        _ info: StreamInfo, _ filter: String?, _ jetStream: JetStream
+    ) async throws(NATSError) -> Position {
+        let (first, last) = (info.state.firstSequence, info.state.lastSequence)
+        let resumed = state.withLock { state -> Position? in
+            let incarnation = UInt64(clamping: info.created.nanoseconds)
+            let isSameStream = state.incarnation == 0 || state.incarnation == incarnation
+            state.incarnation = incarnation
+            guard state.hasBegun, state.cursor.last != nil else { return nil }
+            // A stream made anew has nothing in common with the old one but its name: everything in it is new.
+            if !isSameStream { state.cursor = TopicCursor(last: 0) }
+            let resumption = state.cursor.resume(first: first, newest: last)
+            return Position(start: resumption.start.map { .sequence($0) } ?? .new, lost: resumption.lost)
+        }
+        if let resumed { return resumed }
+        let begin: UInt64
+        switch start {
+        case .new: begin = last + 1
+        case .all: begin = first
+        case .sequence(let sequence): begin = sequence
+        case .recent(let count):
+            begin = try await jetStream.sequence(ofNewest: count, in: info, filter: filter)
+        case .time(let time):
+            // Until a message comes the time itself is the position, on every connection.
+            state.withLock { $0.hasBegun = true }
+            let (nanoseconds, overflow) = time.milliseconds.multipliedReportingOverflow(by: 1_000_000)
+            return Position(start: .time(ServerTime(nanoseconds: overflow ? 0 : max(0, nanoseconds))))
+        }
+        state.withLock { state in
+            state.hasBegun = true
+            state.cursor = TopicCursor(last: max(begin, 1) - 1)
+        }
+        return Position(start: .sequence(max(begin, 1)))
+    }
+}
+
+extension JetStream {
+    /// The sequence from which `count` matching messages are left, or a little more than that when finding the exact
+    /// one would cost more questions than the surplus is worth.
+    func sequence(ofNewest count: Int, in info: StreamInfo, filter: String?) async throws(NATSError) -> UInt64 {
+        try await sequence(before: info.state.lastSequence + 1, newest: count, in: info, filter: filter)
+    }
+
+    /// As `sequence(ofNewest:in:filter:)`, for the messages before a sequence.
+    func sequence(
+        before end: UInt64, newest count: Int, in info: StreamInfo, filter: String?
+    ) async throws(NATSError) -> UInt64 {
+        let (first, last) = (max(1, info.state.firstSequence), max(1, end) - 1)
+        guard count > 0, last >= first else { return last + 1 }
+        let name = info.configuration.name
+        // The server counts to the stream's end, so what lies behind the wanted part is subtracted.
+        let behind = last < info.state.lastSequence ? try await pending(in: name, filter: filter, from: last + 1) : 0
+        let wanted = UInt64(count)
+        // Matching messages may be thinly spread, so the span grows until it holds enough.
+        var span = wanted
+        var low = first
+        while true {
+            low = last - min(last - first, span - 1)
+            let found = try await max(behind, pending(in: name, filter: filter, from: low)) - behind
+            if found >= wanted || low == first {
+                guard found > wanted * 2 else { return low }
+                break
+            }
+            span = span.multipliedReportingOverflow(by: 8).overflow ? .max : span * 8
+        }
+        var high = last
+        for _ in 0..<40 where high - low > 1 {
+            let middle = low + (high - low) / 2
+            let found = try await max(behind, pending(in: name, filter: filter, from: middle)) - behind
+            if found >= wanted { low = middle } else { high = middle }
+            if found >= wanted, found <= wanted + wanted / 4 { break }
+        }
+        return low
+    }
+
+    /// How many matching messages there are from a sequence on.
+    private func pending(in stream: String, filter: String?, from sequence: UInt64) async throws(NATSError) -> UInt64 {
+        var configuration = ConsumerConfiguration(
+            name: UniqueToken.next(), from: .sequence(sequence), filter: filter, acknowledgement: .none)
+        configuration.inactiveThreshold = 5_000_000_000
+        configuration.isInMemory = true
+        configuration.replicas = 1
+        let info = try await createConsumer(configuration, in: stream)
+        discardConsumer(configuration.name, in: stream)
+        return info.pending
+    }
+}

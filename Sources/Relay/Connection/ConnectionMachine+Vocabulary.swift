@@ -1,0 +1,88 @@
+extension ConnectionMachine {
+    /// Names one timer. A timer that was cancelled or replaced has another serial, so that a late firing is recognised.
+    public struct TimerID: Hashable, Sendable {
+        /// What a timer is for.
+        public enum Kind: Hashable, Sendable, CaseIterable {
+            /// The next attempt.
+            case retry
+            /// The end of `connect(timeLimit:)`.
+            case timeLimit
+            /// The end of the policy's reconnection window.
+            case window
+            /// The moment from which an outage counts as long.
+            case longOutage
+        }
+
+        /// What the timer is for.
+        public let kind: Kind
+        /// Different for each timer that the machine starts.
+        public let serial: UInt64
+
+        /// Names a timer.
+        public init(kind: Kind, serial: UInt64) {
+            self.kind = kind
+            self.serial = serial
+        }
+    }
+
+    /// What can happen to a connection.
+    public enum Event: Hashable, Sendable {
+        /// Somebody called connect. A positive limit ends the session when it passes without a connection; nil, zero and
+        /// less wait for ever.
+        case connectRequested(timeLimit: Duration?)
+        /// The socket of this dial is open and the server accepted the credentials.
+        case dialSucceeded(generation: UInt64)
+        /// Subscriptions are live and the outbox has been flushed on this dial's socket.
+        case restored(generation: UInt64)
+        /// The dial failed, or its socket closed or went silent.
+        case connectionFailed(generation: UInt64, reason: ConnectionReason)
+        /// A timer reached its moment.
+        case timerFired(TimerID)
+        /// Somebody called disconnect or close.
+        case disconnectRequested
+        /// The application went to the background for longer than its policy allows.
+        case suspendRequested
+        /// The application returned to the foreground.
+        case resumeRequested
+        /// The system reports that no network is left.
+        case networkLost
+        /// The system reports a network again, or another one.
+        case networkReturned
+        /// A sign of a person (a key, a focus-in): try at once.
+        case nudged
+        /// A round trip to the server was measured on this dial's socket.
+        case roundTrip(generation: UInt64, Duration)
+        /// The network's administrator said on this dial's socket why it is about to end.
+        case serverControl(generation: UInt64, reason: ConnectionReason)
+        /// The token provider gave a new token.
+        case credentialsRenewed(generation: UInt64)
+        /// The token provider failed; the old token stays.
+        case credentialsUnavailable(generation: UInt64)
+    }
+
+    /// What the driver does, in order.
+    public enum Action: Hashable, Sendable {
+        /// Open a socket. The generation names it in every later event; the attempt is for the log.
+        case dial(generation: UInt64, attempt: Int)
+        /// Bring the subscriptions back, then flush the outbox, then report ``Event/restored(generation:)``.
+        case restore(generation: UInt64)
+        /// Close this dial's socket, or stop the dial. Harmless when it is closed already.
+        case closeSocket(generation: UInt64)
+        /// Send one liveness probe now.
+        case probe(generation: UInt64)
+        /// Ask the token provider once, then report one of the two credentials events.
+        case renewCredentials(generation: UInt64)
+        /// Report ``Event/timerFired(_:)`` at this moment.
+        case startTimer(TimerID, at: ContinuousClock.Instant)
+        /// Forget a timer.
+        case cancelTimer(TimerID)
+        /// Show the new status; never equal to the one before.
+        case publish(ConnectionStatus)
+        /// Deliver a RelayX system event.
+        case event(SystemEvent)
+        /// Answer every caller that waits in connect: nil is success.
+        case completeConnect(RelayError?)
+        /// The session ended: let the outbox's policy decide about what is queued.
+        case discardOutbox(ConnectionReason)
+    }
+}

@@ -1,0 +1,209 @@
+/// The life of one client's connection, as a pure value: an event and the present moment in, actions out.
+///
+/// A session begins with connect and ends exactly once: by disconnect, a final reason, a passed limit or a passed
+/// window. Within it the machine dials, waits, restores, suspends and resumes; at most one dial or socket exists at any
+/// time, each with a generation number of its own, and what a replaced one reports is ignored. The state is connected
+/// only after the subscriptions and the outbox have been restored.
+///
+/// The driver feeds events one at a time and carries out the actions in order.
+public struct ConnectionMachine: Sendable {
+    /// What the machine is busy with; finer than the published state.
+    enum Phase: Hashable, Sendable {
+        /// No session.
+        case resting
+        /// A dial is under way.
+        case dialing
+        /// The socket is open; subscriptions and outbox are being brought back.
+        case restoring
+        /// Connected.
+        case online
+        /// Between two attempts: a timer runs, or the network is away.
+        case waiting
+        /// The token provider was asked.
+        case renewing
+        /// In the background.
+        case suspended
+    }
+
+    /// A running timer.
+    struct RunningTimer: Hashable, Sendable {
+        let id: TimerID
+        let deadline: ContinuousClock.Instant
+    }
+
+    /// The present status.
+    public internal(set) var status = ConnectionStatus.initialized
+    /// The number of the newest dial; 0 before the first.
+    public internal(set) var generation: UInt64 = 0
+    /// When to try again.
+    public let policy: ReconnectPolicy
+
+    var generator: SeededGenerator
+    var phase = Phase.resting
+    var timers: [TimerID.Kind: RunningTimer] = [:]
+    var timerSerial: UInt64 = 0
+    var output: [Action] = []
+    var published = ConnectionStatus.initialized
+
+    var isNetworkAvailable = true
+    var isConnectPending = false
+    var timeLimit = Duration.zero
+    /// Whether this session has ever been connected.
+    var hasConnected = false
+    /// Whether RECONNECTING was delivered for the present outage.
+    var isOutageAnnounced = false
+    /// How many waits of the schedule the present backoff has used.
+    var backoffStep = 0
+    /// How often the token was renewed since the last connection.
+    var renewals = 0
+    var lastDialAt: ContinuousClock.Instant?
+    var connectedAt: ContinuousClock.Instant?
+
+    /// A machine that was never asked to connect.
+    ///
+    /// - Parameters:
+    ///   - policy: when to try again.
+    ///   - seed: where the jitter starts; equal seeds and events give equal actions.
+    public init(policy: ReconnectPolicy, seed: UInt64) {
+        self.policy = policy
+        generator = SeededGenerator(seed: seed)
+    }
+
+    /// The timers that the driver should be running.
+    public var runningTimers: Set<TimerID> { Set(timers.values.map(\.id)) }
+
+    /// Takes in what happened and says what to do.
+    ///
+    /// - Parameters:
+    ///   - event: what happened.
+    ///   - now: when; moments never go backwards.
+    /// - Returns: what to do, in order.
+    public mutating func handle(_ event: Event, at now: ContinuousClock.Instant) -> [Action] {
+        output.removeAll(keepingCapacity: true)
+        expire(before: event, at: now)
+        switch event {
+        case .connectRequested(let limit): connect(limit: limit, at: now)
+        case .dialSucceeded(let number): dialSucceeded(number)
+        case .restored(let number): restored(number, at: now)
+        case .connectionFailed(let number, let reason):
+            if owns(number, in: [.dialing, .restoring, .online]) { fail(reason, at: now) }
+        case .serverControl(let number, let reason):
+            if reason.isFinal, owns(number, in: [.restoring, .online]) { fail(reason, at: now) }
+        case .timerFired(let id): timerFired(id, at: now)
+        case .disconnectRequested: if phase != .resting { end(.closedByUser) }
+        case .suspendRequested: suspend()
+        case .resumeRequested: resume(at: now)
+        case .networkLost: networkLost()
+        case .networkReturned: networkReturned(at: now)
+        case .nudged: if phase == .waiting { hasten(at: now) }
+        case .roundTrip(let number, let duration):
+            if owns(number, in: [.online]) { status.roundTripTime = duration }
+        case .credentialsRenewed(let number): if owns(number, in: [.renewing]) { dialOrPause(at: now) }
+        case .credentialsUnavailable(let number): if owns(number, in: [.renewing]) { end(.tokenExpired) }
+        }
+        publish()
+        return output
+    }
+
+    /// Whether the event's socket or dial is the present one, and the machine is in one of these phases with it.
+    private func owns(_ number: UInt64, in phases: Set<Phase>) -> Bool {
+        number == generation && phases.contains(phase)
+    }
+
+    /// A limit or window that has passed counts before anything else that happens, even when its timer is late: after a
+    /// laptop slept, say. Only a connection that stands is kept.
+    private mutating func expire(before event: Event, at now: ContinuousClock.Instant) {
+        if case .restored = event { return }
+        if case .disconnectRequested = event { return }
+        let due = [timers[.timeLimit], timers[.window]].compactMap(\.self).filter { $0.deadline <= now }
+        guard let first = due.min(by: { $0.deadline < $1.deadline }) else { return }
+        if event == .timerFired(first.id) { return }
+        timerFired(first.id, at: now)
+    }
+
+    private mutating func connect(limit: Duration?, at now: ContinuousClock.Instant) {
+        switch phase {
+        case .online:
+            output.append(.completeConnect(nil))
+        case .resting:
+            isConnectPending = true
+            begin(at: now)
+            limitConnect(to: limit, at: now)
+            dialOrPause(at: now)
+        case .suspended:
+            isConnectPending = true
+            limitConnect(to: limit, at: now)
+            resume(at: now)
+        case .waiting:
+            isConnectPending = true
+            limitConnect(to: limit, at: now)
+            hasten(at: now)
+        case .dialing, .restoring, .renewing:
+            isConnectPending = true
+            limitConnect(to: limit, at: now)
+        }
+    }
+
+    /// All callers of connect share one outcome, so the earliest of their limits holds for all.
+    private mutating func limitConnect(to limit: Duration?, at now: ContinuousClock.Instant) {
+        guard let limit, limit > .zero else { return }
+        let deadline = now + limit
+        if let running = timers[.timeLimit], running.deadline <= deadline { return }
+        timeLimit = limit
+        start(.timeLimit, at: deadline)
+    }
+
+    private mutating func dialSucceeded(_ number: UInt64) {
+        if owns(number, in: [.dialing]) {
+            phase = .restoring
+            output.append(.restore(generation: number))
+        } else if !owns(number, in: [.restoring, .online]) {
+            // A dial that was given up while it succeeded.
+            output.append(.closeSocket(generation: number))
+        }
+    }
+
+    private mutating func restored(_ number: UInt64, at now: ContinuousClock.Instant) {
+        guard owns(number, in: [.restoring]) else { return }
+        phase = .online
+        connectedAt = now
+        renewals = 0
+        let isFirst = !hasConnected
+        hasConnected = true
+        isOutageAnnounced = false
+        cancelTimers(TimerID.Kind.allCases)
+        status = ConnectionStatus(state: .connected, recoveries: isFirst ? 0 : status.recoveries + 1)
+        publish()
+        output.append(.event(isFirst ? .connected : .reconnected))
+        completeConnect(nil)
+    }
+
+    private mutating func timerFired(_ id: TimerID, at now: ContinuousClock.Instant) {
+        guard timers[id.kind]?.id == id else { return }
+        timers[id.kind] = nil
+        switch id.kind {
+        case .retry: dialOrPause(at: now)
+        case .timeLimit: end(.timeLimit(timeLimit))
+        case .window: end(.windowExpired)
+        case .longOutage: status.isLongOutage = true
+        }
+    }
+
+    private mutating func networkLost() {
+        isNetworkAvailable = false
+        guard phase == .waiting else { return }
+        pause()
+    }
+
+    private mutating func networkReturned(at now: ContinuousClock.Instant) {
+        isNetworkAvailable = true
+        switch phase {
+        case .waiting:
+            resetBackoff()
+            dialOrPause(at: now)
+        case .dialing, .restoring, .renewing: backoffStep = 0
+        case .online: output.append(.probe(generation: generation))
+        case .resting, .suspended: break
+        }
+    }
+}

@@ -1,0 +1,104 @@
+/// Why the connection is not simply connected: what ended it, or what keeps it from returning.
+///
+/// One vocabulary for all the systems that Parley maps onto (see the folder Vocabularies). The texts inside are the
+/// server's or the system's own words and never a secret; treat them as remote text when showing them.
+public enum ConnectionReason: Hashable, Sendable {
+    /// `close()` or `disconnect()` was called.
+    case closedByUser
+    /// The system has no network; attempts pause until it returns.
+    case networkUnavailable
+    /// An established connection broke.
+    case connectionLost(String)
+    /// A connection could not be established.
+    case unreachable(String)
+    /// `connect(timeLimit:)` did not succeed within its limit.
+    case timeLimit(Duration)
+    /// The policy's reconnection window passed (RelayX: two minutes).
+    case windowExpired
+    /// The application is in the background and its policy suspends the connection.
+    case backgrounded
+    /// The credentials are malformed.
+    case invalidCredentials(String)
+    /// The server refused the credentials.
+    case authenticationFailed(String)
+    /// The credentials were valid once and have expired.
+    case tokenExpired
+    /// An administrator ended the connection.
+    case kicked(by: String?)
+    /// The same user signed in on another device, which is named when known.
+    case kickedByOtherDevice(String?)
+    /// The user is banned, with the administrator's words when given.
+    case banned(String?)
+    /// The whole application or account is blocked.
+    case appBlocked
+    /// The user's account was deactivated.
+    case deactivated
+    /// The configured proxy does not work.
+    case proxyUnavailable(String)
+    /// The secure connection could not be established.
+    case tlsFailure(String)
+    /// The local store failed.
+    case store(String)
+    /// A code that this version does not know.
+    case unknown(Int)
+}
+
+extension ConnectionReason {
+    /// Whether the client makes no further attempt by itself after this reason.
+    ///
+    /// Authentication, kicks, bans, blocks, deactivation and a broken proxy are final (they would fail again), as are
+    /// the ends that the caller or the policy asked for, and unknown codes 4000 to 4999, which WebSocket services
+    /// reserve for refusals. An expired token is final unless a token provider renews it.
+    public var isFinal: Bool {
+        switch self {
+        case .closedByUser, .timeLimit, .windowExpired, .invalidCredentials, .authenticationFailed, .tokenExpired,
+            .kicked, .kickedByOtherDevice, .banned, .appBlocked, .deactivated, .proxyUnavailable:
+            true
+        case .networkUnavailable, .connectionLost, .unreachable, .backgrounded, .tlsFailure, .store:
+            false
+        case .unknown(let code):
+            (4000...4999).contains(code)
+        }
+    }
+
+    /// What happened and, where the person can do something, what to do next.
+    public var words: String {
+        switch self {
+        case .closedByUser: "The connection was closed here."
+        case .networkUnavailable: "There is no network. The connection returns by itself when the network does."
+        case .connectionLost(let detail): "The connection was lost\(Self.detail(detail))."
+        case .unreachable(let detail): "The server cannot be reached\(Self.detail(detail))."
+        case .timeLimit(let limit): "No connection within \(Self.seconds(limit)). Connect again when the network is back."
+        case .windowExpired: "Reconnecting did not succeed in time. Connect again."
+        case .backgrounded: "Disconnected while in the background. The connection returns with the focus."
+        case .invalidCredentials(let detail): "The credentials are not valid\(Self.detail(detail)). Check the credentials file."
+        case .authenticationFailed(let detail):
+            "The server refused the credentials\(Self.detail(detail)). Ask the network's administrator for new ones."
+        case .tokenExpired: "The credentials have expired. Ask for new ones, then connect again."
+        case .kicked(let administrator): "Disconnected by \(administrator ?? "the network's administrator")."
+        case .kickedByOtherDevice(let device):
+            "Signed in on \(device ?? "another device"), which ended the connection here."
+        case .banned(let detail): "This user is banned\(Self.detail(detail ?? "")). Ask the network's administrator."
+        case .appBlocked: "This application is blocked on the network. Ask the network's administrator."
+        case .deactivated: "This account was deactivated. Ask the network's administrator."
+        case .proxyUnavailable(let detail): "The proxy does not work\(Self.detail(detail)). Check its settings."
+        case .tlsFailure(let detail):
+            "No secure connection could be made\(Self.detail(detail)). Check the server's certificate and the clock."
+        case .store(let detail): "The local store failed\(Self.detail(detail))."
+        case .unknown(let code): "The connection ended with the unknown code \(code)."
+        }
+    }
+
+    private static func detail(_ text: String) -> String { text.isEmpty ? "" : " (\(text))" }
+
+    private static func seconds(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        guard attoseconds == 0 else { return "\(Double(seconds) + Double(attoseconds) * 1e-18) seconds" }
+        return seconds == 1 ? "1 second" : "\(seconds) seconds"
+    }
+}
+
+extension ConnectionReason: CustomStringConvertible {
+    /// The same text as ``words``.
+    public var description: String { words }
+}

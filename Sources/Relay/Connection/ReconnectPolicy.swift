@@ -1,0 +1,91 @@
+/// When to try again after a connection failed, and whether to stop.
+public struct ReconnectPolicy: Hashable, Sendable {
+    /// How much chance is mixed into each wait.
+    public enum Jitter: Hashable, Sendable {
+        /// Waits are exactly the schedule's.
+        case none
+        /// Each wait is drawn evenly from zero to the schedule's value, so that many clients do not return at once.
+        case full
+    }
+
+    /// The waits before the first, second, … retry. The last one repeats. Empty means no wait.
+    public var schedule: [Duration]
+    /// The longest wait.
+    public var cap: Duration
+    /// How long an outage may last before the client gives up; nil never gives up. Measured by the clock.
+    public var window: Duration?
+    /// How much chance is mixed into each wait.
+    public var jitter: Jitter
+    /// After this long an outage, ``ConnectionStatus/isLongOutage`` says so. Nothing else changes.
+    public var longOutage: Duration
+    /// The least time between two dials when a person's keys ask for attempts.
+    public var nudgeSpacing: Duration
+    /// How long a connection must have stood for its loss to start the schedule anew; a shorter one continues it.
+    public var stableAfter: Duration
+    /// How many times in a row an expired token may be renewed before the client stops; 0 without a token provider.
+    public var tokenRenewals: Int
+
+    /// Makes a policy.
+    public init(
+        schedule: [Duration],
+        cap: Duration = .seconds(64),
+        window: Duration? = nil,
+        jitter: Jitter = .none,
+        longOutage: Duration = .seconds(120),
+        nudgeSpacing: Duration = .milliseconds(500),
+        stableAfter: Duration = .seconds(5),
+        tokenRenewals: Int = 0
+    ) {
+        self.schedule = schedule
+        self.cap = cap
+        self.window = window
+        self.jitter = jitter
+        self.longOutage = longOutage
+        self.nudgeSpacing = nudgeSpacing
+        self.stableAfter = stableAfter
+        self.tokenRenewals = tokenRenewals
+    }
+
+    /// Parley's default: RongCloud's ladder with full jitter, capped at 30 s, without end.
+    public static let parley = ReconnectPolicy(schedule: ladder, cap: .seconds(30), jitter: .full)
+    /// RelayX: a wait of 1 s between attempts, and the end after 120 s by the clock.
+    public static let relayx = ReconnectPolicy(schedule: [.seconds(1)], cap: .seconds(1), window: .seconds(120))
+    /// RongCloud and Nexconn: 0.05, 0.25, 0.5, 1, 2, 4, 8, 16, 32, then 64 s, without end.
+    public static let rongcloud = ReconnectPolicy(schedule: ladder, cap: .seconds(64))
+    /// Supabase: 7, 14, 28, then 30 s, without end.
+    public static let supabase = ReconnectPolicy(
+        schedule: [.seconds(7), .seconds(14), .seconds(28), .seconds(30)],
+        cap: .seconds(30)
+    )
+
+    /// The preset of this name (`parley`, `relayx`, `rongcloud`, `supabase`), as a profile in the configuration says it.
+    public static func named(_ name: String) -> ReconnectPolicy? {
+        switch name {
+        case "parley": .parley
+        case "relayx": .relayx
+        case "rongcloud": .rongcloud
+        case "supabase": .supabase
+        default: nil
+        }
+    }
+
+    private static let ladder: [Duration] = [
+        .milliseconds(50), .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(8),
+        .seconds(16), .seconds(32), .seconds(64),
+    ]
+
+    /// The wait before a retry.
+    ///
+    /// - Parameters:
+    ///   - attempt: the retry's number, from 1; smaller numbers count as 1.
+    ///   - generator: where the jitter comes from; untouched without jitter.
+    /// - Returns: a wait between zero and ``cap``.
+    public func delay(attempt: Int, using generator: inout some RandomNumberGenerator) -> Duration {
+        guard !schedule.isEmpty else { return .zero }
+        let base = max(.zero, min(schedule[min(max(attempt, 1) - 1, schedule.count - 1)], cap))
+        switch jitter {
+        case .none: return base
+        case .full: return base * Double.random(in: 0...1, using: &generator)
+        }
+    }
+}

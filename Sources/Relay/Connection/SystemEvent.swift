@@ -1,0 +1,30 @@
+/// The system events of the RelayX SDKs, by their wire names.
+///
+/// ``reconnect`` is the umbrella topic under which RelayX delivers the three reconnection events as strings.
+public enum SystemEvent: String, Hashable, Sendable, CaseIterable {
+    /// The session's first connection stands. Once per session.
+    case connected = "CONNECTED"
+    /// The session is over, by `close()` or for good. Once per session.
+    case disconnected = "DISCONNECTED"
+    /// The topic that carries the three reconnection events.
+    case reconnect = "RECONNECT"
+    /// An outage began. Once per outage, whatever the number of attempts.
+    case reconnecting = "RECONNECTING"
+    /// The outage is over: subscriptions are live and the outbox has been flushed.
+    case reconnected = "RECONNECTED"
+    /// The reconnection window passed without success; ``disconnected`` follows.
+    case reconnectFailed = "RECONN_FAILED"
+    /// Messages that waited in the outbox were sent.
+    case messageResend = "MESSAGE_RESEND"
+
+    /// RelayX's spelling of ``reconnectFailed``, as the seed's listeners write it.
+    public static let reconn_failed = SystemEvent.reconnectFailed
+
+    /// The topic on which a RelayX listener hears this event.
+    public var topic: String {
+        switch self {
+        case .reconnecting, .reconnected, .reconnectFailed, .reconnect: SystemEvent.reconnect.rawValue
+        case .connected, .disconnected, .messageResend: rawValue
+        }
+    }
+}

@@ -1,0 +1,50 @@
+/// A subscription's status in the Sudo platform's words.
+public enum PlatformSubscriptionStatus: Hashable, Sendable {
+    /// Made, and not started.
+    case initialized
+    /// On its way, for the first time or again.
+    case connecting
+    /// Live.
+    case connected
+    /// Not live, and nothing is wrong: closed here, or resting in the background.
+    case disconnected
+    /// Not live, for this reason.
+    case error(RelayError)
+}
+
+extension PlatformSubscriptionStatus {
+    /// The word for a connection's status.
+    public init(_ status: ConnectionStatus) {
+        switch (status.state, status.reason) {
+        case (.initialized, _): self = .initialized
+        case (.connecting, _), (.reconnecting, _): self = .connecting
+        case (.connected, _): self = .connected
+        case (.suspended, _), (.disconnected, nil), (.disconnected, .closedByUser), (.disconnected, .backgrounded):
+            self = .disconnected
+        case (.disconnected, .some(let reason)): self = .error(.connection(reason))
+        }
+    }
+
+    /// The state and reason that this word stands for.
+    public var meaning: (state: ConnectionStatus.State, reason: ConnectionReason?) {
+        switch self {
+        case .initialized: (.initialized, nil)
+        case .connecting: (.connecting, nil)
+        case .connected: (.connected, nil)
+        case .disconnected: (.disconnected, .closedByUser)
+        case .error(.connection(let reason)): (.disconnected, reason)
+        case .error: (.disconnected, nil)
+        }
+    }
+
+    /// The word alone, as `parley watch` prints it.
+    public var name: String {
+        switch self {
+        case .initialized: "initialized"
+        case .connecting: "connecting"
+        case .connected: "connected"
+        case .disconnected: "disconnected"
+        case .error: "error"
+        }
+    }
+}

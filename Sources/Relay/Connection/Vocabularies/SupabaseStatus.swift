@@ -1,0 +1,30 @@
+/// The client status of Supabase's realtime library.
+public enum SupabaseStatus: String, Hashable, Sendable, CaseIterable {
+    /// Not connected, and not about to be.
+    case disconnected
+    /// On its way, for the first time or again.
+    case connecting
+    /// Connected.
+    case connected
+}
+
+extension SupabaseStatus {
+    /// Supabase's word for a connection's status.
+    public init(_ status: ConnectionStatus) {
+        self =
+            switch status.state {
+            case .initialized, .suspended, .disconnected: .disconnected
+            case .connecting, .reconnecting: .connecting
+            case .connected: .connected
+            }
+    }
+
+    /// The state that this word stands for.
+    public var state: ConnectionStatus.State {
+        switch self {
+        case .disconnected: .disconnected
+        case .connecting: .connecting
+        case .connected: .connected
+        }
+    }
+}

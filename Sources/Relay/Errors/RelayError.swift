@@ -1,0 +1,78 @@
+/// Everything that a call of the client core can fail with.
+///
+/// Each case's ``words`` say what happened and what to do next. No case ever carries a secret: texts come from the
+/// caller's own arguments (a topic, an identifier) or from the server's public error messages.
+public enum RelayError: Error, Hashable, Sendable {
+    /// The API key or the secret is empty or malformed. Found before any network access.
+    case invalidCredentials(String)
+    /// The client was used before it was prepared (RongCloud 33001).
+    case notInitialized
+    /// The call needs a connection and there is none.
+    case notConnected
+    /// The client is already connected as another user (RongCloud 34001).
+    case alreadyConnected
+    /// The topic is malformed, reserved, or a wildcard where a concrete topic is needed.
+    case invalidTopic(String)
+    /// The message cannot be encoded or decoded.
+    case invalidMessage(String)
+    /// The encoded message is larger than the client or the server accepts; both figures are in bytes.
+    case tooLarge(bytes: Int, limit: Int)
+    /// The outbox is full and its policy refuses or drops messages.
+    case outboxFull
+    /// An argument is out of its range.
+    case invalidArgument(String)
+    /// The page token is damaged, or was issued for another mailbox (Nexconn 25432).
+    case invalidToken
+    /// Nothing exists under this identifier any more.
+    case notFound(String)
+    /// The postbox is disabled or does not exist; the server refused the message.
+    case postboxNotAccepting(String)
+    /// The server's permissions refuse this operation.
+    case notAuthorized(String)
+    /// No answer within the deadline. The text names the operation.
+    case timeout(String)
+    /// The same operation is already running (Nexconn 33103).
+    case busy(String)
+    /// The connection ended for this reason.
+    case connection(ConnectionReason)
+    /// The server answered with an error of its own.
+    case server(code: Int, String)
+    /// The caller gave up.
+    case cancelled
+    /// The local store failed (RongCloud 33002).
+    case storage(String)
+}
+
+extension RelayError {
+    /// What happened and what to do next, in one or two sentences.
+    public var words: String {
+        switch self {
+        case .invalidCredentials(let detail): "The credentials are not valid: \(detail)."
+        case .notInitialized: "The client is not prepared yet. Call prepare before connect."
+        case .notConnected: "There is no connection. Connect first."
+        case .alreadyConnected: "Already connected as another user. Close that connection first."
+        case .invalidTopic(let detail): detail
+        case .invalidMessage(let detail): "The message cannot be used: \(detail)."
+        case .tooLarge(let bytes, let limit):
+            "The message takes \(bytes) bytes and at most \(limit) are accepted. Shorten it."
+        case .outboxFull: "The outbox is full. Wait for the connection to return, then send again."
+        case .invalidArgument(let detail): "\(detail)."
+        case .invalidToken: "The page token is not valid here. Start again from the first page."
+        case .notFound(let what): "\(what) does not exist, or was deleted."
+        case .postboxNotAccepting(let postbox):
+            "The postbox \(postbox) does not accept messages. Ask its owner to enable it."
+        case .notAuthorized(let what): "Not permitted: \(what). Ask the network's administrator for access."
+        case .timeout(let operation): "\(operation) was not answered in time. It is safe to try again."
+        case .busy(let operation): "\(operation) is already running. Wait for it to finish."
+        case .connection(let reason): reason.words
+        case .server(let code, let text): "The server refused with \(code): \(text)."
+        case .cancelled: "Cancelled."
+        case .storage(let detail): "The local store failed: \(detail). Messages still travel; history is not kept."
+        }
+    }
+}
+
+extension RelayError: CustomStringConvertible {
+    /// The same text as ``words``.
+    public var description: String { words }
+}

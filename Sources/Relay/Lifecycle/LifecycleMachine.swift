@@ -1,0 +1,119 @@
+/// Foreground, background and the connection's rest, as a pure value: an event and the present moment in, actions out.
+///
+/// The last signal decides, however fast signals come: a return within the grace period costs nothing, and 100 quick
+/// changes suspend at most once. Only a client that its user connected, and did not disconnect, ever comes back by
+/// itself. Unknown means foreground: a machine starts active.
+public struct LifecycleMachine: Sendable {
+    /// Names the grace timer. A cancelled or replaced timer has another serial, so that a late firing is recognised.
+    public struct TimerID: Hashable, Sendable {
+        /// Different for each timer that the machine starts.
+        public let serial: UInt64
+    }
+
+    /// What can happen.
+    public enum Event: Hashable, Sendable {
+        /// The application is in the foreground (true) or not. Repetitions are harmless.
+        case active(Bool)
+        /// The user asked for a connection.
+        case userConnected
+        /// The user ended the connection, or it ended for good.
+        case userDisconnected
+        /// The grace timer reached its moment.
+        case timerFired(TimerID)
+    }
+
+    /// What the driver does, in order.
+    public enum Action: Hashable, Sendable {
+        /// Report ``Event/timerFired(_:)`` at this moment.
+        case startTimer(TimerID, at: ContinuousClock.Instant)
+        /// Forget a timer.
+        case cancelTimer(TimerID)
+        /// Put the connection to rest.
+        case suspend
+        /// Bring the connection back, with the backoff reset.
+        case resume
+        /// Check that the connection still lives.
+        case probe
+    }
+
+    /// What the background does to the connection.
+    public let policy: LifecyclePolicy
+    /// Whether the application is in the foreground, by the last signal.
+    public private(set) var isActive = true
+    /// Whether the user wants a connection.
+    public private(set) var wantsConnection = false
+    /// Whether the machine has put the connection to rest.
+    public private(set) var isSuspended = false
+
+    private var grace: (id: TimerID, deadline: ContinuousClock.Instant)?
+    private var inactiveSince: ContinuousClock.Instant?
+    private var serial: UInt64 = 0
+
+    /// A machine of an application in the foreground that never connected.
+    public init(policy: LifecyclePolicy) { self.policy = policy }
+
+    /// Takes in what happened and says what to do.
+    ///
+    /// - Parameters:
+    ///   - event: what happened.
+    ///   - now: when; moments never go backwards.
+    public mutating func handle(_ event: Event, at now: ContinuousClock.Instant) -> [Action] {
+        switch event {
+        case .active(true): return foreground(at: now)
+        case .active(false): return background(at: now)
+        case .userConnected:
+            wantsConnection = true
+            // The user's own wish wins over the background, for one more grace period.
+            isSuspended = false
+            return isActive ? [] : startGrace(at: now)
+        case .userDisconnected:
+            wantsConnection = false
+            isSuspended = false
+            return cancelGrace()
+        case .timerFired(let id):
+            guard let running = grace, running.id == id else { return [] }
+            grace = nil
+            isSuspended = true
+            return [.suspend]
+        }
+    }
+
+    private mutating func background(at now: ContinuousClock.Instant) -> [Action] {
+        guard isActive else { return [] }
+        isActive = false
+        inactiveSince = now
+        return wantsConnection && !isSuspended ? startGrace(at: now) : []
+    }
+
+    private mutating func foreground(at now: ContinuousClock.Instant) -> [Action] {
+        guard !isActive else { return [] }
+        isActive = true
+        let away = inactiveSince.map { now - $0 } ?? .zero
+        inactiveSince = nil
+        var actions = cancelGrace()
+        if isSuspended {
+            isSuspended = false
+            actions.append(.resume)
+        } else if wantsConnection, away >= LifecyclePolicy.shortestGrace {
+            // The connection was kept, or a stopped process could not let it go in time: it may be dead by now.
+            actions.append(.probe)
+        }
+        return actions
+    }
+
+    private mutating func startGrace(at now: ContinuousClock.Instant) -> [Action] {
+        guard let length = policy.grace else { return [] }
+        var actions = cancelGrace()
+        serial += 1
+        let id = TimerID(serial: serial)
+        grace = (id, now + length)
+        actions.append(.startTimer(id, at: now + length))
+        return actions
+    }
+
+    private mutating func cancelGrace() -> [Action] {
+        guard let running = grace else { return [] }
+        grace = nil
+        return [.cancelTimer(running.id)]
+    }
+}

@@ -1,0 +1,120 @@
+extension Envelope {
+    /// Reads a payload.
+    ///
+    /// `message` is required; a binary `message` that holds a JSON document becomes that document (the form of RelayX's
+    /// Swift SDK), any other binary stays binary, and a string stays a string whatever it looks like. `start` may count
+    /// seconds or milliseconds. `id`, `room` and `start` that are absent, or of an unusable type, are replaced by the
+    /// caller's fallbacks: the stream sequence, the subject's topic and the server's time, say. Of a repeated key the
+    /// last entry counts.
+    ///
+    /// - Throws: ``EnvelopeError``; ``EnvelopeError/missing(_:)`` when something is absent that has no fallback.
+    public init(
+        decoding payload: UnsafeRawBufferPointer,
+        fallbackID: @autoclosure () -> String? = nil,
+        fallbackRoom: @autoclosure () -> String? = nil,
+        fallbackStart: @autoclosure () -> Timestamp? = nil,
+        limits: MessagePack.Limits = .standard
+    ) throws(EnvelopeError) {
+        let read: EnvelopeFields?
+        do throws(MessagePackError) {
+            read = try EnvelopeFields(payload, limits: limits)
+        } catch {
+            throw .malformed(error)
+        }
+        guard let fields = read else { throw .notAMap }
+        guard let message = fields.message else { throw .missing("message") }
+        guard let id = fields.id ?? fallbackID() else { throw .missing("id") }
+        guard let room = fields.room ?? fallbackRoom() else { throw .missing("room") }
+        guard let start = fields.start ?? fallbackStart() else { throw .missing("start") }
+        self.init(
+            clientID: fields.clientID,
+            id: id,
+            room: room,
+            message: Envelope.opened(message, limits: limits),
+            start: start,
+            unknown: fields.unknown
+        )
+    }
+
+    /// As ``init(decoding:fallbackID:fallbackRoom:fallbackStart:limits:)`` for any collection of bytes.
+    public init(
+        decoding payload: some Collection<UInt8>,
+        fallbackID: @autoclosure () -> String? = nil,
+        fallbackRoom: @autoclosure () -> String? = nil,
+        fallbackStart: @autoclosure () -> Timestamp? = nil,
+        limits: MessagePack.Limits = .standard
+    ) throws(EnvelopeError) {
+        self = try payload.withRawBytes { raw throws(EnvelopeError) in
+            try Envelope(
+                decoding: raw,
+                fallbackID: fallbackID(),
+                fallbackRoom: fallbackRoom(),
+                fallbackStart: fallbackStart(),
+                limits: limits
+            )
+        }
+    }
+
+    /// A binary message that holds JSON, as that JSON; anything else as it is.
+    private static func opened(_ message: MessageValue, limits: MessagePack.Limits) -> MessageValue {
+        guard case .binary(let data) = message, let json = try? JSONText.parse(bytes: data, limits: limits) else {
+            return message
+        }
+        return json
+    }
+}
+
+/// The entries of an envelope's map, each under its name.
+private struct EnvelopeFields {
+    var clientID: String?
+    var id: String?
+    var room: String?
+    var message: MessageValue?
+    var start: Timestamp?
+    var unknown: [MessageMap.Entry] = []
+
+    /// Nil when the payload holds something other than a map.
+    init?(_ payload: UnsafeRawBufferPointer, limits: MessagePack.Limits) throws(MessagePackError) {
+        var reader = try MessagePackReader(payload, limits: limits)
+        guard let count = try reader.mapHeader() else {
+            _ = try reader.value()
+            try reader.finish()
+            return nil
+        }
+        for _ in 0..<count {
+            let key = try reader.value(depth: 1)
+            let value = try reader.value(depth: 1)
+            switch key {
+            case .string("client_id"): clientID = value.stringValue
+            case .string("id"): id = EnvelopeFields.identifier(value)
+            case .string("room"): room = value.stringValue
+            case .string("message"): message = value
+            case .string("start"): start = EnvelopeFields.moment(value)
+            default: unknown.append(MessageMap.Entry(key: key, value: value))
+            }
+        }
+        try reader.finish()
+    }
+
+    private static func identifier(_ value: MessageValue) -> String? {
+        switch value {
+        case .string(let text): text.isEmpty ? nil : text
+        case .int(let number): String(number)
+        case .unsigned(let number): String(number)
+        default: nil
+        }
+    }
+
+    private static func moment(_ value: MessageValue) -> Timestamp? {
+        switch value {
+        case .int(let number): return Timestamp(secondsOrMilliseconds: number)
+        case .double(let number): return Timestamp(secondsOrMilliseconds: number)
+        case .timestamp(let seconds, let nanoseconds):
+            let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
+            let (moment, carry) = milliseconds.addingReportingOverflow(Int64(nanoseconds / 1_000_000))
+            return overflow || carry ? nil : Timestamp(milliseconds: moment)
+        case .string(let text): return Timestamp(iso8601: text)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,123 @@
+/// Appends JSON text.
+struct JSONWriter {
+    private var bytes: [UInt8] = []
+    private let spaced: Bool
+
+    init(spaced: Bool) {
+        self.spaced = spaced
+    }
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    mutating func write(_ value: MessageValue) {
+        switch value {
+        case .null: append("null")
+        case .bool(let truth): append(truth ? "true" : "false")
+        case .int(let number): append(String(number))
+        case .unsigned(let number): append(String(number))
+        case .double(let number): append(number.isFinite ? number.description : "null")
+        case .string(let text): write(text)
+        case .binary(let data): write(Base64.encode(data))
+        case .array(let values):
+            append("[")
+            for (index, value) in values.enumerated() {
+                if index > 0 { separate(with: ",") }
+                write(value)
+            }
+            append("]")
+        case .map(let map):
+            append("{")
+            for (index, entry) in map.entries.enumerated() {
+                if index > 0 { separate(with: ",") }
+                if case .string(let key) = entry.key {
+                    write(key)
+                } else {
+                    write(JSONText.print(entry.key))
+                }
+                separate(with: ":")
+                write(entry.value)
+            }
+            append("}")
+        case .timestamp(let seconds, let nanoseconds):
+            let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
+            let moment = overflow ? (seconds < 0 ? Timestamp.earliest : Timestamp.latest).milliseconds : milliseconds
+            let clamped = min(max(moment, Timestamp.earliest.milliseconds), Timestamp.latest.milliseconds)
+            write(Timestamp(milliseconds: clamped + Int64(nanoseconds / 1_000_000)).iso8601)
+        case .extension(let type, let data):
+            write(.map(["type": .int(Int64(type)), "data": .string(Base64.encode(data))]))
+        }
+    }
+
+    mutating func write(_ text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        var text = text
+        text.withUTF8 { utf8 in
+            var start = 0
+            var index = 0
+            while index < utf8.count {
+                let byte = utf8[index]
+                if byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
+                    index += 1
+                    continue
+                }
+                let (escape, length) = JSONWriter.escape(utf8, at: index)
+                if let escape {
+                    bytes.append(contentsOf: utf8[start..<index])
+                    append(escape)
+                    start = index + length
+                }
+                index += length
+            }
+            bytes.append(contentsOf: utf8[start...])
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// The escape for the character that starts here, if it needs one, and the character's length in bytes.
+    private static func escape(_ utf8: UnsafeBufferPointer<UInt8>, at index: Int) -> (escape: String?, length: Int) {
+        let byte = utf8[index]
+        switch byte {
+        case UInt8(ascii: "\""): return ("\\\"", 1)
+        case UInt8(ascii: "\\"): return ("\\\\", 1)
+        case UInt8(ascii: "\n"): return ("\\n", 1)
+        case UInt8(ascii: "\r"): return ("\\r", 1)
+        case UInt8(ascii: "\t"): return ("\\t", 1)
+        case ..<0x20, 0x7F: return (unicode(UInt32(byte)), 1)
+        case 0xC2...0xDF where index + 1 < utf8.count:
+            let scalar = UInt32(byte & 0x1F) << 6 | UInt32(utf8[index + 1] & 0x3F)
+            return (isUnsafe(scalar) ? unicode(scalar) : nil, 2)
+        case 0xE0...0xEF where index + 2 < utf8.count:
+            let scalar =
+                UInt32(byte & 0x0F) << 12 | UInt32(utf8[index + 1] & 0x3F) << 6 | UInt32(utf8[index + 2] & 0x3F)
+            return (isUnsafe(scalar) ? unicode(scalar) : nil, 3)
+        default: return (nil, 1)
+        }
+    }
+
+    /// C1 controls, line and paragraph separators, and the marks that change the direction of the text around them.
+    private static func isUnsafe(_ scalar: UInt32) -> Bool {
+        switch scalar {
+        case 0x80...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+
+    private static func unicode(_ scalar: UInt32) -> String {
+        let digits = String(scalar, radix: 16)
+        return "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+    }
+
+    private mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+    private mutating func separate(with mark: String) {
+        append(mark)
+        if spaced { append(" ") }
+    }
+}
+
+extension Timestamp {
+    /// The first moment of the year 0000.
+    static let earliest = Timestamp(milliseconds: -62_167_219_200_000)
+    /// The last whole second of the year 9999.
+    static let latest = Timestamp(milliseconds: 253_402_300_799_000)
+}

@@ -1,0 +1,74 @@
+/// MessagePack, the whole specification: nil, booleans, all integers, 32- and 64-bit floats, strings, binaries, arrays,
+/// maps, extensions and timestamps.
+///
+/// Encoding is canonical: integers, lengths and timestamps take their shortest form; floats always take 64 bits, so
+/// that every reader gets the same number. Decoding accepts every form. Claims in the input (lengths, counts, depth) are
+/// checked against the bytes present and the ``Limits`` before anything is allocated.
+public enum MessagePack {
+    /// What the decoder accepts, so that a small hostile input cannot cost much.
+    public struct Limits: Hashable, Sendable {
+        /// How deep arrays and maps may nest. At most 512 is honoured, so that the stack is safe.
+        public var depth: Int
+        /// The longest input, in bytes.
+        public var bytes: Int
+        /// The most values in the whole input; a map's keys count too.
+        public var elements: Int
+
+        /// Makes limits.
+        public init(depth: Int = 64, bytes: Int = 8 << 20, elements: Int = 500_000) {
+            self.depth = min(depth, 512)
+            self.bytes = bytes
+            self.elements = elements
+        }
+
+        /// Depth 64, 8 MiB, 500,000 elements.
+        public static let standard = Limits()
+    }
+
+    /// The value's bytes in their shortest form.
+    public static func encode(_ value: MessageValue) -> [UInt8] {
+        var writer = MessagePackWriter()
+        writer.write(value)
+        return writer.bytes
+    }
+
+    /// The one value that these bytes hold.
+    ///
+    /// - Throws: ``MessagePackError``; bytes after the value are an error.
+    public static func decode(
+        _ bytes: UnsafeRawBufferPointer,
+        limits: Limits = .standard
+    ) throws(MessagePackError) -> MessageValue {
+        var reader = try MessagePackReader(bytes, limits: limits)
+        let value = try reader.value()
+        try reader.finish()
+        return value
+    }
+
+    /// The one value that these bytes hold.
+    ///
+    /// - Throws: ``MessagePackError``; bytes after the value are an error.
+    public static func decode(
+        _ bytes: some Collection<UInt8>,
+        limits: Limits = .standard
+    ) throws(MessagePackError) -> MessageValue {
+        try bytes.withRawBytes { raw throws(MessagePackError) in try decode(raw, limits: limits) }
+    }
+}
+
+extension Collection<UInt8> {
+    /// Calls a body with the bytes in one piece, copying them first only when the collection is not contiguous.
+    func withRawBytes<Value, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        func attempt(_ buffer: UnsafeBufferPointer<UInt8>) -> Result<Value, Failure> {
+            do throws(Failure) {
+                return .success(try body(UnsafeRawBufferPointer(buffer)))
+            } catch {
+                return .failure(error)
+            }
+        }
+        if let result = withContiguousStorageIfAvailable(attempt) { return try result.get() }
+        return try Array(self).withUnsafeBufferPointer(attempt).get()
+    }
+}

@@ -1,0 +1,144 @@
+extension Timestamp {
+    /// The moment in UTC as ISO 8601 with milliseconds, such as `2025-11-21T10:01:02.345Z`.
+    ///
+    /// Years outside 0000 to 9999 are written with a sign and as many digits as they need.
+    public var iso8601: String {
+        let days = Timestamp.floorDivide(milliseconds, 86_400_000)
+        let rest = milliseconds - days * 86_400_000
+        let (year, month, day) = Timestamp.civil(fromDays: days)
+        let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60)
+        let (second, millisecond) = (rest / 1_000 % 60, rest % 1_000)
+        var text = ""
+        text.reserveCapacity(24)
+        if (0...9_999).contains(year) {
+            text += Timestamp.padded(year, 4)
+        } else {
+            text += year < 0 ? "-" : "+"
+            text += Timestamp.padded(Int64(year.magnitude), 6)
+        }
+        text += "-\(Timestamp.padded(month, 2))-\(Timestamp.padded(day, 2))T\(Timestamp.padded(hour, 2))"
+        text += ":\(Timestamp.padded(minute, 2)):\(Timestamp.padded(second, 2)).\(Timestamp.padded(millisecond, 3))Z"
+        return text
+    }
+
+    /// Reads an ISO 8601 moment: a date, or a date and a time to the minute, second or a fraction of it, with `Z`, an
+    /// offset (`+02:00`, `+0200`, `+02`) or none, which counts as UTC. Years have four digits.
+    ///
+    /// - Returns: nil for anything else, including dates that no calendar has.
+    public init?(iso8601 text: String) {
+        var reader = DateReader(text)
+        guard let value = reader.moment() else { return nil }
+        milliseconds = value
+    }
+
+    private static func padded(_ number: Int64, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    }
+
+    /// The Gregorian date of a day number, counted from 1970-01-01. Eras of 400 years have 146,097 days.
+    private static func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let shifted = days + 719_468
+        let era = floorDivide(shifted, 146_097)
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+    }
+
+    /// The day number of a Gregorian date, counted from 1970-01-01.
+    fileprivate static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = floorDivide(shiftedYear, 400)
+        let yearOfEra = shiftedYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+}
+
+/// Reads one ISO 8601 text from its bytes.
+private struct DateReader {
+    private var rest: Substring.UTF8View
+
+    init(_ text: String) { rest = Substring(text).utf8 }
+
+    mutating func moment() -> Int64? {
+        guard let year = number(4), take("-"), let month = number(2), take("-"), let day = number(2),
+            (1...12).contains(month), (1...DateReader.length(ofMonth: month, year: year)).contains(day)
+        else { return nil }
+        let days = Timestamp.days(year: year, month: month, day: day)
+        if rest.isEmpty { return days * 86_400_000 }
+
+        guard take("T") || take("t") || take(" "), let hour = number(2), take(":"), let minute = number(2),
+            hour < 24, minute < 60
+        else { return nil }
+        var milliseconds = (hour * 60 + minute) * 60_000
+        if take(":") {
+            // A leap second counts as the second that follows it.
+            guard let second = number(2), second <= 60 else { return nil }
+            milliseconds += second * 1_000
+            if take(".") || take(",") {
+                guard let fraction = fraction() else { return nil }
+                milliseconds += fraction
+            }
+        }
+        guard let offset = offset(), rest.isEmpty else { return nil }
+        return days * 86_400_000 + milliseconds - offset
+    }
+
+    private mutating func offset() -> Int64? {
+        if rest.isEmpty || take("Z") || take("z") { return 0 }
+        let sign: Int64
+        if take("+") { sign = 1 } else if take("-") { sign = -1 } else { return nil }
+        guard let hour = number(2), hour < 24 else { return nil }
+        if rest.isEmpty { return sign * hour * 3_600_000 }
+        _ = take(":")
+        guard let minute = number(2), minute < 60 else { return nil }
+        return sign * (hour * 60 + minute) * 60_000
+    }
+
+    /// The digits after the decimal point as milliseconds; what is finer is cut off.
+    private mutating func fraction() -> Int64? {
+        var value: Int64 = 0
+        var digits = 0
+        while let digit = digit() {
+            if digits < 3 { value = value * 10 + digit }
+            digits += 1
+        }
+        guard digits > 0 else { return nil }
+        for _ in 0..<max(0, 3 - digits) { value *= 10 }
+        return value
+    }
+
+    private mutating func number(_ width: Int) -> Int64? {
+        var value: Int64 = 0
+        for _ in 0..<width {
+            guard let digit = digit() else { return nil }
+            value = value * 10 + digit
+        }
+        return value
+    }
+
+    private mutating func digit() -> Int64? {
+        guard let byte = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+        rest.removeFirst()
+        return Int64(byte - UInt8(ascii: "0"))
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard rest.first == UInt8(ascii: character) else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    private static func length(ofMonth month: Int64, year: Int64) -> Int64 {
+        switch month {
+        case 4, 6, 9, 11: 30
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        default: 31
+        }
+    }
+}

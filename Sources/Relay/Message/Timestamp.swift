@@ -1,0 +1,45 @@
+/// A moment as milliseconds since 1970-01-01T00:00:00Z, which is what the wire carries.
+public struct Timestamp: Hashable, Comparable, Sendable, Codable {
+    /// Milliseconds since the epoch; negative before it.
+    public var milliseconds: Int64
+
+    /// A moment from milliseconds since the epoch.
+    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    /// A moment from nanoseconds since the epoch, rounded down to the millisecond.
+    public init(nanoseconds: Int64) {
+        milliseconds = Timestamp.floorDivide(nanoseconds, 1_000_000)
+    }
+
+    /// A number whose unit the sender did not say: below 10^11 it counts seconds (dates up to the year 5138), else
+    /// milliseconds. Some RelayX SDKs write seconds where others write milliseconds.
+    public init(secondsOrMilliseconds number: Int64) {
+        if number.magnitude < Timestamp.secondsBound {
+            milliseconds = number * 1_000
+        } else {
+            milliseconds = number
+        }
+    }
+
+    /// As ``init(secondsOrMilliseconds:)-(Int64)`` for a number with a fraction; nil when it is not finite or no date.
+    public init?(secondsOrMilliseconds number: Double) {
+        let value = number.magnitude < Double(Timestamp.secondsBound) ? number * 1_000 : number
+        guard let exact = Int64(exactly: value.rounded(.down)) else { return nil }
+        milliseconds = exact
+    }
+
+    /// Earlier moments come first.
+    public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
+
+    private static let secondsBound: UInt64 = 100_000_000_000
+
+    static func floorDivide(_ dividend: Int64, _ divisor: Int64) -> Int64 {
+        let (quotient, remainder) = dividend.quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+}
+
+extension Timestamp: CustomStringConvertible {
+    /// The same text as ``iso8601``.
+    public var description: String { iso8601 }
+}

@@ -1,0 +1,66 @@
+/// A message received on a topic.
+public struct TopicMessage: Hashable, Sendable, Identifiable {
+    /// The sender's identifier for it, the same on every retry.
+    public var id: String
+    /// The concrete topic it was published to.
+    public var topic: String
+    /// Its place in the network's stream, which is the order of delivery.
+    public var sequence: UInt64
+    /// The chat line's user name, else the sending client's identifier. Unauthenticated.
+    public var from: String?
+    /// What to show: a chat line's text, a bare string, or JSON. Remote text, to be made safe before it is shown.
+    public var text: String
+    /// The message as it was sent.
+    public var message: MessageValue
+    /// When the server stored it.
+    public var time: Timestamp
+    /// When the sender sent it, by the sender's clock.
+    public var sentAt: Timestamp
+    /// Whether it was missed during an outage and recovered afterwards.
+    public var isRecovered: Bool
+
+    /// Makes a message.
+    public init(
+        id: String,
+        topic: String,
+        sequence: UInt64,
+        from: String?,
+        text: String,
+        message: MessageValue,
+        time: Timestamp,
+        sentAt: Timestamp,
+        isRecovered: Bool = false
+    ) {
+        self.id = id
+        self.topic = topic
+        self.sequence = sequence
+        self.from = from
+        self.text = text
+        self.message = message
+        self.time = time
+        self.sentAt = sentAt
+        self.isRecovered = isRecovered
+    }
+
+    /// What an envelope that arrived on a topic says.
+    public init(_ envelope: Envelope, topic: String, sequence: UInt64, time: Timestamp, isRecovered: Bool = false) {
+        let line = ChatLine(envelope.message)
+        self.init(
+            id: envelope.id,
+            topic: topic,
+            sequence: sequence,
+            from: line?.username ?? envelope.clientID,
+            text: line?.text ?? TopicMessage.text(of: envelope.message),
+            message: envelope.message,
+            time: time,
+            sentAt: envelope.start,
+            isRecovered: isRecovered
+        )
+    }
+
+    /// What to show for any message: a chat line's text, a bare string as it is, anything else as JSON.
+    public static func text(of message: MessageValue) -> String {
+        if case .string(let text) = message { return text }
+        return ChatLine(message)?.text ?? JSONText.print(message)
+    }
+}

@@ -1,0 +1,55 @@
+/// How a publish ended. Each ends exactly once.
+public enum PublishOutcome: Hashable, Sendable {
+    /// The server stored it under this sequence of the stream; a duplicate was stored by an earlier attempt.
+    case acknowledged(sequence: UInt64, duplicate: Bool)
+    /// It will not be sent again, for this reason.
+    case failed(RelayError)
+    /// It was removed from the queue when the session ended for this reason; the text can be sent again.
+    case discarded(ConnectionReason)
+}
+
+/// Where a publish is.
+public enum PublishState: Hashable, Sendable {
+    /// Waiting in the outbox.
+    case queued
+    /// Sent, and not yet acknowledged.
+    case sending
+    /// Stored by the server under this sequence of the stream.
+    case acknowledged(sequence: UInt64)
+    /// Given up, for this reason.
+    case failed(RelayError)
+    /// Removed from the queue, for this reason.
+    case discarded(ConnectionReason)
+
+    /// The state that an outcome leads to.
+    public init(_ outcome: PublishOutcome) {
+        self =
+            switch outcome {
+            case .acknowledged(let sequence, _): .acknowledged(sequence: sequence)
+            case .failed(let error): .failed(error)
+            case .discarded(let reason): .discarded(reason)
+            }
+    }
+
+    /// Whether nothing more will happen to the message.
+    public var isFinal: Bool {
+        switch self {
+        case .queued, .sending: false
+        case .acknowledged, .failed, .discarded: true
+        }
+    }
+}
+
+/// A message's identifier together with how its publish ended.
+public struct PublishResolution: Hashable, Sendable, Identifiable {
+    /// The message's identifier.
+    public let id: String
+    /// How it ended.
+    public let outcome: PublishOutcome
+
+    /// Makes a resolution.
+    public init(id: String, outcome: PublishOutcome) {
+        self.id = id
+        self.outcome = outcome
+    }
+}

@@ -1,0 +1,91 @@
+/// A message on its way to a postbox: the JSON that is published to `postbox.<user>.<postboxId>`.
+///
+/// The server's store time is the message's `createdAt` for the reader; the field of the same name here is what the
+/// sender's clock said. `from` is the sender's own word.
+public struct PostboxLetter: Codable, Hashable, Sendable {
+    /// The sender's id of the message, also its `Nats-Msg-Id`, so that a repeated send stores it once.
+    public var id: String
+    /// When it was written, in milliseconds since 1970 by the sender's clock.
+    public var createdAt: Int64
+    /// Who wrote it, when the sender says so.
+    public var from: String?
+    /// The text.
+    public var message: String
+    /// The identity (Sudo) that it is meant for, when the sender knows it.
+    public var sudoId: String?
+
+    /// Makes a letter.
+    public init(id: String, createdAt: Int64, from: String? = nil, message: String, sudoId: String? = nil) {
+        self.id = id
+        self.createdAt = createdAt
+        self.from = from
+        self.message = message
+        self.sudoId = sudoId
+    }
+}
+
+/// What a user asks of `relay.postbox.<user>.<list|create|enable|disable|delete>`; `list` may ask with nothing.
+public struct PostboxRequest: Codable, Hashable, Sendable {
+    /// The postbox that is meant: its name, which is also its id.
+    public var name: String?
+    /// The identity (Sudo) that a new postbox belongs to; the user's default one when nil.
+    public var sudoId: String?
+
+    /// Makes a request.
+    public init(name: String? = nil, sudoId: String? = nil) {
+        self.name = name
+        self.sudoId = sudoId
+    }
+}
+
+/// The answer to a ``PostboxRequest``: the postboxes, or why not.
+public struct PostboxReply: Codable, Hashable, Sendable {
+    /// A postbox as the network describes it.
+    public struct Entry: Codable, Hashable, Sendable {
+        /// One subject token: letters, digits, `_` and `-`.
+        public var id: String
+        /// The owner's name for it.
+        public var name: String
+        /// The identity (Sudo) that it belongs to.
+        public var sudoId: String
+        /// Whether it accepts messages.
+        public var isEnabled: Bool
+        /// When it was made, in milliseconds since 1970.
+        public var createdAt: Int64
+
+        /// Describes a postbox.
+        public init(id: String, name: String, sudoId: String, isEnabled: Bool, createdAt: Int64) {
+            self.id = id
+            self.name = name
+            self.sudoId = sudoId
+            self.isEnabled = isEnabled
+            self.createdAt = createdAt
+        }
+    }
+
+    /// Why a request was refused.
+    public enum Failure: String, Codable, Hashable, Sendable {
+        /// The name is not 1 to 64 letters, digits, `_` and `-`, or it is missing.
+        case invalidName
+        /// There is a postbox of that name.
+        case exists
+        /// There is no postbox of that name.
+        case notFound
+        /// The user has as many postboxes as one may have.
+        case limitExceeded
+        /// The request could not be read, or no such request is known.
+        case invalidRequest
+        /// The network could not do it now; try again.
+        case unavailable
+    }
+
+    /// All postboxes (`list`), or the one that was meant, as it is now; for `delete`, as it was.
+    public var postboxes: [Entry]?
+    /// Why not.
+    public var error: Failure?
+
+    /// An answer with postboxes.
+    public init(postboxes: [Entry]) { self.postboxes = postboxes }
+    /// A refusal.
+    public init(error: Failure) { self.error = error }
+}

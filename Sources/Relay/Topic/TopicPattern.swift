@@ -1,0 +1,67 @@
+/// What a subscription asks for: a concrete topic, or one with wildcards.
+///
+/// `*` stands for exactly one token; `>` stands for one or more and is always last.
+public struct TopicPattern: Hashable, Sendable {
+    /// The pattern as people write it.
+    public let text: String
+    /// Whether the pattern has a wildcard token, so that it can match several topics.
+    public let isWildcard: Bool
+
+    /// Checks and keeps a pattern.
+    ///
+    /// - Throws: ``TopicError`` when the text breaks the grammar or is reserved.
+    public init(_ text: String) throws(TopicError) {
+        isWildcard = try TopicGrammar.check(text)
+        self.text = text
+    }
+
+    /// The pattern that matches this topic alone.
+    public init(_ topic: Topic) {
+        text = topic.text
+        isWildcard = false
+    }
+
+    /// The topic itself when the pattern has no wildcard.
+    public var topic: Topic? { isWildcard ? nil : try? Topic(text) }
+
+    /// The NATS subject to subscribe to on a network whose subject prefix is `hash`.
+    public func subject(under hash: String) -> String { "\(hash).\(text)" }
+
+    /// Whether a message on this topic belongs to the subscription.
+    public func matches(_ topic: Topic) -> Bool { matches(topic.text) }
+
+    /// Whether a message on this concrete topic, written as text, belongs to the subscription.
+    public func matches(_ topic: String) -> Bool {
+        guard isWildcard else { return topic == text }
+        var pattern = Tokens(text)
+        var concrete = Tokens(topic)
+        while let expected = pattern.next() {
+            guard let token = concrete.next(), !token.isEmpty else { return false }
+            if expected == ">" { return true }
+            if expected != "*", expected != token { return false }
+        }
+        return concrete.next() == nil
+    }
+
+    /// Walks the tokens of a dotted text without building an array.
+    private struct Tokens {
+        private var rest: Substring?
+
+        init(_ text: String) { rest = text[...] }
+
+        mutating func next() -> Substring? {
+            guard let current = rest else { return nil }
+            guard let dot = current.utf8.firstIndex(of: UInt8(ascii: ".")) else {
+                rest = nil
+                return current
+            }
+            rest = current[current.utf8.index(after: dot)...]
+            return current[..<dot]
+        }
+    }
+}
+
+extension TopicPattern: CustomStringConvertible {
+    /// The pattern as people write it.
+    public var description: String { text }
+}
