@@ -13,7 +13,11 @@ let package = Package(
     name: "parley",
     platforms: [.macOS(.v15)],
     products: [
+        .executable(name: "parley", targets: ["Parley"]),
         .library(name: "NATS", targets: ["NATS"]),
+        .library(name: "Relay", targets: ["Relay"]),
+        .library(name: "RelayNetwork", targets: ["RelayNetwork"]),
+        .library(name: "Terminal", targets: ["Terminal"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -40,6 +44,32 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict
+        ),
+        .target(name: "CProcess"),
+        .target(
+            name: "RelayNetwork",
+            dependencies: [
+                "CProcess", "NATS", "Relay",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "CTerminal",
+            linkerSettings: [
+                .linkedLibrary("ncursesw"),
+                .linkedLibrary("tinfo", .when(platforms: [.linux])),
+            ]
+        ),
+        .target(name: "Terminal", dependencies: ["CTerminal"], swiftSettings: strict),
+        .executableTarget(
+            name: "Parley",
+            dependencies: [
+                "Relay", "RelayNetwork", "Terminal",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict,
+            linkerSettings: standalone
         ),
         .executableTarget(
             name: "parley-bench",

@@ -15,6 +15,42 @@ public struct PublishNews: Hashable, Sendable {
     }
 }
 
+/// A publish that was handed over and has not ended yet.
+public final class PendingPublish: Sendable {
+    /// The message's identifier.
+    public let id: String
+    private let outcome: Completion<PublishOutcome?>
+
+    init(id: String, outcome: Completion<PublishOutcome?>) {
+        self.id = id
+        self.outcome = outcome
+    }
+
+    /// Waits until the server has stored the message. To be called once.
+    ///
+    /// - Parameter timeout: how long that may take; the message stays in the outbox when it passes.
+    /// - Throws: ``RelayError/timeout(_:)``, ``RelayError/cancelled``, or why the message will not be stored.
+    public func receipt(within timeout: Duration) async throws(RelayError) -> PublishReceipt {
+        let alarm = Task { [outcome] in
+            do { try await Task.sleep(for: timeout) } catch { return }
+            outcome.fulfil(nil)
+        }
+        let ended = await withTaskCancellationHandler {
+            await outcome.value()
+        } onCancel: { [outcome] in
+            outcome.fulfil(.failed(.cancelled))
+        }
+        alarm.cancel()
+        switch ended {
+        case .acknowledged(let sequence, let duplicate):
+            return PublishReceipt(id: id, sequence: sequence, isDuplicate: duplicate)
+        case .failed(let error): throw error
+        case .discarded(let reason): throw .connection(reason)
+        case nil: throw .timeout("Publishing \(id)")
+        }
+    }
+}
+
 /// How a publish was stored.
 public struct PublishReceipt: Hashable, Sendable {
     /// The message's identifier.
@@ -40,14 +76,16 @@ extension RelayClient {
     ///   ``RelayError/notConnected`` before the first `connect`, or the reason the server gave.
     @discardableResult
     public func publish(topic: String, message: MessageValue) async throws(RelayError) -> Bool {
-        let isOnline = machine.status.state == .connected
-        let id = try enqueue(topic: topic, message: message)
-        guard isOnline else { return false }
-        switch await outcome(of: id, within: .seconds(10)) {
-        case .acknowledged: return true
-        case .failed(let error): throw error
-        case .discarded(let reason): throw .connection(reason)
-        case nil: return false
+        guard machine.status.state == .connected else {
+            try enqueue(topic: topic, message: message)
+            return false
+        }
+        do throws(RelayError) {
+            _ = try await submit(topic: topic, message: message).receipt(within: .seconds(10))
+            return true
+        } catch {
+            if case .timeout = error { return false }
+            throw error
         }
     }
 
@@ -60,7 +98,18 @@ extension RelayClient {
     public func send(
         topic: String, message: MessageValue, id: String? = nil, timeout: Duration = .seconds(10)
     ) async throws(RelayError) -> PublishReceipt {
-        try await receipt(for: try enqueue(topic: topic, message: message, id: id), within: timeout)
+        try await submit(topic: topic, message: message, id: id).receipt(within: timeout)
+    }
+
+    /// Puts a message into the outbox and returns at once with what waits for its end: the form for many messages in
+    /// order.
+    ///
+    /// - Parameter id: the message's identifier; a new one when nil.
+    public func submit(
+        topic: String, message: MessageValue, id: String? = nil
+    ) throws(RelayError) -> PendingPublish {
+        let id = id ?? Self.newID()
+        return try pending(id) { () throws(RelayError) in try enqueue(topic: topic, message: message, id: id) }
     }
 
     /// Puts a message into the outbox and returns at once; ``publishes`` tells what becomes of it.
@@ -104,7 +153,10 @@ extension RelayClient {
     public func post(
         to recipient: String, postbox: String, text: String, id: String? = nil, timeout: Duration = .seconds(10)
     ) async throws(RelayError) -> PublishReceipt {
-        try await receipt(for: try enqueueLetter(to: recipient, postbox: postbox, text: text, id: id), within: timeout)
+        let id = id ?? Self.newID()
+        return try await pending(id) { () throws(RelayError) in
+            try enqueueLetter(to: recipient, postbox: postbox, text: text, id: id)
+        }.receipt(within: timeout)
     }
 
     /// Takes a message back that has not left yet; false when it is too late.
@@ -216,35 +268,15 @@ extension RelayClient {
         publishWaiters.removeValue(forKey: resolution.id)?.fulfil(resolution.outcome)
     }
 
-    private func receipt(for id: String, within timeout: Duration) async throws(RelayError) -> PublishReceipt {
-        switch await outcome(of: id, within: timeout) {
-        case .acknowledged(let sequence, let duplicate):
-            return PublishReceipt(id: id, sequence: sequence, isDuplicate: duplicate)
-        case .failed(let error): throw error
-        case .discarded(let reason): throw .connection(reason)
-        case nil: throw Task.isCancelled ? .cancelled : .timeout("Publishing \(id)")
+    /// Registers who waits for a message before it can end.
+    private func pending(_ id: String, _ admit: () throws(RelayError) -> Void) throws(RelayError) -> PendingPublish {
+        let outcome = Completion<PublishOutcome?>()
+        publishWaiters[id] = outcome
+        do throws(RelayError) { try admit() } catch {
+            publishWaiters[id] = nil
+            throw error
         }
-    }
-
-    /// Waits for the end of a publish; nil when it is still open after `timeout` or the task was cancelled.
-    private func outcome(of id: String, within timeout: Duration) async -> PublishOutcome? {
-        let waiter = Completion<PublishOutcome>()
-        publishWaiters[id] = waiter
-        let given = Completion<PublishOutcome?>()
-        let forwarding = Task { given.fulfil(await waiter.value()) }
-        let alarm = Task {
-            try? await Task.sleep(for: timeout)
-            given.fulfil(nil)
-        }
-        let outcome = await withTaskCancellationHandler {
-            await given.value()
-        } onCancel: {
-            given.fulfil(nil)
-        }
-        alarm.cancel()
-        forwarding.cancel()
-        if outcome == nil { publishWaiters.removeValue(forKey: id)?.fulfil(.failed(.cancelled)) }
-        return outcome
+        return PendingPublish(id: id, outcome: outcome)
     }
 
     // MARK: Names

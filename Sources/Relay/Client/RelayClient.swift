@@ -41,7 +41,7 @@ public actor RelayClient {
     var followers: [UInt64: any Follower] = [:]
     var nextFollower: UInt64 = 1
     var listeners: [String: ListenerEntry] = [:]
-    var publishWaiters: [String: Completion<PublishOutcome>] = [:]
+    var publishWaiters: [String: Completion<PublishOutcome?>] = [:]
     var tokens: [WeakToken] = []
     var flushWaiter: Completion<Bool>?
     var pacingTask: Task<Void, Never>?

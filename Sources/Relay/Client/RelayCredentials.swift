@@ -46,12 +46,16 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
     ///   others; the text then names the `chmod` that mends it.
     public static func file(_ path: String) throws(RelayError) -> RelayCredentials {
         do throws(CredentialsError) {
-            let credentials = try Credentials.load(path: path)
-            return RelayCredentials(
-                Authentication(credentials), user: try? user(of: credentials.jwt), token: credentials.jwt)
+            return RelayCredentials(try Credentials.load(path: path))
         } catch {
             throw .invalidCredentials("\(error)")
         }
+    }
+
+    /// Credentials that are in memory already.
+    public init(_ credentials: Credentials) {
+        self.init(
+            Authentication(credentials), user: try? Self.user(of: credentials.jwt), token: credentials.jwt)
     }
 
     /// Who a JWT names: its name where that can stand in a subject.

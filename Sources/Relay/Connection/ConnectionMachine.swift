@@ -117,7 +117,11 @@ public struct ConnectionMachine: Sendable {
         if case .disconnectRequested = event { return }
         let due = [timers[.timeLimit], timers[.window]].compactMap(\.self).filter { $0.deadline <= now }
         guard let first = due.min(by: { $0.deadline < $1.deadline }) else { return }
-        if event == .timerFired(first.id) { return }
+        if case .timerFired(let id) = event {
+            if id == first.id { return }
+            if timers[id.kind]?.id == id { timers[id.kind] = nil }
+        }
+        output.append(.cancelTimer(first.id))
         timerFired(first.id, at: now)
     }
 

@@ -1,0 +1,442 @@
+// Everything that runs in a signal handler. Only async-signal-safe calls: write, tcsetattr, tcflush, poll, sigaction,
+// raise, pthread_kill, alarm, clock_gettime and their like.
+//
+// A signal that asks for the end or for a stop is handed to the loop through a pipe, and an alarm is set: a loop that is
+// blocked, in a write to a stalled terminal for instance, never acts, and then the handler does. A crash is handled at
+// once. The terminal is touched on the session's own thread only, so that no half-written frame can follow the restore.
+
+#define _GNU_SOURCE 1
+#define _DARWIN_C_SOURCE 1
+
+#include "CTerminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { string_capacity = 1024, loop_grace_seconds = 1, signal_limit = 64 };
+
+static const int crash_signals[] = {SIGSEGV, SIGABRT, SIGILL, SIGTRAP, SIGBUS, SIGFPE};
+static const int death_signals[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+enum {
+    crash_count = sizeof crash_signals / sizeof *crash_signals,
+    death_count = sizeof death_signals / sizeof *death_signals
+};
+
+static struct sigaction previous_actions[signal_limit];
+static bool installed[signal_limit];
+static pthread_t session_thread;
+static volatile sig_atomic_t has_session_thread;
+
+static int wake_read = -1;
+static int wake_write = -1;
+
+static struct termios outside_modes;
+static struct termios inside_modes;
+static volatile sig_atomic_t has_outside_modes;
+static uint8_t restore_string[string_capacity];
+static uint8_t enter_string[string_capacity];
+static volatile size_t restore_length;
+static volatile size_t enter_length;
+
+static atomic_bool active;
+static atomic_int events;
+static atomic_int pending_death;
+static atomic_bool pending_stop;
+static atomic_bool stopping;
+static struct timespec death_time;
+
+static int captured_read = -1;
+static int real_errors = -1;
+
+// MARK: writing
+
+static bool can_write(int fd, int milliseconds) {
+    struct pollfd item = {.fd = fd, .events = POLLOUT};
+    return poll(&item, 1, milliseconds) == 1 && (item.revents & POLLOUT) != 0;
+}
+
+static void write_all(int fd, const uint8_t *bytes, size_t count) {
+    // A terminal that nobody reads would block the process's end: then what is queued is thrown away.
+    if (!can_write(fd, 100)) {
+        tcflush(fd, TCOFLUSH);
+        if (!can_write(fd, 0)) {
+            return;
+        }
+    }
+    while (count > 0) {
+        const ssize_t written = write(fd, bytes, count);
+        if (written > 0) {
+            bytes += written;
+            count -= (size_t)written;
+        } else if (written < 0 && errno != EINTR) {
+            return;
+        }
+    }
+}
+
+static void replay_errors(void) {
+    if (captured_read < 0 || real_errors < 0) {
+        return;
+    }
+    uint8_t buffer[2048];
+    for (int i = 0; i < 32; i++) {
+        const ssize_t count = read(captured_read, buffer, sizeof buffer);
+        if (count <= 0) {
+            return;
+        }
+        write_all(real_errors, buffer, (size_t)count);
+    }
+}
+
+/// Leaves the screen once; a process in the background would be stopped by tcsetattr, so SIGTTOU waits.
+static void restore_terminal(void) {
+    if (!atomic_exchange(&active, false)) {
+        return;
+    }
+    sigset_t background, before;
+    sigemptyset(&background);
+    sigaddset(&background, SIGTTOU);
+    pthread_sigmask(SIG_BLOCK, &background, &before);
+    tcgetattr(STDIN_FILENO, &inside_modes);
+    write_all(STDOUT_FILENO, restore_string, restore_length);
+    tcflush(STDIN_FILENO, TCIFLUSH);
+    if (has_outside_modes) {
+        tcsetattr(STDIN_FILENO, TCSANOW, &outside_modes);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void notify(int event) {
+    atomic_fetch_or(&events, event);
+    const uint8_t byte = 0;
+    // A full pipe already wakes the loop.
+    (void)!write(wake_write, &byte, 1);
+}
+
+// MARK: ending and stopping
+
+static void set_default(int number) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = SIG_DFL;
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}
+
+static void set_unblocked(int number) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void cterminal_die(int number) {
+    restore_terminal();
+    replay_errors();
+    set_default(number);
+    set_unblocked(number);
+    raise(number);
+    _exit(128 + number);
+}
+
+static bool is_orphaned(void) {
+    const pid_t parent = getppid();
+    const pid_t parent_group = getpgid(parent);
+    return parent <= 1 || parent_group < 0 || parent_group == getpgrp() || getsid(parent) != getsid(0);
+}
+
+static void handle_stop(int number, siginfo_t *info, void *context);
+
+static void install_handler(int number, void (*handler)(int, siginfo_t *, void *), int flags) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = handler;
+    action.sa_flags = SA_SIGINFO | flags;
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}
+
+bool cterminal_can_stop(void) {
+    atomic_store(&pending_stop, false);
+    if (atomic_load(&pending_death) == 0) {
+        alarm(0);
+    }
+    return !is_orphaned();
+}
+
+void cterminal_stop(bool whole_group) {
+    atomic_store(&stopping, true);
+    if (whole_group) {
+        struct sigaction action;
+        memset(&action, 0, sizeof action);
+        action.sa_handler = SIG_IGN;
+        sigemptyset(&action.sa_mask);
+        sigaction(SIGTSTP, &action, NULL);
+        kill(0, SIGTSTP);
+    }
+    // Directed to this thread, so that it has stopped before the next line runs.
+    set_default(SIGTSTP);
+    set_unblocked(SIGTSTP);
+    raise(SIGTSTP);
+    install_handler(SIGTSTP, handle_stop, SA_RESTART);
+    atomic_store(&stopping, false);
+}
+
+/// True when another thread than the session's runs the handler; the signal is then passed on.
+static bool passed_on(int number) {
+    if (!has_session_thread || pthread_equal(pthread_self(), session_thread)) {
+        return false;
+    }
+    return pthread_kill(session_thread, number) == 0;
+}
+
+// MARK: handlers
+
+static void handle_crash(int number, siginfo_t *info, void *context) {
+    (void)context;
+    const int error = errno;
+    restore_terminal();
+    replay_errors();
+    // Whoever was here before (a debugger's or the runtime's reporter) has the last word; mostly that is the default.
+    sigaction(number, &previous_actions[number], NULL);
+    errno = error;
+    // A fault happens again on return, at the place where it happened. A sent signal has to be sent again.
+    if (info == NULL || info->si_code <= 0) {
+        set_unblocked(number);
+        raise(number);
+    }
+}
+
+static void handle_death(int number, siginfo_t *info, void *context) {
+    (void)info;
+    (void)context;
+    const int error = errno;
+    if (!atomic_load(&active) && !has_session_thread) {
+        cterminal_die(number);
+    }
+    if (passed_on(number)) {
+        errno = error;
+        return;
+    }
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (atomic_load(&pending_death) == 0) {
+        death_time = now;
+        atomic_store(&pending_death, number);
+        notify(CTERMINAL_EVENT_DEATH);
+        alarm(loop_grace_seconds);
+    } else {
+        // A closing terminal sends SIGHUP twice within a moment; a person who asks again has waited.
+        const int64_t elapsed =
+            (int64_t)(now.tv_sec - death_time.tv_sec) * 1000 + (now.tv_nsec - death_time.tv_nsec) / 1000000;
+        if (elapsed >= 250) {
+            cterminal_die(number);
+        }
+    }
+    errno = error;
+}
+
+static void handle_stop(int number, siginfo_t *info, void *context) {
+    (void)info;
+    (void)context;
+    const int error = errno;
+    if (!passed_on(number)) {
+        if (atomic_load(&active)) {
+            atomic_store(&pending_stop, true);
+            notify(CTERMINAL_EVENT_STOP);
+            if (atomic_load(&pending_death) == 0) {
+                alarm(loop_grace_seconds);
+            }
+        } else if (cterminal_can_stop()) {
+            cterminal_stop(false);
+        }
+    }
+    errno = error;
+}
+
+static void stop_without_loop(void) {
+    if (!cterminal_can_stop() || !atomic_load(&active)) {
+        return;
+    }
+    restore_terminal();
+    cterminal_stop(false);
+    // In the background this stops the process again, until the shell gives it the terminal.
+    tcsetattr(STDIN_FILENO, TCSANOW, &inside_modes);
+    write_all(STDOUT_FILENO, enter_string, enter_length);
+    atomic_store(&active, true);
+    atomic_fetch_and(&events, ~CTERMINAL_EVENT_STOP);
+    notify(CTERMINAL_EVENT_CONTINUED);
+}
+
+static void handle_alarm(int number, siginfo_t *info, void *context) {
+    (void)info;
+    (void)context;
+    const int error = errno;
+    if (!passed_on(number)) {
+        const int death = atomic_load(&pending_death);
+        if (death != 0) {
+            cterminal_die(death);
+        }
+        if (atomic_load(&pending_stop)) {
+            stop_without_loop();
+        }
+    }
+    errno = error;
+}
+
+static void handle_continue(int number, siginfo_t *info, void *context) {
+    (void)number;
+    (void)info;
+    (void)context;
+    const int error = errno;
+    if (!atomic_load(&stopping)) {
+        notify(CTERMINAL_EVENT_CONTINUED);
+    }
+    errno = error;
+}
+
+static void handle_resize(int number, siginfo_t *info, void *context) {
+    (void)number;
+    (void)info;
+    (void)context;
+    const int error = errno;
+    notify(CTERMINAL_EVENT_RESIZED);
+    errno = error;
+}
+
+static void restore_at_exit(void) {
+    restore_terminal();
+    replay_errors();
+}
+
+// MARK: the session's side
+
+static bool make_pipe(int ends[2]) {
+    if (pipe(ends) != 0) {
+        return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        fcntl(ends[i], F_SETFL, fcntl(ends[i], F_GETFL) | O_NONBLOCK);
+        fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    }
+    return true;
+}
+
+static void take_signal(int number, void (*handler)(int, siginfo_t *, void *), int flags, bool respect_ignored) {
+    sigaction(number, NULL, &previous_actions[number]);
+    if (respect_ignored && previous_actions[number].sa_handler == SIG_IGN) {
+        return;
+    }
+    install_handler(number, handler, flags);
+    set_unblocked(number);
+    installed[number] = true;
+}
+
+int cterminal_install(void) {
+    if (wake_read < 0) {
+        int ends[2];
+        if (!make_pipe(ends)) {
+            return -1;
+        }
+        wake_read = ends[0];
+        wake_write = ends[1];
+        atexit(restore_at_exit);
+        // A stack overflow leaves the handler no other place to run.
+        const size_t size = 64 * 1024;
+        stack_t current;
+        if (sigaltstack(NULL, &current) == 0 && (current.ss_flags & SS_DISABLE) != 0) {
+            stack_t stack = {.ss_sp = malloc(size), .ss_size = size};
+            if (stack.ss_sp != NULL) {
+                sigaltstack(&stack, NULL);
+            }
+        }
+    }
+    session_thread = pthread_self();
+    has_session_thread = 1;
+    has_outside_modes = tcgetattr(STDIN_FILENO, &outside_modes) == 0;
+    for (int i = 0; i < crash_count; i++) {
+        take_signal(crash_signals[i], handle_crash, SA_ONSTACK, false);
+    }
+    for (int i = 0; i < death_count; i++) {
+        take_signal(death_signals[i], handle_death, SA_RESTART, true);
+    }
+    take_signal(SIGTSTP, handle_stop, SA_RESTART, false);
+    take_signal(SIGCONT, handle_continue, SA_RESTART, false);
+    take_signal(SIGWINCH, handle_resize, SA_RESTART, false);
+    take_signal(SIGALRM, handle_alarm, SA_RESTART, false);
+    return wake_read;
+}
+
+void cterminal_uninstall(void) {
+    // Between a request to die and death the watch stays: a shutdown that hangs is still ended.
+    const bool dying = atomic_load(&pending_death) != 0;
+    for (int number = 1; number < signal_limit; number++) {
+        const bool watched = dying && (number == SIGALRM || number == atomic_load(&pending_death));
+        if (installed[number] && !watched) {
+            sigaction(number, &previous_actions[number], NULL);
+            installed[number] = false;
+        }
+    }
+    has_session_thread = 0;
+}
+
+bool cterminal_set_strings(const uint8_t *restore, size_t restore_count, const uint8_t *enter, size_t enter_count) {
+    if (restore_count > string_capacity || enter_count > string_capacity) {
+        return false;
+    }
+    memcpy(restore_string, restore, restore_count);
+    memcpy(enter_string, enter, enter_count);
+    restore_length = restore_count;
+    enter_length = enter_count;
+    return true;
+}
+
+void cterminal_set_active(bool value) { atomic_store(&active, value); }
+
+int cterminal_take_events(void) {
+    uint8_t buffer[64];
+    while (read(wake_read, buffer, sizeof buffer) > 0) {
+    }
+    return atomic_exchange(&events, 0);
+}
+
+int cterminal_pending_death(void) { return atomic_load(&pending_death); }
+
+void cterminal_extend_grace(unsigned seconds) { alarm(seconds); }
+
+void cterminal_capture_errors(void) {
+    int ends[2];
+    if (captured_read >= 0 || !isatty(STDERR_FILENO) || !make_pipe(ends)) {
+        return;
+    }
+    real_errors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (real_errors < 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return;
+    }
+    captured_read = ends[0];
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+}
+
+void cterminal_release_errors(void) {
+    if (captured_read < 0) {
+        return;
+    }
+    dup2(real_errors, STDERR_FILENO);
+    replay_errors();
+    close(captured_read);
+    close(real_errors);
+    captured_read = -1;
+    real_errors = -1;
+}

@@ -1,0 +1,102 @@
+#ifndef CTERMINAL_H
+#define CTERMINAL_H
+
+// The feature macros stand here and not in the build settings, which Swift's importer does not see.
+#ifndef _XOPEN_SOURCE_EXTENDED
+#define _XOPEN_SOURCE_EXTENDED 1
+#endif
+#ifndef NCURSES_WIDECHAR
+#define NCURSES_WIDECHAR 1
+#endif
+#ifndef NCURSES_NOMACROS
+#define NCURSES_NOMACROS 1
+#endif
+
+#include <curses.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// MARK: ncurses, where Swift cannot reach it
+
+/// Text attributes by the names that the macros A_* have.
+uint32_t cterminal_attribute_bold(void);
+uint32_t cterminal_attribute_dim(void);
+uint32_t cterminal_attribute_italic(void);
+uint32_t cterminal_attribute_underline(void);
+uint32_t cterminal_attribute_reverse(void);
+
+/// `stdscr`, `LINES`, `COLS`, `COLORS` and `COLOR_PAIRS`, which are global variables.
+WINDOW *cterminal_standard_window(void);
+int cterminal_lines(void);
+int cterminal_columns(void);
+int cterminal_colors(void);
+int cterminal_color_pairs(void);
+
+/// What came of opening the terminal.
+enum cterminal_open_result {
+    CTERMINAL_OPEN_OK = 0,
+    CTERMINAL_OPEN_UNKNOWN_TYPE = 1,
+    CTERMINAL_OPEN_NO_DATABASE = 2,
+    CTERMINAL_OPEN_FAILED = 3
+};
+
+/// Opens ncurses on standard input and output for the terminal type `type`: raw, no echo, no newline translation.
+enum cterminal_open_result cterminal_open(const char *type);
+/// Ends what `cterminal_open` began, and frees it.
+void cterminal_close(void);
+/// Makes the next update paint every cell, whatever ncurses believes is on the screen.
+void cterminal_forget_screen(void);
+/// Selects a UTF-8 character set for this process's text; false when the system has none.
+bool cterminal_use_utf8(void);
+/// A string capability of the open terminal, or NULL.
+const char *cterminal_capability(const char *name);
+/// The number of columns that the C library gives `scalar`, or -1.
+int cterminal_width(int32_t scalar);
+/// Puts one cell: a base and up to four marks (0: none). The bottom right corner does not scroll.
+void cterminal_put(int row, int column, int32_t base, int32_t mark1, int32_t mark2, int32_t mark3, int32_t mark4,
+                   uint32_t attributes, int pair);
+/// The window size that the kernel knows for descriptor `fd`; false when it knows none.
+bool cterminal_window_size(int fd, int *rows, int *columns);
+
+// MARK: the signal-safe restore
+
+/// What happened since the last `cterminal_take_events`.
+enum cterminal_event {
+    CTERMINAL_EVENT_RESIZED = 1,
+    /// SIGTSTP asks for `cterminal_stop`.
+    CTERMINAL_EVENT_STOP = 2,
+    /// The process ran again after a stop, and the terminal's state is not known.
+    CTERMINAL_EVENT_CONTINUED = 4,
+    /// A signal asks for the end; `cterminal_pending_death` names it.
+    CTERMINAL_EVENT_DEATH = 8
+};
+
+/// Installs every handler and makes the calling thread the one on which terminal signals act. Returns the readable end
+/// of the pipe that wakes a `poll`, or -1 with errno.
+int cterminal_install(void);
+/// Puts back the handlers that `cterminal_install` found.
+void cterminal_uninstall(void);
+/// What the handlers write: `restore` to leave the screen, `enter` to take it again. Longer strings are refused.
+bool cterminal_set_strings(const uint8_t *restore, size_t restore_count, const uint8_t *enter, size_t enter_count);
+/// Tells the handlers whether the terminal is in the session's modes now.
+void cterminal_set_active(bool active);
+/// Empties the pipe and returns the events as a set of `cterminal_event` bits.
+int cterminal_take_events(void);
+/// The signal that asked for the process's end, or 0.
+int cterminal_pending_death(void);
+/// Gives the process `seconds` more before the handlers end it themselves.
+void cterminal_extend_grace(unsigned seconds);
+/// Ends the process by `signal`'s default action, so that the parent sees that signal.
+void cterminal_die(int signal) __attribute__((noreturn));
+/// Settles a request to stop, and tells whether a stop makes sense: false when no job-control shell could continue us.
+bool cterminal_can_stop(void);
+/// Stops this process, or with `whole_group` its process group; returns when it runs again.
+void cterminal_stop(bool whole_group);
+
+/// Redirects descriptor 2 into a bounded pipe while the screen is taken, if it is a terminal.
+void cterminal_capture_errors(void);
+/// Ends the redirection and writes what was caught to the real standard error.
+void cterminal_release_errors(void);
+
+#endif

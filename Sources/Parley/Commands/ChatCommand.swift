@@ -1,0 +1,35 @@
+import ArgumentParser
+import Relay
+
+/// `parley chat`: the interactive client.
+struct ChatCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "chat", abstract: "Chat and read the postbox in the terminal (the default).")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Seconds out of focus after which the connection is suspended; 0 keeps it.", valueName: "seconds"))
+    var suspendAfter: Double = 120
+
+    @Argument(help: "Topics to join; * stands for one token, > at the end for the rest.")
+    var topics: [String] = []
+
+    func validate() throws {
+        guard suspendAfter >= 0, suspendAfter.isFinite else {
+            throw ValidationError("--suspend-after takes a number of seconds, 0 or more.")
+        }
+        for topic in topics {
+            do throws(TopicError) { _ = try TopicPattern(topic) } catch { throw ValidationError("\(error)") }
+        }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let policy: LifecyclePolicy = suspendAfter == 0 ? .ignore : .suspend(after: .seconds(suspendAfter))
+            let connector = try Connector(connection.plan(), lifecycle: policy)
+            try ChatSession.run(connector, topics: topics.isEmpty ? ["chat.lobby"] : topics)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Relay
+import RelayNetwork
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Makes clients for a plan, and keeps the private network alive as long as it exists.
+struct Connector: Sendable {
+    let configuration: RelayConfiguration
+    let user: String
+    /// The network's name beside the user's, as in `alice@local`.
+    let network: String
+    private let lease: LeaseKeeper?
+
+    /// Prepares a plan: files are read or made, nothing is dialled.
+    init(_ plan: ConnectionPlan, lifecycle: LifecyclePolicy = .ignore) throws {
+        switch plan {
+        case .privateNetwork(let user):
+            let directory = NetworkDirectory.standard()
+            let keeper = LeaseKeeper(directory: directory, hostCommand: Self.hostCommand)
+            lease = keeper
+            self.user = user
+            network = "local"
+            configuration = RelayConfiguration(
+                servers: .discovered { () throws(RelayError) in
+                    do throws(NetworkError) { return try await keeper.addresses() } catch {
+                        throw RelayError.connection(.unreachable(Self.clause(error.description)))
+                    }
+                },
+                credentials: RelayCredentials(try directory.credentials(for: user)), user: user, lifecycle: lifecycle)
+        case .servers(let addresses, let credentials):
+            lease = nil
+            user = credentials.user ?? "anonymous"
+            network = addresses.first.map(\.host) ?? "server"
+            configuration = RelayConfiguration(
+                servers: .fixed(addresses), credentials: credentials, lifecycle: lifecycle)
+        }
+    }
+
+    /// A connected client. The private network is started first, so that its own failure is what is reported.
+    func connect(timeLimit: Int = 10) async throws -> RelayClient {
+        try await lease?.acquire()
+        let client = RelayClient(configuration: configuration)
+        try await client.connect(timeLimit: timeLimit)
+        return client
+    }
+
+    /// How this program is started again as the network's host.
+    static var hostCommand: [String] { [executablePath, "network", "host"] }
+
+    private static var executablePath: String {
+        #if os(Linux)
+            if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
+        #elseif canImport(Darwin)
+            if let path = Bundle.main.executablePath { return path }
+        #endif
+        return CommandLine.arguments.first ?? "parley"
+    }
+
+    private static func clause(_ sentence: String) -> String {
+        sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
+    }
+}
+
+/// Holds this process's share of the private network.
+actor LeaseKeeper {
+    private let directory: NetworkDirectory
+    private let hostCommand: [String]
+    private var lease: NetworkLease?
+
+    init(directory: NetworkDirectory, hostCommand: [String]) {
+        self.directory = directory
+        self.hostCommand = hostCommand
+    }
+
+    func acquire() async throws(NetworkError) {
+        guard lease == nil else { return }
+        let acquired = try await NetworkLease.acquire(directory: directory, hostCommand: hostCommand)
+        // Two callers may have waited at the same time; one share is enough.
+        if lease == nil { lease = acquired } else { acquired.release() }
+    }
+
+    /// Where the network's server listens, once it runs.
+    func addresses() async throws(NetworkError) -> [ServerAddress] {
+        let description: NetworkDescription
+        if let lease {
+            description = try await lease.ensureRunning()
+        } else {
+            try await acquire()
+            guard let lease else { throw .cancelled }
+            description = lease.description
+        }
+        guard let addresses = try? RelayConfiguration.addresses([description.url]) else {
+            throw .hostFailed("The private network names no usable address.")
+        }
+        return addresses
+    }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import Relay
+import RelayNetwork
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A failure with its exit status (sysexits) and the sentence for standard error.
+struct CommandFailure: Error, Hashable {
+    let code: Int32
+    let text: String
+
+    init(_ code: Int32, _ text: String) {
+        self.code = code
+        self.text = text
+    }
+
+    static let usage: Int32 = 64
+    static let badData: Int32 = 65
+    static let noConnection: Int32 = 69
+    static let cannotCreate: Int32 = 73
+    static let notAcknowledged: Int32 = 75
+    static let refused: Int32 = 77
+    static let badConfiguration: Int32 = 78
+    static let interrupted: Int32 = 130
+
+    init(_ error: RelayError) {
+        self.init(Self.code(error), error.words)
+    }
+
+    init(_ error: NetworkError) {
+        let code: Int32
+        switch error {
+        case .invalidUserName, .invalidGrant: code = Self.badData
+        case .file: code = Self.cannotCreate
+        case .damaged, .serverMissing, .serverNotExecutable, .credentials: code = Self.badConfiguration
+        case .serverFailed, .hostNotStarted, .hostFailed, .timedOut, .connection: code = Self.noConnection
+        case .cancelled: code = Self.interrupted
+        }
+        self.init(code, error.description)
+    }
+
+    private static func code(_ error: RelayError) -> Int32 {
+        switch error {
+        case .invalidTopic, .invalidMessage, .tooLarge, .invalidToken, .notFound, .invalidArgument: return badData
+        case .invalidCredentials: return badConfiguration
+        case .notAuthorized: return refused
+        case .timeout: return notAcknowledged
+        case .cancelled: return interrupted
+        case .storage: return cannotCreate
+        case .connection(let reason): return code(reason)
+        case .notInitialized, .notConnected, .alreadyConnected, .outboxFull, .busy, .server: return noConnection
+        case .postboxNotAccepting: return noConnection
+        }
+    }
+
+    private static func code(_ reason: ConnectionReason) -> Int32 {
+        switch reason {
+        case .authenticationFailed, .tokenExpired, .kicked, .kickedByOtherDevice, .banned, .appBlocked, .deactivated:
+            return refused
+        case .invalidCredentials, .tlsFailure: return badConfiguration
+        case .closedByUser, .networkUnavailable, .connectionLost, .unreachable, .timeLimit, .windowExpired,
+            .backgrounded, .proxyUnavailable, .store, .unknown:
+            return noConnection
+        }
+    }
+}
+
+/// Runs a command's body and turns its failure into a sentence on standard error and an exit status.
+func reportingFailures(_ body: () async throws -> Void) async throws {
+    do {
+        try await body()
+    } catch {
+        let failure: CommandFailure
+        switch error {
+        case let error as CommandFailure: failure = error
+        case let error as RelayError: failure = CommandFailure(error)
+        case let error as NetworkError: failure = CommandFailure(error)
+        case let error as CancellationError: failure = CommandFailure(CommandFailure.interrupted, "\(error)")
+        default: throw error
+        }
+        Output.complain("parley: " + failure.text)
+        throw ExitCode(failure.code)
+    }
+}

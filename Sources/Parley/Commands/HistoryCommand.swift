@@ -1,0 +1,52 @@
+import ArgumentParser
+import Relay
+
+/// `parley history`: a range of a topic, oldest first.
+struct HistoryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history", abstract: "Print a range of a topic's messages, oldest first.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(help: ArgumentHelp("The beginning: all, a length such as 15m, or an ISO 8601 time.", valueName: "time"))
+    var start: String
+
+    @Option(help: ArgumentHelp("The end: a length such as 5m before now, or an ISO 8601 time.", valueName: "time"))
+    var end: String?
+
+    @Option(help: ArgumentHelp("Most messages, 1 to 10000.", valueName: "count"))
+    var limit: Int = 1_000
+
+    @Flag(help: "Print each message whole, as JSON.")
+    var raw = false
+
+    @Flag(help: "Print one JSON object for each message.")
+    var json = false
+
+    @Argument(help: "The topic; * stands for one token, > at the end for the rest.")
+    var topic: String
+
+    func validate() throws {
+        for text in [start, end].compactMap({ $0 }) where PastTime(text) == nil {
+            throw ValidationError("A time is all, a length such as 15m, or ISO 8601.")
+        }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let connector = try Connector(connection.plan())
+            let client = try await connector.connect()
+            let messages = try await client.history(
+                topic: topic, start: Self.time(start) ?? Timestamp(milliseconds: 0), end: end.flatMap(Self.time),
+                limit: limit)
+            let printer = MessagePrinter(style: raw ? .raw : json ? .json : .text, limit: nil)
+            for message in messages { _ = await printer.print(.message(message)) }
+            await client.close()
+        }
+    }
+
+    private static func time(_ text: String) -> Timestamp? {
+        guard case .at(let time) = PastTime(text) else { return nil }
+        return time
+    }
+}

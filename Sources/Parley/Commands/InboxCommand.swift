@@ -1,0 +1,227 @@
+import ArgumentParser
+import Relay
+
+/// `parley inbox`: the letters of the user's postboxes.
+struct InboxCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "inbox", abstract: "List, delete, send and watch letters.",
+        subcommands: [InboxListCommand.self, InboxDeleteCommand.self, InboxPostCommand.self, InboxWatchCommand.self])
+}
+
+/// `parley inbox list`.
+struct InboxListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "Print one page of letters, oldest first; one letter without --limit.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(help: ArgumentHelp("Most letters on the page, 1 to 100.", valueName: "count"))
+    var limit: Int?
+
+    @Option(help: ArgumentHelp("Where an earlier page ended.", valueName: "token"))
+    var nextToken: String?
+
+    @Flag(help: "All letters, page after page.")
+    var all = false
+
+    @Option(help: ArgumentHelp("Only letters of this postbox.", valueName: "id"))
+    var postbox: String?
+
+    @Flag(help: "Print one JSON object for each page.")
+    var json = false
+
+    func run() async throws {
+        try await reportingFailures {
+            let client = try await Connector(connection.plan()).connect()
+            // A user's first visit has the network set up the postbox.
+            _ = try? await client.postboxes()
+            var token = nextToken
+            repeat {
+                let page = try await client.listMessages(
+                    limit: limit ?? (all ? RelayClient.maximumPage : nil), nextToken: token, postbox: postbox)
+                write(page)
+                token = page.nextToken
+            } while all && token != nil
+            await client.close()
+        }
+    }
+
+    private func write(_ page: ListOutput<PostboxMessage>) {
+        if json {
+            Output.json([
+                "items": .array(page.items.map { .map($0.json) }), "nextToken": MessageValue(page.nextToken),
+            ])
+            return
+        }
+        for letter in page.items { Output.line(letter.line) }
+        if let token = page.nextToken, !all { Output.complain("parley: there are more: --next-token \(token)") }
+    }
+}
+
+/// `parley inbox delete`.
+struct InboxDeleteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete", abstract: "Delete letters by their ids, at most 25 at once.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Flag(help: "Delete any number, 25 at a time.")
+    var chunked = false
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    @Argument(help: "The letters' ids.")
+    var ids: [String]
+
+    func run() async throws {
+        try await reportingFailures {
+            guard chunked || ids.count <= BulkDeletion.maximumCount else {
+                throw CommandFailure(
+                    CommandFailure.badData,
+                    "At most \(BulkDeletion.maximumCount) letters are deleted at once; --chunked takes any number.")
+            }
+            let client = try await Connector(connection.plan()).connect()
+            _ = try? await client.postboxes()
+            var result = BulkDeletion()
+            for start in stride(from: 0, to: ids.count, by: BulkDeletion.maximumCount) {
+                let chunk = Array(ids[start..<min(ids.count, start + BulkDeletion.maximumCount)])
+                let part = try await client.bulkDeleteMessage(withMessageIds: chunk)
+                result.deleted += part.deleted
+                result.failed += part.failed
+            }
+            await client.close()
+            try report(result)
+        }
+    }
+
+    private func report(_ result: BulkDeletion) throws {
+        if json {
+            let failed = result.failed.map {
+                MessageValue.map(["id": .string($0.id), "error": .string($0.error.words)])
+            }
+            Output.json(["deleted": .array(result.deleted.map { .string($0) }), "failed": .array(failed)])
+        } else {
+            for id in result.deleted { Output.line(id) }
+        }
+        guard let failure = result.failed.first else { return }
+        if json { throw ExitCode(CommandFailure(failure.error).code) }
+        for failure in result.failed.dropLast() { Output.complain("parley: \(failure.error.words)") }
+        throw CommandFailure(result.failed[result.failed.count - 1].error)
+    }
+}
+
+/// `parley inbox post`.
+struct InboxPostCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "post", abstract: "Send a letter to a postbox and return when it is stored.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    @Argument(help: ArgumentHelp("The postbox.", valueName: "user/postbox"))
+    var address: String
+
+    @Argument(help: "The letter; standard input when it is left out.")
+    var text: String?
+
+    func run() async throws {
+        try await reportingFailures {
+            let parts = address.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 2 else {
+                throw CommandFailure(CommandFailure.badData, "Name the postbox as USER/POSTBOX.")
+            }
+            let body = text ?? StandardInput.all()
+            guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
+            let client = try await Connector(connection.plan()).connect()
+            let receipt = try await client.post(to: String(parts[0]), postbox: String(parts[1]), text: body)
+            if json { Output.json(["id": .string(receipt.id), "seq": .integer(receipt.sequence)]) }
+            await client.close()
+        }
+    }
+}
+
+/// `parley inbox watch`.
+struct InboxWatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch", abstract: "Print letters as they are created, and the subscription's status.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(help: ArgumentHelp("End after this many letters.", valueName: "count"))
+    var count: Int?
+
+    @Flag(help: "Print one JSON object for each event.")
+    var json = false
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count takes a number of 1 or more.") }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let client = try await Connector(connection.plan()).connect()
+            _ = try await client.postboxes()
+            let events = try await client.postboxMessages()
+            status(.initialized)
+            status(.connecting)
+            var seen = 0
+            for try await event in events {
+                switch event {
+                case .status(let new): status(new)
+                case .gap(let lost): Output.complain("parley: \(lost) letters were deleted before they were seen")
+                case .message(let letter):
+                    if json {
+                        var map: MessageMap = ["event": "message"]
+                        for entry in letter.json.entries { map.entries.append(entry) }
+                        Output.json(map)
+                    } else {
+                        Output.line(letter.line)
+                    }
+                    seen += 1
+                }
+                if let count, seen >= count { break }
+            }
+            await client.close()
+        }
+    }
+
+    private func status(_ status: PlatformSubscriptionStatus) {
+        if json {
+            Output.json(["event": "status", "status": .string(status.name)])
+        } else {
+            Output.complain("parley: subscription \(status.name)")
+        }
+    }
+}
+
+extension PlatformSubscriptionStatus {
+    var name: String {
+        switch self {
+        case .initialized: return "initialized"
+        case .connecting: return "connecting"
+        case .connected: return "connected"
+        case .disconnected: return "disconnected"
+        case .error: return "error"
+        }
+    }
+}
+
+extension PostboxMessage {
+    /// The object that scripts read.
+    var json: MessageMap {
+        [
+            "id": .string(id), "createdAt": .string(createdAt.iso8601), "updatedAt": .string(updatedAt.iso8601),
+            "ownerId": .string(ownerId), "sudoId": .string(sudoId), "postboxId": .string(postboxId),
+            "from": MessageValue(from), "message": .string(message),
+        ]
+    }
+
+    /// A line for a person.
+    var line: String {
+        let who = from.map { Output.safe($0) } ?? "–"
+        return "\(id)  \(createdAt.iso8601)  \(Output.safe(postboxId))  \(who): \(Output.safe(message))"
+    }
+}

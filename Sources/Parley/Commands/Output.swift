@@ -1,0 +1,55 @@
+import Relay
+import Terminal
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What commands print: lines on standard output, complaints on standard error, written at once and in full.
+enum Output {
+    /// Prints a line. A reader that has gone away ends the program, as it does with every filter.
+    static func line(_ text: String) {
+        write(text + "\n", to: STDOUT_FILENO)
+    }
+
+    /// Prints one JSON object.
+    static func json(_ map: MessageMap) { line(JSONText.print(.map(map))) }
+
+    /// Says something on standard error.
+    static func complain(_ text: String) {
+        write(text + "\n", to: STDERR_FILENO)
+    }
+
+    /// Remote text for a person: whatever it holds, it moves no cursor and reorders no line.
+    static func safe(_ text: String) -> String { SafeText(text).description }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                if errno == EAGAIN {
+                    var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    poll(&ready, 1, -1)
+                    continue
+                }
+                exit(CommandFailure.cannotCreate)
+            }
+            bytes = bytes.dropFirst(count)
+        }
+    }
+}
+
+func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(descriptor, bytes, count)
+}
+
+extension MessageValue {
+    /// Text, or JSON's null.
+    init(_ text: String?) { self = text.map { .string($0) } ?? .null }
+}

@@ -1,0 +1,85 @@
+import ArgumentParser
+import Relay
+
+/// `parley postbox`: the user's own postboxes.
+struct PostboxCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "postbox", abstract: "List, create, enable, disable and delete postboxes.",
+        subcommands: [
+            PostboxListCommand.self, PostboxCreateCommand.self, PostboxEnableCommand.self,
+            PostboxDisableCommand.self, PostboxDeleteCommand.self,
+        ])
+}
+
+/// What the postbox commands share: a connected client, and how a postbox is printed.
+struct PostboxOptions: ParsableArguments {
+    @OptionGroup var connection: ConnectionOptions
+
+    @Flag(help: "Print one JSON object for each postbox.")
+    var json = false
+
+    func run(_ body: (RelayClient) async throws -> [Postbox]) async throws {
+        try await reportingFailures {
+            let client = try await Connector(connection.plan()).connect()
+            for postbox in try await body(client) { write(postbox) }
+            await client.close()
+        }
+    }
+
+    private func write(_ postbox: Postbox) {
+        if json {
+            Output.json([
+                "id": .string(postbox.id), "name": .string(postbox.name), "sudoId": .string(postbox.sudoId),
+                "isEnabled": .bool(postbox.isEnabled), "createdAt": .string(postbox.createdAt.iso8601),
+            ])
+        } else {
+            Output.line("\(Output.safe(postbox.name))  \(postbox.isEnabled ? "enabled" : "disabled")")
+        }
+    }
+}
+
+/// `parley postbox list`.
+struct PostboxListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "Print the postboxes.")
+    @OptionGroup var options: PostboxOptions
+
+    func run() async throws { try await options.run { try await $0.postboxes() } }
+}
+
+/// `parley postbox create`.
+struct PostboxCreateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "create", abstract: "Make a postbox.")
+    @OptionGroup var options: PostboxOptions
+    @Argument(help: "Its name: letters, digits, _ and -.") var name: String
+
+    func run() async throws { try await options.run { [try await $0.createPostbox(name)] } }
+}
+
+/// `parley postbox enable`.
+struct PostboxEnableCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "enable", abstract: "Let it take letters.")
+    @OptionGroup var options: PostboxOptions
+    @Argument(help: "Its name.") var name: String
+
+    func run() async throws { try await options.run { [try await $0.updatePostbox(name, isEnabled: true)] } }
+}
+
+/// `parley postbox disable`.
+struct PostboxDisableCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "disable", abstract: "Refuse further letters and keep those it has.")
+    @OptionGroup var options: PostboxOptions
+    @Argument(help: "Its name.") var name: String
+
+    func run() async throws { try await options.run { [try await $0.updatePostbox(name, isEnabled: false)] } }
+}
+
+/// `parley postbox delete`.
+struct PostboxDeleteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete", abstract: "Delete a postbox with its letters.")
+    @OptionGroup var options: PostboxOptions
+    @Argument(help: "Its name.") var name: String
+
+    func run() async throws { try await options.run { [try await $0.deletePostbox(name)] } }
+}

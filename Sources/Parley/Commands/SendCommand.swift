@@ -1,0 +1,88 @@
+import ArgumentParser
+import Relay
+
+/// `parley send`: publishes and returns when the network has stored it.
+struct SendCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "send", abstract: "Publish a text, or standard input, and return when it is acknowledged.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Flag(help: "Each line of standard input is a message of its own.")
+    var lines = false
+
+    @Option(help: ArgumentHelp("Seconds to wait for the acknowledgement.", valueName: "seconds"))
+    var timeout: Double = 10
+
+    @Flag(help: "Print one JSON object for each message.")
+    var json = false
+
+    @Argument(help: "The topic.")
+    var topic: String
+
+    @Argument(help: "The text; standard input when it is left out.")
+    var text: String?
+
+    func validate() throws {
+        guard timeout > 0, timeout.isFinite else { throw ValidationError("--timeout takes seconds, more than 0.") }
+        if lines, text != nil { throw ValidationError("--lines reads standard input, so there is no TEXT beside it.") }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            do throws(TopicError) { _ = try Topic(topic) } catch { throw RelayError.invalidTopic("\(error)") }
+            let connector = try Connector(connection.plan())
+            let client = try await connector.connect(timeLimit: max(1, Int(timeout.rounded(.up))))
+            if lines {
+                try await sendLines(client, connector.user)
+            } else {
+                let body = text ?? StandardInput.all()
+                guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
+                report(try await client.send(topic: topic, message: line(body, connector.user), timeout: limit))
+            }
+            await client.close()
+        }
+    }
+
+    private var limit: Duration { .seconds(timeout) }
+
+    /// Many lines at once, and yet in order: a bounded number is under way at any time.
+    private func sendLines(_ client: RelayClient, _ user: String) async throws {
+        var waiting: [PendingPublish] = []
+        for text in StandardInput.lines() {
+            guard !text.isEmpty else { continue }
+            let message = line(text, user)
+            waiting.append(try await client.submit(topic: topic, message: message))
+            guard waiting.count >= 500 else { continue }
+            for pending in waiting { report(try await pending.receipt(within: limit)) }
+            waiting.removeAll(keepingCapacity: true)
+        }
+        for pending in waiting { report(try await pending.receipt(within: limit)) }
+    }
+
+    private func line(_ text: String, _ user: String) -> MessageValue {
+        ChatLine(username: user, text: text, timestamp: WallClock.now).value
+    }
+
+    private func report(_ receipt: PublishReceipt) {
+        guard json else { return }
+        Output.json([
+            "id": .string(receipt.id), "topic": .string(topic), "seq": .integer(receipt.sequence),
+            "duplicate": .bool(receipt.isDuplicate),
+        ])
+    }
+}
+
+/// What is piped in.
+enum StandardInput {
+    /// Everything, without the last line's end.
+    static func all() -> String {
+        var text = ""
+        while let line = readLine(strippingNewline: false) { text += line }
+        while text.last?.isNewline == true { text.removeLast() }
+        return text
+    }
+
+    /// Line by line, as they come.
+    static func lines() -> AnyIterator<String> { AnyIterator { readLine() } }
+}

@@ -1,0 +1,43 @@
+/// What Tab makes of a half-written command.
+struct Completion: Hashable, Sendable {
+    /// The text with as much added as is certain.
+    let text: String
+    /// What it could become, when that is more than one thing.
+    let choices: [String]
+
+    /// Choices that are shown at most.
+    static let choiceLimit = 12
+
+    /// Completes the command's name, or the topic behind `/join` and `/leave`; nil when there is nothing to complete.
+    static func of(_ text: String, topics: [String]) -> Completion? {
+        guard text.hasPrefix("/"), !text.hasPrefix("//"), !text.contains("\n") else { return nil }
+        guard let space = text.firstIndex(of: " ") else {
+            return complete(
+                prefix: "/", word: String(text.dropFirst()), among: SlashCommand.entries.map(\.name), isFinal: true)
+        }
+        let name = text[text.index(after: text.startIndex)..<space]
+        let word = String(text[text.index(after: space)...])
+        guard name == "leave" || name == "join", !word.contains(" ") else { return nil }
+        return complete(prefix: "/\(name) ", word: word, among: topics, isFinal: false)
+    }
+
+    private static func complete(prefix: String, word: String, among words: [String], isFinal: Bool) -> Completion? {
+        let matching = words.filter { $0.hasPrefix(word) }
+        guard let first = matching.first else { return nil }
+        if matching.count == 1 {
+            return Completion(text: prefix + first + (isFinal ? " " : ""), choices: [])
+        }
+        var common = Substring(first)
+        for other in matching.dropFirst() { common = common.prefix(sharedCount(common, other)) }
+        return Completion(text: prefix + common, choices: Array(matching.prefix(choiceLimit)))
+    }
+
+    private static func sharedCount(_ left: Substring, _ right: String) -> Int {
+        var count = 0
+        for (a, b) in zip(left, right) {
+            guard a == b else { break }
+            count += 1
+        }
+        return count
+    }
+}

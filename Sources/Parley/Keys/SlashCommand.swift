@@ -1,0 +1,103 @@
+/// A command that a person writes into the compose pane.
+enum SlashCommand: Hashable, Sendable {
+    case join(String)
+    case leave(String?)
+    case say(String)
+    case post(user: String, postbox: String, text: String)
+    case resend
+    case discard
+    case history
+    case delete
+    case close
+    case reconnect
+    case help
+    case quit
+
+    /// How a command is written and what it does.
+    struct Entry: Hashable, Sendable {
+        let name: String
+        let arguments: String
+        let words: String
+
+        /// As help shows it.
+        var usage: String { arguments.isEmpty ? "/\(name)" : "/\(name) \(arguments)" }
+    }
+
+    /// All commands, in the order of the help.
+    static let entries: [Entry] = [
+        Entry(name: "join", arguments: "TOPIC", words: "join a topic, or a pattern with * or >"),
+        Entry(name: "leave", arguments: "[TOPIC]", words: "leave this topic, or that one"),
+        Entry(name: "say", arguments: "TEXT", words: "send TEXT as it is; a line that begins with // does the same"),
+        Entry(name: "post", arguments: "USER/POSTBOX TEXT", words: "put a letter into somebody's postbox"),
+        Entry(name: "resend", arguments: "", words: "send this topic's unsent lines again"),
+        Entry(name: "discard", arguments: "", words: "drop this topic's unsent lines"),
+        Entry(name: "history", arguments: "", words: "load older messages"),
+        Entry(name: "delete", arguments: "", words: "delete the marked letters, or the selected one"),
+        Entry(name: "close", arguments: "", words: "disconnect and stay offline"),
+        Entry(name: "reconnect", arguments: "", words: "connect now"),
+        Entry(name: "help", arguments: "", words: "show the keys and commands"),
+        Entry(name: "quit", arguments: "", words: "leave Parley"),
+    ]
+
+    /// Why a line is not a command.
+    enum Failure: Error, Hashable, Sendable {
+        case unknown(String)
+        case usage(String)
+
+        /// What to tell the person.
+        var words: String {
+            switch self {
+            case .unknown(let name): "There is no command /\(name). /help lists them; // sends a line with a slash."
+            case .usage(let usage): "Write it as \(usage)"
+            }
+        }
+    }
+
+    /// Reads what stands in the compose pane.
+    ///
+    /// - Returns: nil when the text is not a command but a message.
+    /// - Throws: `Failure` when it begins like a command and is none.
+    static func parse(_ text: String) throws(Failure) -> SlashCommand? {
+        guard text.first == "/", !text.hasPrefix("//") else { return nil }
+        let body = text.dropFirst()
+        let name = body.prefix { !$0.isWhitespace }
+        let rest = body.dropFirst(name.count).drop { $0.isWhitespace }
+        let argument = String(rest)
+        let word = String(rest.prefix { !$0.isWhitespace })
+        switch name.lowercased() {
+        case "join":
+            guard !word.isEmpty else { throw usage("join") }
+            return .join(word)
+        case "leave":
+            return .leave(word.isEmpty ? nil : word)
+        case "say":
+            guard !argument.isEmpty else { throw usage("say") }
+            return .say(argument)
+        case "post":
+            let address = word.split(separator: "/", omittingEmptySubsequences: false)
+            let letter = String(rest.dropFirst(word.count).drop { $0.isWhitespace })
+            guard address.count == 2, !address[0].isEmpty, !address[1].isEmpty, !letter.isEmpty else {
+                throw usage("post")
+            }
+            return .post(user: String(address[0]), postbox: String(address[1]), text: letter)
+        case "resend": return .resend
+        case "discard": return .discard
+        case "history": return .history
+        case "delete": return .delete
+        case "close": return .close
+        case "reconnect": return .reconnect
+        case "help": return .help
+        case "quit", "exit": return .quit
+        default: throw .unknown(String(name.prefix(32)))
+        }
+    }
+
+    /// The message in a text that is not a command: a doubled slash stands for one.
+    static func message(in text: String) -> String {
+        text.hasPrefix("//") ? String(text.dropFirst()) : text
+    }
+
+    private static func usage(_ name: String) -> Failure {
+        .usage(entries.first { $0.name == name }?.usage ?? "/\(name)")
+    }
+}

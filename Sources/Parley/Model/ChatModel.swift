@@ -1,0 +1,161 @@
+import Relay
+import Terminal
+
+/// All that the interactive client knows: the screen is a function of this value and of the time.
+///
+/// Remote text is kept as it came; only the views draw it, and only through the gate of `SafeText`.
+struct ChatModel: Equatable, Sendable {
+    /// Who is signed in where.
+    var identity: Identity
+    /// The terminal's size.
+    var size: Size
+    /// What both clocks last said.
+    var now: Moment
+    /// Whose wall clock is shown.
+    var zone: DisplayZone
+    /// Whether the person is here, as far as the terminal tells.
+    var attention = FocusTracker()
+    /// The connection.
+    var status: ConnectionStatus
+    /// The joined topics.
+    var conversations = ConversationList()
+    /// The postbox.
+    var inbox = Inbox()
+    /// What the main pane shows.
+    var view = MainView.welcome
+    /// Which pane takes the keys.
+    var pane = Pane.compose
+    /// The sidebar's cursor and scroll.
+    var sidebar = Sidebar()
+    /// The text being written.
+    var compose = Compose()
+    /// What lies over the panes.
+    var overlay: Overlay?
+    /// A sentence for the person, on the bottom line for a while.
+    var notice: Notice?
+    /// What happened to the connection, newest last.
+    private(set) var log: [LogLine] = []
+    /// Own lines and letters that are with the client core.
+    var outgoing: [LocalID: Outgoing] = [:]
+    /// The last title given to the terminal.
+    var title = ""
+    /// Whether ^C was pressed just now on an empty compose pane.
+    var quitIsArmed = false
+    /// When a key last asked for a connection attempt.
+    var lastNudge: ContinuousClock.Instant?
+    private var lastNumber: UInt64 = 0
+
+    /// Log lines that are kept.
+    static let logLimit = 500
+
+    init(
+        identity: Identity, size: Size, now: Moment, zone: DisplayZone = .local, status: ConnectionStatus
+    ) {
+        self.identity = identity
+        self.size = size
+        self.now = now
+        self.zone = zone
+        self.status = status
+    }
+
+    /// Who is signed in where.
+    struct Identity: Hashable, Sendable {
+        var user: String
+        var network: String
+    }
+
+    /// What the main pane shows.
+    enum MainView: Hashable, Sendable {
+        case welcome
+        case conversation(String)
+        /// The letters of one postbox, by its id, or of all.
+        case inbox(String?)
+    }
+
+    /// Which pane takes the keys.
+    enum Pane: Hashable, Sendable {
+        case compose
+        case sidebar
+        case main
+    }
+
+    /// The sidebar's cursor and scroll, in rows of `sidebarRows`.
+    struct Sidebar: Hashable, Sendable {
+        var cursor = 0
+        var firstVisible = 0
+    }
+
+    /// What lies over the panes.
+    enum Overlay: Equatable, Sendable {
+        case help(scroll: Int)
+        case question(Question)
+    }
+
+    /// A sentence for the person.
+    struct Notice: Hashable, Sendable {
+        enum Kind: Hashable, Sendable { case information, failure }
+        let kind: Kind
+        let text: String
+        /// When it goes away by itself.
+        let until: ContinuousClock.Instant
+    }
+
+    /// Something that happened to the connection.
+    struct LogLine: Hashable, Sendable {
+        let at: Timestamp
+        let text: String
+    }
+
+    /// What the client core is asked to deliver.
+    enum Outgoing: Hashable, Sendable {
+        case line(conversation: String)
+        case letter(user: String, postbox: String, text: String)
+    }
+
+    /// A number that no other request or line of this process has.
+    mutating func newNumber() -> UInt64 {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    /// Adds to the connection log.
+    mutating func note(_ text: String) {
+        log.append(LogLine(at: now.wall, text: text))
+        if log.count > Self.logLimit + 64 { log.removeFirst(log.count - Self.logLimit) }
+    }
+
+    /// Says something on the bottom line.
+    mutating func say(_ text: String, _ kind: Notice.Kind = .information) {
+        let wait: Duration = kind == .failure ? .seconds(12) : .seconds(6)
+        notice = Notice(kind: kind, text: text, until: now.instant.advanced(by: wait))
+    }
+
+    /// Whether the person can be taken to see the newest row of what is shown.
+    var isWatching: Bool {
+        guard attention.isForeground, overlay == nil, case .conversation(let name) = view else { return false }
+        return conversations.named(name)?.scroll == .bottom
+    }
+
+    /// Lines and letters that are with the core, not yet on the network.
+    var queuedCount: Int { outgoing.count }
+
+    /// Messages that came while nobody looked, in all topics.
+    var unreadMessages: Int { conversations.all.reduce(0) { $0 &+ $1.unread } }
+
+    /// Letters that wait in the postboxes.
+    var waitingLetters: Int { inbox.waitingCount }
+
+    /// When the screen changes by time alone; nil when it does not.
+    func nextChange(after instant: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        var next: ContinuousClock.Instant?
+        if let notice, notice.until > instant { next = notice.until }
+        if let retry = status.nextRetryAt, retry > instant {
+            // A countdown of whole seconds changes where a whole number of seconds is left.
+            let left = instant.duration(to: retry)
+            let whole = left.components.attoseconds == 0 ? left - .seconds(1) : .seconds(left.components.seconds)
+            let tick = retry.advanced(by: .zero - whole)
+            next = next.map { min($0, tick) } ?? tick
+        }
+        return next
+    }
+}

@@ -1,0 +1,288 @@
+import Relay
+import Terminal
+
+/// One joined topic, or pattern of topics: its rows, what of them is unread, and where the person looks.
+///
+/// Rows are unique by stream sequence and by (topic, id), and in stream order whatever order they came in.
+struct Conversation: Equatable, Sendable {
+    /// The topic or pattern as joined.
+    let name: String
+    /// Whether `name` holds a wildcard; nothing can be published to it then.
+    let isPattern: Bool
+    /// Rows that the stream holds, in its order, with gap markers between them.
+    private(set) var rows: [ConversationRow] = []
+    /// Own lines that the stream does not hold, oldest first.
+    private(set) var pending: [PendingLine] = []
+    private var sequences: [MessageKey: UInt64] = [:]
+    /// Messages that came while nobody looked.
+    private(set) var unread = 0
+    /// The first message that came while nobody looked; "new" is written above it.
+    private(set) var newMarker: RowPosition?
+    /// How many are here, when the network tells.
+    var here: Int?
+    /// The subscription's state.
+    var subscription = Subscription.joining
+    /// What is known of older messages.
+    var history = History.unknown
+    /// Where the person looks.
+    var scroll = Scroll.bottom
+    /// The widest name so far, in columns.
+    private(set) var nameColumns = 4
+
+    /// The rows that one conversation keeps at most; the stream has the older ones.
+    static let rowLimit = 5_000
+    /// Own unsent lines that one conversation keeps at most.
+    static let pendingLimit = 1_000
+    /// The columns that a name may take.
+    static let nameColumnLimit = 16
+
+    /// A subscription's state.
+    enum Subscription: Hashable, Sendable {
+        case joining
+        case live
+        case failed(String)
+    }
+
+    /// What is known of the messages before the first row.
+    enum History: Hashable, Sendable {
+        case unknown
+        case loading
+        /// There are older ones, not loaded.
+        case more
+        /// The first row is the stream's first.
+        case complete
+    }
+
+    /// Where the person looks: the newest row, or a row that stays in place while others come.
+    enum Scroll: Hashable, Sendable {
+        case bottom
+        /// The row at the pane's bottom edge, and how many of its lines are below that edge.
+        case row(RowPosition, hiddenLines: Int)
+    }
+
+    private struct MessageKey: Hashable, Sendable {
+        let topic: String
+        let id: String
+    }
+
+    init(name: String, isPattern: Bool) {
+        self.name = name
+        self.isPattern = isPattern
+    }
+
+    // MARK: Reading
+
+    /// All rows, the unsent ones included.
+    var count: Int { rows.count + pending.count }
+
+    /// The row at `index`, 0 being the oldest; nil outside.
+    func row(at index: Int) -> ConversationRow? {
+        if index < 0 { return nil }
+        if index < rows.count { return rows[index] }
+        let offset = index - rows.count
+        return offset < pending.count ? .pending(pending[offset]) : nil
+    }
+
+    /// The index of the first row at or after `position`; `count` when there is none.
+    func index(atOrAfter position: RowPosition) -> Int {
+        if position.sequence == .max {
+            let offset = pending.firstIndex { $0.local.value >= position.order } ?? pending.count
+            return rows.count + offset
+        }
+        return insertionIndex(position)
+    }
+
+    /// Own lines that were not sent and wait for the person.
+    var failedLines: [PendingLine] { pending.filter { !$0.isOutgoing } }
+
+    /// The oldest message, where older history begins.
+    var oldest: StoredLine? {
+        for case .message(let line) in rows { return line }
+        return nil
+    }
+
+    // MARK: Receiving
+
+    /// Takes in messages of the live subscription or of history, in any order, each once.
+    ///
+    /// - Parameters:
+    ///   - isOwn: tells own messages by id.
+    ///   - countsUnread: whether nobody looks at them now; false for history.
+    /// - Returns: the messages that were new here.
+    @discardableResult
+    mutating func receive(
+        _ messages: [TopicMessage], countsUnread: Bool, isOwn: (String) -> Bool
+    ) -> [StoredLine] {
+        var fresh: [StoredLine] = []
+        for message in messages {
+            let key = MessageKey(topic: message.topic, id: message.id)
+            if let known = sequences[key] {
+                if known == message.sequence { correctTime(of: message) }
+                continue
+            }
+            let waiting = pending.firstIndex { $0.id == message.id && $0.topic == message.topic }
+            if let waiting { pending.remove(at: waiting) }
+            sequences[key] = message.sequence
+            fresh.append(
+                StoredLine(
+                    id: message.id, topic: message.topic, sequence: message.sequence, name: message.from ?? "",
+                    text: message.text, time: message.time, isOwn: waiting != nil || isOwn(message.id),
+                    isRecovered: message.isRecovered
+                )
+            )
+        }
+        let added = merge(fresh)
+        for line in added {
+            nameColumns = min(Self.nameColumnLimit, max(nameColumns, SafeText(line.name).width))
+            if countsUnread, !line.isOwn { noteUnread(line) }
+        }
+        trim()
+        return added
+    }
+
+    /// Puts "messages were lost" where the stream's recovery found them missing: after all that is here.
+    mutating func noteGap(lost: UInt64) {
+        guard lost > 0 else { return }
+        let last = rows.last?.position ?? RowPosition(sequence: 0, order: 0)
+        rows.append(.gap(RowPosition(sequence: last.sequence, order: last.order &+ 1), lost: lost))
+        trim()
+    }
+
+    // MARK: Own lines
+
+    /// Adds an own line, unsent; false when too many wait already.
+    mutating func append(_ line: PendingLine) -> Bool {
+        guard pending.count < Self.pendingLimit else { return false }
+        pending.append(line)
+        return true
+    }
+
+    /// Changes an unsent own line's state; false when it is no longer unsent.
+    @discardableResult
+    mutating func setState(_ state: PendingLine.State, of local: LocalID) -> Bool {
+        guard let index = pending.firstIndex(where: { $0.local == local }) else { return false }
+        pending[index].state = state
+        return true
+    }
+
+    /// Notes the id that the core gave an own line; when its message is here already, they become one row.
+    mutating func setID(_ id: String, of local: LocalID) {
+        guard let index = pending.firstIndex(where: { $0.local == local }) else { return }
+        pending[index].id = id
+        guard let sequence = sequences[MessageKey(topic: pending[index].topic, id: id)] else { return }
+        markOwn(sequence)
+        pending.remove(at: index)
+    }
+
+    /// The stream holds an own line at `sequence`: it takes its place among the others.
+    mutating func acknowledge(_ local: LocalID, sequence: UInt64, name: String) {
+        guard let index = pending.firstIndex(where: { $0.local == local }) else { return }
+        let own = pending.remove(at: index)
+        let line = StoredLine(
+            id: own.id ?? "", topic: own.topic, sequence: sequence, name: name, text: own.text,
+            time: own.composedAt, isOwn: true, isRecovered: false
+        )
+        if insert(line) {
+            if !line.id.isEmpty { sequences[MessageKey(topic: line.topic, id: line.id)] = sequence }
+            nameColumns = min(Self.nameColumnLimit, max(nameColumns, SafeText(name).width))
+        } else {
+            markOwn(sequence)
+        }
+        trim()
+    }
+
+    /// Takes out an own line that was not sent.
+    mutating func discard(_ local: LocalID) {
+        pending.removeAll { $0.local == local && !$0.isOutgoing }
+    }
+
+    // MARK: Reading marks
+
+    /// The person sees the newest row now.
+    mutating func markRead() {
+        unread = 0
+    }
+
+    /// The person looks away: what comes next is new, what was marked new is not any more.
+    mutating func lookAway() {
+        if unread == 0 { newMarker = nil }
+    }
+
+    // MARK: Inside
+
+    private mutating func noteUnread(_ line: StoredLine) {
+        let position = RowPosition.message(line.sequence)
+        if unread == 0 { newMarker = position } else if let marker = newMarker { newMarker = min(marker, position) }
+        unread += 1
+    }
+
+    /// Puts lines in their places: a whole page before or after all others at once, strays one by one.
+    private mutating func merge(_ fresh: [StoredLine]) -> [StoredLine] {
+        guard let first = fresh.first, let last = fresh.last else { return [] }
+        let isAscending = zip(fresh, fresh.dropFirst()).allSatisfy { $0.sequence < $1.sequence }
+        let front = rows.first?.position
+        if isAscending, rows.last.map({ $0.position < .message(first.sequence) }) ?? true {
+            rows.append(contentsOf: fresh.map(ConversationRow.message))
+            return fresh
+        }
+        if isAscending, let front, .message(last.sequence) < front {
+            let room = max(0, Self.rowLimit - rows.count)
+            let kept = Array(fresh.suffix(room))
+            for line in fresh.dropLast(kept.count) { forget(line) }
+            rows.insert(contentsOf: kept.map(ConversationRow.message), at: 0)
+            return kept
+        }
+        return fresh.filter { insert($0) }
+    }
+
+    private mutating func insert(_ line: StoredLine) -> Bool {
+        let position = RowPosition.message(line.sequence)
+        let index = insertionIndex(position)
+        if index < rows.count, rows[index].position == position { return false }
+        if index == 0, rows.count >= Self.rowLimit {
+            forget(line)
+            return false
+        }
+        rows.insert(.message(line), at: index)
+        return true
+    }
+
+    private mutating func forget(_ line: StoredLine) {
+        sequences[MessageKey(topic: line.topic, id: line.id)] = nil
+    }
+
+    private func insertionIndex(_ position: RowPosition) -> Int {
+        guard let last = rows.last, last.position >= position else { return rows.count }
+        var low = 0
+        var high = rows.count
+        while low < high {
+            let middle = (low + high) / 2
+            if rows[middle].position < position { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    private mutating func correctTime(of message: TopicMessage) {
+        update(message.sequence) { $0.time = message.time }
+    }
+
+    private mutating func markOwn(_ sequence: UInt64) {
+        update(sequence) { $0.isOwn = true }
+    }
+
+    private mutating func update(_ sequence: UInt64, _ change: (inout StoredLine) -> Void) {
+        let index = insertionIndex(.message(sequence))
+        guard index < rows.count, case .message(var line) = rows[index], line.sequence == sequence else { return }
+        change(&line)
+        rows[index] = .message(line)
+    }
+
+    /// Drops the oldest rows above the limit, some at once so that it is not done for every message.
+    private mutating func trim() {
+        guard rows.count > Self.rowLimit else { return }
+        let surplus = rows.count - Self.rowLimit + Self.rowLimit / 16
+        for case .message(let line) in rows.prefix(surplus) { forget(line) }
+        rows.removeFirst(surplus)
+        if history == .complete { history = .more }
+    }
+}

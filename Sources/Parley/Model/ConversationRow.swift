@@ -1,0 +1,90 @@
+import Relay
+
+/// Names one own line or letter inside this process, before and after the network gives it an id.
+struct LocalID: Hashable, Comparable, Sendable {
+    let value: UInt64
+
+    static func < (left: LocalID, right: LocalID) -> Bool { left.value < right.value }
+}
+
+/// A place in a conversation. Rows are in stream order; own lines that the stream does not hold yet come last.
+struct RowPosition: Hashable, Comparable, Sendable {
+    /// The stream's sequence, or `UInt64.max` for an own line that has none yet.
+    let sequence: UInt64
+    /// 0 for the message itself, more for what follows it (gap markers), or the local id of an own line.
+    let order: UInt64
+
+    static func message(_ sequence: UInt64) -> RowPosition { RowPosition(sequence: sequence, order: 0) }
+    static func pending(_ local: LocalID) -> RowPosition { RowPosition(sequence: .max, order: local.value) }
+
+    static func < (left: RowPosition, right: RowPosition) -> Bool {
+        left.sequence == right.sequence ? left.order < right.order : left.sequence < right.sequence
+    }
+}
+
+/// A line that the stream holds.
+struct StoredLine: Hashable, Sendable {
+    let id: String
+    let topic: String
+    let sequence: UInt64
+    /// The name that the sender claims: unauthenticated text.
+    let name: String
+    let text: String
+    var time: Timestamp
+    /// Known by its id, never by its name.
+    var isOwn: Bool
+    /// Delivered after an outage, in its place.
+    let isRecovered: Bool
+}
+
+/// An own line that the stream does not hold yet, or never will.
+struct PendingLine: Hashable, Sendable {
+    let local: LocalID
+    /// The message id that every retry uses, once the client core has given one.
+    var id: String?
+    let topic: String
+    let text: String
+    let composedAt: Timestamp
+    var state: State
+
+    /// Where the line is on its way.
+    enum State: Hashable, Sendable {
+        case queued
+        case sending
+        /// Not sent, and why: it stays until the person sends it again or discards it.
+        case failed(String)
+    }
+
+    /// Whether it waits for the network rather than for the person.
+    var isOutgoing: Bool {
+        switch state {
+        case .queued, .sending: true
+        case .failed: false
+        }
+    }
+}
+
+/// One row of a conversation.
+enum ConversationRow: Hashable, Sendable {
+    case message(StoredLine)
+    /// The stream no longer holds `lost` messages that belong here.
+    case gap(RowPosition, lost: UInt64)
+    case pending(PendingLine)
+
+    var position: RowPosition {
+        switch self {
+        case .message(let line): .message(line.sequence)
+        case .gap(let position, _): position
+        case .pending(let line): .pending(line.local)
+        }
+    }
+
+    /// When the row was written, for date separators; a gap has no time of its own.
+    var time: Timestamp? {
+        switch self {
+        case .message(let line): line.time
+        case .gap: nil
+        case .pending(let line): line.composedAt
+        }
+    }
+}

@@ -1,0 +1,198 @@
+import Relay
+
+/// The postbox as the person sees it: its boxes with their counts, one page of letters, marks, and a running deletion.
+struct Inbox: Equatable, Sendable {
+    /// The person's postboxes.
+    var boxes: [Postbox] = []
+    /// Letters in each postbox, by its id, as the network counts them.
+    var counts: [String: Int] = [:]
+    /// Letters that were opened here.
+    private(set) var opened = BoundedSet(limit: 4_096)
+    /// Letters that are known to be deleted: a list made a moment ago cannot bring them back.
+    private(set) var tombstones = BoundedSet(limit: 4_096)
+    /// The page on the screen.
+    var letters: [PostboxMessage] = []
+    /// The token after the page on the screen; nil on the last page.
+    var nextToken: String?
+    /// The tokens that led here, one per page; the first page has none.
+    var trail: [String?] = [nil]
+    /// The page being fetched; nil when none is.
+    var fetch: Fetch?
+    /// Why the last fetch failed.
+    var failure: String?
+    /// Whether the page holds what the network last said.
+    var isLoaded = false
+    /// The selected row.
+    var selected = 0
+    /// The first row shown.
+    var firstVisible = 0
+    /// The marked letters.
+    var marked: Set<String> = []
+    /// The letter that is open in the reader.
+    var open: String?
+    /// Lines of the open letter above the reader's upper edge.
+    var readerScroll = 0
+    /// Letters being deleted.
+    var deletion: Deletion?
+    /// Whether letters came that the page has no room for.
+    var hasNewer = false
+
+    /// Letters on one page; also what one bulk deletion may take.
+    static let pageSize = 25
+    /// The most letters that stay on the screen when new ones are added to the last page.
+    static let screenLimit = 100
+    /// Pages that can be walked back.
+    static let trailLimit = 10_000
+
+    /// A page on its way.
+    struct Fetch: Equatable, Sendable {
+        let request: UInt64
+        /// The trail that will hold once the page is here.
+        let trail: [String?]
+    }
+
+    /// A deletion under way, one chunk at a time.
+    struct Deletion: Equatable, Sendable {
+        let request: UInt64
+        /// The letters of the chunk that is with the network.
+        var current: [String]
+        /// Those after it.
+        var waiting: [String]
+        var total: Int
+        var deleted = 0
+        /// Letters that could not be deleted, and why the last could not.
+        var failed: [String] = []
+        var lastFailure: String?
+
+        /// Letters that are dealt with, one way or the other.
+        var done: Int { deleted + failed.count }
+    }
+
+    /// The page's number, from 1.
+    var pageNumber: Int { trail.count }
+
+    /// Whether a later page exists.
+    var hasMore: Bool { nextToken != nil || hasNewer }
+
+    /// The selected letter.
+    var selectedLetter: PostboxMessage? {
+        letters.indices.contains(selected) ? letters[selected] : nil
+    }
+
+    /// The open letter.
+    var openLetter: PostboxMessage? {
+        guard let open else { return nil }
+        return letters.first { $0.id == open }
+    }
+
+    /// Whether a letter was not opened here yet.
+    func isUnread(_ letter: PostboxMessage) -> Bool { !opened.contains(letter.id) }
+
+    /// Letters in all postboxes that wait.
+    var waitingCount: Int {
+        counts.values.reduce(0) { $0 &+ max(0, $1) }
+    }
+
+    /// Whether a letter is on its way out.
+    func isBeingDeleted(_ id: String) -> Bool {
+        guard let deletion else { return false }
+        return deletion.current.contains(id) || deletion.waiting.contains(id)
+    }
+
+    /// The postbox's name for its id; the id itself where the name is not known.
+    func name(ofBox id: String) -> String {
+        boxes.first { $0.id == id }?.name ?? id
+    }
+
+    // MARK: Changes
+
+    /// Opens the selected letter.
+    mutating func openSelected() {
+        guard let letter = selectedLetter else { return }
+        open = letter.id
+        readerScroll = 0
+        opened.insert(letter.id)
+    }
+
+    /// Takes in a page.
+    mutating func show(_ output: ListOutput<PostboxMessage>, trail newTrail: [String?]) {
+        letters = output.items.filter { !tombstones.contains($0.id) }
+        nextToken = output.nextToken
+        trail = newTrail
+        fetch = nil
+        failure = nil
+        isLoaded = true
+        hasNewer = false
+        let present = Set(letters.map(\.id))
+        marked.formIntersection(present)
+        if let open, !present.contains(open) { self.open = nil }
+        clampSelection()
+    }
+
+    /// Takes in a letter that was just created; false when it was known.
+    mutating func add(_ letter: PostboxMessage, shownBox: String?) -> Bool {
+        guard !tombstones.contains(letter.id), !letters.contains(where: { $0.id == letter.id }) else { return false }
+        guard isLoaded, nextToken == nil, shownBox == nil || shownBox == letter.postboxId else { return true }
+        if letters.count < Self.screenLimit { letters.append(letter) } else { hasNewer = true }
+        return true
+    }
+
+    /// Takes letters away that are deleted.
+    mutating func remove(_ ids: [String]) {
+        let gone = Set(ids)
+        for id in ids { tombstones.insert(id) }
+        let wasSelected = selectedLetter?.id
+        let before = letters.prefix(selected).count { gone.contains($0.id) }
+        for letter in letters where gone.contains(letter.id) {
+            if let count = counts[letter.postboxId] { counts[letter.postboxId] = max(0, count - 1) }
+        }
+        letters.removeAll { gone.contains($0.id) }
+        marked.subtract(gone)
+        if let open, gone.contains(open) { self.open = nil }
+        selected -= before
+        if let wasSelected, !gone.contains(wasSelected), let index = letters.firstIndex(where: { $0.id == wasSelected }) {
+            selected = index
+        }
+        clampSelection()
+    }
+
+    /// Keeps the selection on a row.
+    mutating func clampSelection() {
+        selected = min(max(0, selected), max(0, letters.count - 1))
+        firstVisible = min(max(0, firstVisible), max(0, letters.count - 1))
+    }
+
+    /// Forgets the page, as when another postbox is opened.
+    mutating func reset() {
+        letters = []
+        nextToken = nil
+        trail = [nil]
+        fetch = nil
+        failure = nil
+        isLoaded = false
+        selected = 0
+        firstVisible = 0
+        marked = []
+        open = nil
+        hasNewer = false
+    }
+}
+
+/// A set that forgets its oldest members beyond a limit.
+struct BoundedSet: Equatable, Sendable {
+    private var members: Set<String> = []
+    private var order: [String] = []
+    private let limit: Int
+
+    init(limit: Int) { self.limit = limit }
+
+    func contains(_ member: String) -> Bool { members.contains(member) }
+
+    mutating func insert(_ member: String) {
+        guard members.insert(member).inserted else { return }
+        order.append(member)
+        guard order.count > limit + limit / 8 else { return }
+        for old in order.prefix(order.count - limit) { members.remove(old) }
+        order.removeFirst(order.count - limit)
+    }
+}

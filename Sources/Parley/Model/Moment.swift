@@ -1,0 +1,9 @@
+import Relay
+
+/// What both clocks said when an event was taken in: one that only runs on, one that people read.
+struct Moment: Hashable, Sendable {
+    /// The monotonic clock: deadlines and countdowns.
+    var instant: ContinuousClock.Instant
+    /// The wall clock: what is written beside a line.
+    var wall: Timestamp
+}

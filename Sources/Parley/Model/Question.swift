@@ -1,0 +1,13 @@
+/// A question that y answers with yes, and n, Escape and Enter with no.
+struct Question: Equatable, Sendable {
+    /// What happens on yes.
+    enum Act: Equatable, Sendable {
+        case quit
+        case disconnect
+        case delete([String])
+        case send(text: String, topic: String)
+    }
+
+    let act: Act
+    let text: String
+}

@@ -1,0 +1,237 @@
+import Relay
+
+/// Carries out what the screen asks for, over one client, and brings the news back.
+actor ChatEngine {
+    private let client: RelayClient
+    private let user: String
+    private let queue: EventQueue
+    private var topics: [String: Task<Void, Never>] = [:]
+    private var watchers: [Task<Void, Never>] = []
+    private var lettersTask: Task<Void, Never>?
+    private var countTask: Task<Void, Never>?
+    private var wantsPostbox = false
+    /// What the screen calls the messages that are on their way.
+    private var lines: [String: LocalID] = [:]
+    private var letters: [String: LocalID] = [:]
+
+    init(_ connector: Connector, queue: EventQueue) {
+        client = RelayClient(configuration: connector.configuration)
+        user = connector.user
+        self.queue = queue
+    }
+
+    /// Connects and reports from then on.
+    func start() {
+        let client = client
+        watchers.append(
+            Task { [weak self] in
+                for await status in client.statuses { await self?.take(status) }
+            })
+        watchers.append(
+            Task { [weak self] in
+                for await news in client.publishes { await self?.take(news) }
+            })
+        connect()
+    }
+
+    /// Ends the session; what waits to be sent has a moment to leave.
+    func stop() async {
+        for task in topics.values { task.cancel() }
+        lettersTask?.cancel()
+        await client.close()
+        for watcher in watchers { watcher.cancel() }
+    }
+
+    private func connect() {
+        // The outcome is in the statuses; nobody waits here.
+        Task { [client] in try? await client.connect() }
+    }
+
+    // MARK: Effects
+
+    func perform(_ effect: ChatEffect) async {
+        switch effect {
+        case .subscribe(let topic): await subscribe(topic)
+        case .unsubscribe(let topic): topics.removeValue(forKey: topic)?.cancel()
+        case .loadHistory(let topic, let before, let limit): loadHistory(topic, before, limit)
+        case .publish(let local, let topic, let text, let id): await publish(local, topic, text, id)
+        case .openPostbox:
+            wantsPostbox = true
+            if client.status.state == .connected { openPostbox() }
+        case .countLetters: countLetters()
+        case .listPage(let request, let postbox, let token, let limit): listPage(request, postbox, token, limit)
+        case .deleteMessage(let request, let id): delete(request, [id])
+        case .bulkDelete(let request, let ids): delete(request, ids)
+        case .postLetter(let local, let user, let postbox, let text): await postLetter(local, user, postbox, text)
+        case .setActive(let isActive): await client.setAppStateActive(isActive)
+        case .nudge: await client.nudge()
+        case .disconnect: await client.disconnect()
+        case .reconnect:
+            await client.disconnect()
+            connect()
+        case .suspendProcess, .quit, .redraw, .bell, .setTitle: break
+        }
+    }
+
+    // MARK: Connection
+
+    private func take(_ status: ConnectionStatus) async {
+        await queue.send(.statusChanged(status))
+        if status.state == .connected, wantsPostbox, lettersTask == nil { openPostbox() }
+    }
+
+    // MARK: Topics
+
+    private func subscribe(_ topic: String) async {
+        topics[topic]?.cancel()
+        let events: TopicEvents
+        do throws(RelayError) { events = try await client.messages(topic: topic) } catch {
+            return await queue.send(.topic(topic, .failed(error)))
+        }
+        topics[topic] = Task { [queue] in
+            do throws(RelayError) {
+                var iterator = events.makeAsyncIterator()
+                while let event = try await iterator.next() {
+                    await queue.send(.topic(topic, Self.news(event)))
+                }
+            } catch {
+                await queue.send(.topic(topic, .failed(error)))
+            }
+        }
+    }
+
+    private static func news(_ event: TopicEvent) -> ChatEvent.TopicNews {
+        switch event {
+        case .live: return .live
+        case .gap(let lost): return .gap(lost: lost)
+        case .message(let message): return .messages([message])
+        case .unreadable(let sequence, let topic, let bytes):
+            let now = WallClock.now
+            return .messages([
+                TopicMessage(
+                    id: "unreadable-\(sequence)", topic: topic, sequence: sequence, from: nil,
+                    text: "(a message of \(bytes) bytes that cannot be read)", message: .null, time: now, sentAt: now)
+            ])
+        }
+    }
+
+    private func loadHistory(_ topic: String, _ before: HistoryMark?, _ limit: Int) {
+        Task { [client, queue] in
+            do throws(RelayError) {
+                let page = try await client.history(topic: topic, before: before?.sequence, limit: limit)
+                await queue.send(.topic(topic, .history(page.messages, isComplete: page.isComplete)))
+            } catch {
+                await queue.send(.topic(topic, .historyFailed(error)))
+            }
+        }
+    }
+
+    private func publish(_ local: LocalID, _ topic: String, _ text: String, _ retry: String?) async {
+        let id = retry ?? RelayClient.newID()
+        lines[id] = local
+        await queue.send(.line(local, .accepted(id: id)))
+        let line = ChatLine(username: user, text: text, timestamp: WallClock.now)
+        do throws(RelayError) { try await client.enqueue(topic: topic, message: line.value, id: id) } catch {
+            lines[id] = nil
+            await queue.send(.line(local, .outcome(.failed(error))))
+        }
+    }
+
+    // MARK: Postbox
+
+    private func openPostbox() {
+        lettersTask = Task { [client, queue] in
+            do throws(RelayError) {
+                await queue.send(.postbox(.boxes(try await client.postboxes())))
+                await queue.send(.postbox(.counts(try await client.countMessages())))
+                await queue.send(.postbox(.subscription(.connecting)))
+                var iterator = try await client.postboxMessages().makeAsyncIterator()
+                while let event = try await iterator.next() {
+                    switch event {
+                    case .message(let letter): await queue.send(.postbox(.created(letter)))
+                    case .status(let status):
+                        await queue.send(.postbox(.subscription(status)))
+                        // After an outage the figures may have changed elsewhere.
+                        await queue.send(.postbox(.counts(try await client.countMessages())))
+                    case .gap: break
+                    }
+                }
+            } catch {
+                await queue.send(.postbox(.subscription(.error(error))))
+                postboxEnded()
+            }
+        }
+    }
+
+    /// Tried again with the next connection.
+    private func postboxEnded() { lettersTask = nil }
+
+    private func countLetters() {
+        guard countTask == nil else { return }
+        countTask = Task { [client, queue] in
+            try? await Task.sleep(for: .milliseconds(100))
+            countEnds()
+            guard let counts = try? await client.countMessages() else { return }
+            await queue.send(.postbox(.counts(counts)))
+        }
+    }
+
+    private func countEnds() { countTask = nil }
+
+    private func listPage(_ request: UInt64, _ postbox: String?, _ token: String?, _ limit: Int) {
+        Task { [client, queue] in
+            do throws(RelayError) {
+                let page = try await client.listMessages(limit: limit, nextToken: token, postbox: postbox)
+                await queue.send(.postbox(.page(request: request, page)))
+            } catch {
+                await queue.send(.postbox(.pageFailed(request: request, error)))
+            }
+        }
+    }
+
+    private func delete(_ request: UInt64, _ ids: [String]) {
+        Task { [client, queue] in
+            do throws(RelayError) {
+                let deletion = try await client.bulkDeleteMessage(withMessageIds: ids)
+                await queue.send(.postbox(.deletion(request: request, deletion)))
+            } catch {
+                await queue.send(.postbox(.deletionFailed(request: request, error)))
+            }
+        }
+    }
+
+    private func postLetter(_ local: LocalID, _ user: String, _ postbox: String, _ text: String) async {
+        let id = RelayClient.newID()
+        letters[id] = local
+        await queue.send(.letter(local, .accepted(id: id)))
+        do throws(RelayError) {
+            try await client.enqueueLetter(to: user, postbox: postbox, text: text, id: id)
+        } catch {
+            letters[id] = nil
+            await queue.send(.letter(local, .outcome(.failed(error))))
+        }
+    }
+
+    // MARK: Delivery
+
+    private func take(_ news: PublishNews) async {
+        guard let delivery = Self.delivery(news.state) else { return }
+        if let local = lines[news.id] {
+            if news.state.isFinal { lines[news.id] = nil }
+            await queue.send(.line(local, delivery))
+        } else if let local = letters[news.id] {
+            if news.state.isFinal { letters[news.id] = nil }
+            await queue.send(.letter(local, delivery))
+        }
+    }
+
+    private static func delivery(_ state: PublishState) -> ChatEvent.DeliveryNews? {
+        switch state {
+        case .queued: return .queued
+        case .sending: return .sending
+        case .acknowledged(let sequence): return .outcome(.acknowledged(sequence: sequence, duplicate: false))
+        case .failed(let error): return .outcome(.failed(error))
+        case .discarded(let reason): return .outcome(.discarded(reason))
+        }
+    }
+}

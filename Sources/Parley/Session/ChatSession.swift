@@ -1,0 +1,133 @@
+import Relay
+import Terminal
+
+/// The interactive client on one thread: sleeps in the terminal's poll, updates the model, draws.
+struct ChatSession {
+    private let terminal: TerminalSession
+    private let queue: EventQueue
+    private let engine: ChatEngine
+    private let effects: AsyncStream<ChatEffect>.Continuation
+    private let runner: Task<Void, Never>
+    private var model: ChatModel
+    private var frames = FrameLimiter()
+    private var isOver = false
+    private var endingSignal: Int32?
+
+    /// Runs the client until its person leaves. The screen is up before anything of the network is touched.
+    static func run(_ connector: Connector, topics: [String]) throws {
+        let terminal: TerminalSession
+        do throws(TerminalError) { terminal = try TerminalSession() } catch {
+            throw CommandFailure(CommandFailure.badConfiguration, error.description)
+        }
+        var session = ChatSession(terminal, connector)
+        session.loop(topics)
+        terminal.close()
+        session.end()
+        if let signal = session.endingSignal { TerminalSession.endProcess(by: signal) }
+    }
+
+    private init(_ terminal: TerminalSession, _ connector: Connector) {
+        self.terminal = terminal
+        queue = EventQueue(waker: terminal.waker)
+        model = ChatModel(
+            identity: .init(user: connector.user, network: connector.network), size: terminal.size, now: Self.now,
+            status: .initialized)
+        let engine = ChatEngine(connector, queue: queue)
+        self.engine = engine
+        let (stream, continuation) = AsyncStream.makeStream(of: ChatEffect.self, bufferingPolicy: .bufferingOldest(65_536))
+        effects = continuation
+        runner = Task.detached { for await effect in stream { await engine.perform(effect) } }
+    }
+
+    private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }
+
+    // MARK: Loop
+
+    private mutating func loop(_ topics: [String]) {
+        apply(.start(topics: topics))
+        draw()
+        let engine = engine
+        Task.detached { await engine.start() }
+        while !isOver {
+            let deadlines = [frames.deadline(now: .now), model.nextChange(after: .now)].compactMap(\.self)
+            let wakes = terminal.wait(until: deadlines.min())
+            apply(.tick(Self.now))
+            for wake in wakes { take(wake) }
+            for event in queue.drain() { apply(event) }
+            if frames.takeFrame(now: .now) { draw() }
+        }
+    }
+
+    private mutating func take(_ wake: TerminalSession.Wake) {
+        switch wake {
+        case .input(let events): for event in events { apply(.input(event)) }
+        case .resized(let size): apply(.resized(size))
+        case .resumed: apply(.resumed)
+        case .suspending: suspend()
+        case .hangUp: isOver = true
+        case .terminate(let signal):
+            endingSignal = signal
+            isOver = true
+        case .woken, .timedOut: break
+        }
+    }
+
+    private mutating func apply(_ event: ChatEvent) {
+        // Only what can be seen is drawn: a tick that changes no figure costs nothing.
+        let before = model
+        for effect in update(&model, event) { perform(effect) }
+        if case .tick = event, !isTimeVisible(before) { return }
+        frames.invalidate()
+    }
+
+    /// Whether the passing of time changed what is shown.
+    private func isTimeVisible(_ before: ChatModel) -> Bool {
+        if before.notice != model.notice { return true }
+        return model.status.nextRetryAt != nil
+    }
+
+    private func draw() {
+        terminal.present(render(model, size: terminal.size, now: model.now.instant))
+    }
+
+    // MARK: Effects
+
+    private mutating func perform(_ effect: ChatEffect) {
+        switch effect {
+        case .quit: isOver = true
+        case .redraw: terminal.redraw()
+        case .bell: terminal.bell()
+        case .setTitle(let title): terminal.setTitle(title)
+        case .suspendProcess: suspend()
+        default:
+            if case .dropped = effects.yield(effect) {
+                apply(.notice("Too much is waiting to be done; that was not done.", isFailure: true))
+            }
+        }
+    }
+
+    private mutating func suspend() {
+        if let change = model.attention.handle(FocusTracker.Event.suspended) {
+            for effect in model.noteAttention(change) { perform(effect) }
+        }
+        guard terminal.suspend() else {
+            apply(.resumed)
+            apply(.notice("There is no shell to return to.", isFailure: true))
+            return
+        }
+    }
+
+    /// Leaves the network in good order, for two seconds at most.
+    private func end() {
+        queue.close()
+        effects.finish()
+        runner.cancel()
+        let done = Gate()
+        let engine = engine
+        Task.detached {
+            await engine.stop()
+            done.open()
+        }
+        done.wait(atMost: .seconds(2))
+    }
+}

@@ -1,0 +1,57 @@
+/// Short English for counts and durations.
+enum Wording {
+    /// `1 letter`, `5 letters`, `12,000 letters`.
+    static func count(_ number: Int, _ singular: String, plural: String? = nil) -> String {
+        "\(grouped(number)) \(number == 1 ? singular : plural ?? singular + "s")"
+    }
+
+    /// `12,345`.
+    static func grouped(_ number: Int) -> String {
+        let digits = String(number.magnitude)
+        var text = number < 0 ? "-" : ""
+        for (offset, digit) in digits.enumerated() {
+            if offset > 0, (digits.count - offset).isMultiple(of: 3) { text.append(",") }
+            text.append(digit)
+        }
+        return text
+    }
+
+    /// `999`, `12k`, `3M`: at most four columns, for narrow counters.
+    static func compact(_ number: Int) -> String {
+        switch number {
+        case ..<0: "0"
+        case ..<1000: "\(number)"
+        case ..<1_000_000: "\(number / 1000)k"
+        case ..<1_000_000_000: "\(number / 1_000_000)M"
+        default: "999M"
+        }
+    }
+
+    /// A round-trip time: `0.4 ms`, `35 ms`, `1.2 s`.
+    static func latency(_ duration: Duration) -> String {
+        let microseconds = clampedMicroseconds(duration)
+        if microseconds < 10_000 { return "\(tenths(microseconds, unit: 1000)) ms" }
+        if microseconds < 1_000_000 { return "\(microseconds / 1000) ms" }
+        return "\(tenths(microseconds, unit: 1_000_000)) s"
+    }
+
+    /// A wait, rounded up so that a countdown never shows 0 before its end: `4 s`, `2 min`, `3 h`.
+    static func wait(_ duration: Duration) -> String {
+        let seconds = max(0, (clampedMicroseconds(duration) + 999_999) / 1_000_000)
+        if seconds < 120 { return "\(seconds) s" }
+        if seconds < 7200 { return "\((seconds + 59) / 60) min" }
+        return "\((seconds + 3599) / 3600) h"
+    }
+
+    private static func clampedMicroseconds(_ duration: Duration) -> Int64 {
+        let parts = duration.components
+        guard parts.seconds < 1_000_000_000 else { return 1_000_000_000_000_000 }
+        guard parts.seconds >= 0 else { return 0 }
+        return parts.seconds * 1_000_000 + parts.attoseconds / 1_000_000_000_000
+    }
+
+    private static func tenths(_ value: Int64, unit: Int64) -> String {
+        let rounded = (value * 10 + unit / 2) / unit
+        return "\(rounded / 10).\(rounded % 10)"
+    }
+}

@@ -1,0 +1,83 @@
+import Relay
+import Terminal
+
+/// Everything that can happen to the interactive client: the terminal's input, the core's news, and the passing of time.
+enum ChatEvent: Equatable, Sendable {
+    /// The client starts, with the topics to join.
+    case start(topics: [String])
+    /// Both clocks, now. The session sends it before each batch of other events, and when `nextChange` is due.
+    case tick(Moment)
+    /// A key, a paste, the mouse or the terminal's focus.
+    case input(InputEvent)
+    /// The terminal has another size.
+    case resized(Size)
+    /// The process is about to stop (SIGTSTP, or after `suspendProcess`).
+    case suspending
+    /// The process runs again after a stop.
+    case resumed
+    /// Who is signed in where, once it is known.
+    case identified(ChatModel.Identity)
+    /// The connection's status changed.
+    case statusChanged(ConnectionStatus)
+    /// News of one joined topic or pattern, by its name as joined.
+    case topic(String, TopicNews)
+    /// News of an own line.
+    case line(LocalID, DeliveryNews)
+    /// News of an own letter.
+    case letter(LocalID, DeliveryNews)
+    /// News of the postbox.
+    case postbox(PostboxNews)
+    /// A sentence for the connection log.
+    case log(String)
+    /// A sentence for the person, such as a failure that belongs to nothing on the screen.
+    case notice(String, isFailure: Bool)
+
+    /// News of a topic.
+    enum TopicNews: Equatable, Sendable {
+        /// Subscribed: what comes from now on is live.
+        case live
+        /// Messages, in any number; recovered ones before live ones.
+        case messages([TopicMessage])
+        /// The stream no longer holds this many messages.
+        case gap(lost: UInt64)
+        /// Older messages, and whether they reach the stream's beginning.
+        case history([TopicMessage], isComplete: Bool)
+        case historyFailed(RelayError)
+        /// The subscription failed.
+        case failed(RelayError)
+        /// How many are here; nil when it is not known.
+        case presence(Int?)
+    }
+
+    /// News of something that was handed to the core for delivery.
+    enum DeliveryNews: Equatable, Sendable {
+        /// The core took it in, under this message id.
+        case accepted(id: String)
+        /// It was written to the socket.
+        case sending
+        /// It waits again, as after a lost connection.
+        case queued
+        /// Its one end.
+        case outcome(PublishOutcome)
+    }
+
+    /// News of the postbox.
+    enum PostboxNews: Equatable, Sendable {
+        /// The person's postboxes.
+        case boxes([Postbox])
+        /// Letters in each postbox by its id, as the network counts them now.
+        case counts([String: Int])
+        /// The page that `listPage` asked for.
+        case page(request: UInt64, ListOutput<PostboxMessage>)
+        case pageFailed(request: UInt64, RelayError)
+        /// A letter was just created.
+        case created(PostboxMessage)
+        /// Letters were deleted, perhaps by another device.
+        case deleted([String])
+        /// What `deleteMessage` or `bulkDelete` did.
+        case deletion(request: UInt64, BulkDeletion)
+        case deletionFailed(request: UInt64, RelayError)
+        /// The subscription to new letters.
+        case subscription(PlatformSubscriptionStatus)
+    }
+}

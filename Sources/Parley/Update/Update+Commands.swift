@@ -1,0 +1,116 @@
+import Relay
+
+extension ChatModel {
+    /// Enter in the compose pane: a command runs, a message goes to the topic in view.
+    mutating func submit() -> [ChatEffect] {
+        guard compose.hasContent else { return [] }
+        let text = compose.text
+        do {
+            if let command = try SlashCommand.parse(text) {
+                _ = compose.editor.take()
+                return run(command)
+            }
+        } catch {
+            say(error.words, .failure)
+            return []
+        }
+        return send(SlashCommand.message(in: text))
+    }
+
+    /// Sends what is written to the topic in view; a long text after a question.
+    private mutating func send(_ text: String) -> [ChatEffect] {
+        guard let topic = writableTopic() else { return [] }
+        let lines = text.reduce(1) { $1.isNewline ? $0 + 1 : $0 }
+        if lines > Compose.quietLines {
+            ask(.send(text: text, topic: topic), "Send \(lines) lines to \(topic)?")
+            return []
+        }
+        _ = compose.editor.take()
+        return publish(text, to: topic)
+    }
+
+    /// The topic that takes what is written; says why when there is none.
+    private mutating func writableTopic() -> String? {
+        switch view {
+        case .welcome:
+            say("Join a topic first: /join chat.lobby", .failure)
+        case .inbox:
+            say("This is the postbox: r replies, /post USER/POSTBOX TEXT writes a letter.", .failure)
+        case .conversation(let name):
+            if conversations.named(name)?.isPattern == false { return name }
+            say("\(name) stands for many topics. /join the one to write to.", .failure)
+        }
+        return nil
+    }
+
+    private mutating func run(_ command: SlashCommand) -> [ChatEffect] {
+        switch command {
+        case .join(let topic): return join(topic)
+        case .leave(let topic): return leave(topic)
+        case .say(let text):
+            guard let topic = writableTopic() else { return [] }
+            return publish(text, to: topic)
+        case .post(let user, let postbox, let text): return post(user: user, postbox: postbox, text: text)
+        case .resend: return resend()
+        case .discard: discard()
+        case .history:
+            guard case .conversation(let name) = view else {
+                say("Open a topic first.")
+                return []
+            }
+            return loadHistory(name)
+        case .delete:
+            guard case .inbox = view else {
+                say("Open the postbox first: F3")
+                return []
+            }
+            if inbox.marked.isEmpty { return deleteSelected() }
+            askToDeleteMarked()
+        case .close: return close()
+        case .reconnect:
+            say("Connecting …")
+            return [.reconnect]
+        case .help: overlay = .help(scroll: 0)
+        case .quit: return quit()
+        }
+        return []
+    }
+
+    /// Disconnects; asks first where that gives up what is queued.
+    private mutating func close() -> [ChatEffect] {
+        guard queuedCount > 0 else { return [.disconnect] }
+        ask(.disconnect, "\(unsentWords). Closing gives up the attempt. Close?")
+        return []
+    }
+
+    /// Quits; asks first where something is not sent.
+    mutating func quit() -> [ChatEffect] {
+        guard queuedCount > 0 else { return [.quit] }
+        ask(.quit, "\(unsentWords). Quit anyway?")
+        return []
+    }
+
+    private var unsentWords: String {
+        "\(Wording.count(queuedCount, "message")) \(queuedCount == 1 ? "is" : "are") not sent yet"
+    }
+
+    // MARK: Questions
+
+    mutating func ask(_ act: Question.Act, _ text: String) {
+        overlay = .question(Question(act: act, text: text))
+    }
+
+    /// Does what a question asked about.
+    mutating func answerYes(_ question: Question) -> [ChatEffect] {
+        overlay = nil
+        switch question.act {
+        case .quit: return [.quit]
+        case .disconnect: return [.disconnect]
+        case .delete(let ids): return delete(ids)
+        case .send(let text, let topic):
+            if SlashCommand.message(in: compose.text) == text { _ = compose.editor.take() }
+            guard conversations.index(of: topic) != nil else { return [] }
+            return publish(text, to: topic)
+        }
+    }
+}

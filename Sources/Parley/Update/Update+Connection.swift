@@ -1,0 +1,44 @@
+import Relay
+import Terminal
+
+extension ChatModel {
+    /// Takes in a connection status.
+    mutating func take(_ newStatus: ConnectionStatus) -> [ChatEffect] {
+        let before = status
+        status = newStatus
+        guard before.state != newStatus.state else { return [] }
+        note(newStatus.words)
+        switch newStatus.state {
+        case .connected:
+            if let notice, notice.kind == .failure { self.notice = nil }
+            return [.countLetters] + retryInbox()
+        case .disconnected:
+            if let reason = newStatus.reason, reason != .closedByUser {
+                say("\(reason.words) /reconnect tries again.", .failure)
+            }
+        case .reconnecting:
+            if let reason = newStatus.reason { say(reason.words, .failure) }
+        case .initialized, .connecting, .suspended:
+            break
+        }
+        return []
+    }
+
+    /// Tells the core when the person came or went, and tries to connect at once when they came.
+    mutating func noteAttention(_ change: Bool?) -> [ChatEffect] {
+        guard let change else { return [] }
+        lastNudge = now.instant
+        return change ? [.setActive(true), .nudge] : [.setActive(false)]
+    }
+
+    /// A key while waiting for the next attempt asks for it now, though not for every key of a fast typist.
+    mutating func nudge() -> [ChatEffect] {
+        guard status.state == .reconnecting || status.state == .suspended else { return [] }
+        if let lastNudge, lastNudge.duration(to: now.instant) < .seconds(5) { return [] }
+        lastNudge = now.instant
+        return [.nudge]
+    }
+
+    /// Whether what is written now waits for a connection.
+    var isOffline: Bool { status.state != .connected }
+}

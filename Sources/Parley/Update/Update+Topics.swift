@@ -1,0 +1,177 @@
+import Relay
+import Terminal
+
+extension ChatModel {
+    /// Messages that one request for older history asks for.
+    static let historyPage = 200
+
+    /// Joins a topic, or goes to it when it is joined.
+    mutating func join(_ text: String, shows: Bool = true) -> [ChatEffect] {
+        let pattern: TopicPattern
+        do throws(TopicError) {
+            pattern = try TopicPattern(text)
+        } catch {
+            say("\(error)", .failure)
+            return []
+        }
+        let isNew = conversations.join(pattern.text, pattern: pattern)
+        guard conversations.index(of: pattern.text) != nil else {
+            say("\(Wording.count(ConversationList.limit, "topic")) are joined already. /leave one first.", .failure)
+            return []
+        }
+        if shows { show(.conversation(pattern.text)) }
+        return isNew ? [.subscribe(topic: pattern.text)] : []
+    }
+
+    /// Leaves a topic.
+    mutating func leave(_ text: String?) -> [ChatEffect] {
+        var name = text
+        if name == nil, case .conversation(let shown) = view { name = shown }
+        guard let name else {
+            say("Name the topic: /leave TOPIC", .failure)
+            return []
+        }
+        guard let index = conversations.index(of: name) else {
+            say("\(name) is not joined.", .failure)
+            return []
+        }
+        conversations.leave(name)
+        if view == .conversation(name) {
+            let next = min(index, conversations.count - 1)
+            view = next >= 0 ? .conversation(conversations.all[next].name) : .welcome
+        }
+        say("Left \(name).")
+        return [.unsubscribe(topic: name)]
+    }
+
+    /// Shows something in the main pane.
+    mutating func show(_ newView: MainView) {
+        view = newView
+        if pane == .sidebar { pane = .compose }
+    }
+
+    /// Takes in news of a topic.
+    mutating func take(_ news: ChatEvent.TopicNews, of name: String) -> [ChatEffect] {
+        guard conversations.index(of: name) != nil else { return [] }
+        switch news {
+        case .live:
+            conversations.update(name) { $0.subscription = .live }
+            return conversations.named(name)?.history == .unknown ? loadHistory(name) : []
+        case .messages(let messages):
+            return receive(messages, from: name)
+        case .gap(let lost):
+            conversations.update(name) { $0.noteGap(lost: lost) }
+            note("\(name): \(Wording.count(Int(clamping: lost), "message")) lost")
+        case .history(let messages, let isComplete):
+            conversations.update(name) { conversation in
+                conversation.receive(messages, countsUnread: false) { _ in false }
+                conversation.history = isComplete ? .complete : .more
+            }
+        case .historyFailed(let error):
+            conversations.update(name) { $0.history = .more }
+            if view == .conversation(name) { say("Older messages could not be loaded. \(error.words)", .failure) }
+        case .failed(let error):
+            conversations.update(name) { $0.subscription = .failed(error.words) }
+            note("\(name): \(error.words)")
+        case .presence(let count):
+            conversations.update(name) { $0.here = count }
+        }
+        return []
+    }
+
+    /// Asks for messages older than the oldest one that is here.
+    mutating func loadHistory(_ name: String) -> [ChatEffect] {
+        guard let conversation = conversations.named(name) else { return [] }
+        switch conversation.history {
+        case .loading, .complete: return []
+        case .unknown, .more: break
+        }
+        guard conversation.rows.count < Conversation.rowLimit else {
+            say("Parley shows the newest \(Wording.grouped(Conversation.rowLimit)) messages; parley history has more.")
+            return []
+        }
+        let mark = conversation.oldest.map { HistoryMark(sequence: $0.sequence, time: $0.time) }
+        conversations.update(name) { $0.history = .loading }
+        return [.loadHistory(topic: name, before: mark, limit: Self.historyPage)]
+    }
+
+    /// Takes in messages, each into the one conversation that shows it.
+    private mutating func receive(_ messages: [TopicMessage], from name: String) -> [ChatEffect] {
+        var effects: [ChatEffect] = []
+        var homes: [(name: String, messages: [TopicMessage])] = []
+        for message in messages {
+            let home = conversations.home(of: message.topic) ?? name
+            if homes.last?.name == home {
+                homes[homes.count - 1].messages.append(message)
+            } else {
+                homes.append((home, [message]))
+            }
+        }
+        let watched = isWatching ? lookedAt : nil
+        for (home, messages) in homes {
+            let added = conversations.update(home) {
+                $0.receive(messages, countsUnread: home != watched) { _ in false }
+            }
+            guard let added, !attention.isForeground, added.contains(where: mentionsMe) else { continue }
+            effects = [.bell]
+        }
+        settleDelivered(messages)
+        return effects
+    }
+
+    private func mentionsMe(_ line: StoredLine) -> Bool {
+        !line.isOwn && !identity.user.isEmpty && line.text.contains("@\(identity.user)")
+    }
+
+    // MARK: Walking
+
+    /// Shows the topic `step` places further, around the ends.
+    mutating func walkTopics(by step: Int) {
+        guard !conversations.isEmpty else { return }
+        let count = conversations.count
+        var index = step > 0 ? 0 : count - 1
+        if case .conversation(let name) = view, let current = conversations.index(of: name) {
+            index = ((current + step) % count + count) % count
+        }
+        show(.conversation(conversations.all[index].name))
+    }
+
+    /// Shows the next topic with unread messages.
+    mutating func showNextUnread() {
+        var start = 0
+        if case .conversation(let name) = view, let current = conversations.index(of: name) { start = current + 1 }
+        let count = conversations.count
+        for offset in 0..<count {
+            let conversation = conversations.all[(start + offset) % count]
+            if conversation.unread > 0 {
+                conversations.update(conversation.name) { $0.scroll = .bottom }
+                show(.conversation(conversation.name))
+                return
+            }
+        }
+        say("Nothing is unread.")
+    }
+
+    // MARK: Scrolling
+
+    /// Scrolls the conversation in view up by lines (down when negative), and asks for older messages at its top.
+    mutating func scrollConversation(up lines: Int) -> [ChatEffect] {
+        guard case .conversation(let name) = view, let conversation = conversations.named(name) else { return [] }
+        let area = layout(on: size).main
+        guard !area.isEmpty else { return [] }
+        let layout = conversationLayout(conversation, columns: area.columns)
+        let wasAtTop = layout.showsBeginning(rows: area.rows)
+        let scroll = layout.scrolled(up: lines, rows: area.rows)
+        conversations.update(name) { $0.scroll = scroll }
+        return lines > 0 && wasAtTop ? loadHistory(name) : []
+    }
+
+    /// Goes to the oldest or the newest row.
+    mutating func scrollConversation(toBeginning: Bool) -> [ChatEffect] {
+        guard case .conversation(let name) = view, let conversation = conversations.named(name) else { return [] }
+        let area = layout(on: size).main
+        let top = conversationLayout(conversation, columns: area.columns).beginning(rows: area.rows)
+        conversations.update(name) { $0.scroll = toBeginning ? top : .bottom }
+        return toBeginning ? loadHistory(name) : []
+    }
+}

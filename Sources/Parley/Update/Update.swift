@@ -1,0 +1,108 @@
+import Relay
+import Terminal
+
+/// Takes in an event: changes the model and says what is to be done outside. Pure; it never waits and never fails.
+func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
+    var effects: [ChatEffect] = []
+    let lookedAt = model.lookedAt
+    switch event {
+    case .start(let topics):
+        effects = model.start(topics)
+    case .tick(let moment):
+        model.now = moment
+        if let notice = model.notice, notice.until <= moment.instant {
+            model.notice = nil
+            model.quitIsArmed = false
+        }
+    case .input(let input):
+        effects = model.take(input)
+    case .resized(let size):
+        model.size = size
+    case .suspending:
+        effects = model.noteAttention(model.attention.handle(FocusTracker.Event.suspended))
+    case .resumed:
+        effects = model.noteAttention(model.attention.handle(FocusTracker.Event.resumed)) + [.redraw]
+    case .identified(let identity):
+        model.identity = identity
+    case .statusChanged(let status):
+        effects = model.take(status)
+    case .topic(let name, let news):
+        effects = model.take(news, of: name)
+    case .line(let local, let news):
+        model.take(news, ofLine: local)
+    case .letter(let local, let news):
+        model.take(news, ofLetter: local)
+    case .postbox(let news):
+        effects = model.take(news)
+    case .log(let text):
+        model.note(text)
+    case .notice(let text, let isFailure):
+        model.say(text, isFailure ? .failure : .information)
+    }
+    model.settle(lookedAtBefore: lookedAt)
+    let title = model.windowTitle
+    if title != model.title {
+        model.title = title
+        effects.append(.setTitle(title))
+    }
+    return effects
+}
+
+extension ChatModel {
+    /// The conversation in front of the person, wherever it is scrolled to; nil while they are away.
+    var lookedAt: String? {
+        guard attention.isForeground, case .conversation(let name) = view else { return nil }
+        return name
+    }
+
+    /// The terminal's title: who, where, and how much is unread.
+    var windowTitle: String {
+        let unread = unreadMessages
+        let count = unread > 0 ? "(\(Wording.compact(unread))) " : ""
+        return SafeText("\(count)parley \(identity.user)@\(identity.network)").prefix(columns: 80).description
+    }
+
+    fileprivate mutating func start(_ topics: [String]) -> [ChatEffect] {
+        var effects: [ChatEffect] = []
+        for topic in topics { effects += join(topic, shows: false) }
+        if let first = conversations.all.first { view = .conversation(first.name) }
+        return effects + [.openPostbox]
+    }
+
+    /// What follows from any event: what is in view is read, and every cursor stands on something.
+    fileprivate mutating func settle(lookedAtBefore: String?) {
+        if let before = lookedAtBefore, before != lookedAt { conversations.update(before) { $0.lookAway() } }
+        if isWatching, let name = lookedAt { conversations.update(name) { $0.markRead() } }
+        if case .conversation(let name) = view, conversations.index(of: name) == nil { view = fallbackView }
+        inbox.clampSelection()
+        keepCursorsVisible()
+    }
+
+    /// What is shown when what was shown is gone.
+    var fallbackView: MainView {
+        conversations.all.first.map { .conversation($0.name) } ?? .welcome
+    }
+
+    private mutating func keepCursorsVisible() {
+        let layout = layout(on: size)
+        if pane != .sidebar { sidebar.cursor = sidebarIndexOfView }
+        sidebar.cursor = min(max(0, sidebar.cursor), sidebarCount - 1)
+        if let area = layout.sidebar {
+            sidebar.firstVisible = Self.window(
+                around: sidebar.cursor, from: sidebar.firstVisible, rows: area.rows, count: sidebarCount)
+        }
+        if case .inbox = view {
+            let table = InboxLayout(model: self, area: layout.main).table
+            inbox.firstVisible = Self.window(
+                around: inbox.selected, from: inbox.firstVisible, rows: table.rows, count: inbox.letters.count)
+        }
+    }
+
+    /// The first row of a window of `rows` that holds `cursor` and moves as little as it can.
+    private static func window(around cursor: Int, from first: Int, rows: Int, count: Int) -> Int {
+        guard rows > 0 else { return 0 }
+        let lowest = max(0, cursor - rows + 1)
+        let highest = min(cursor, max(0, count - rows))
+        return min(max(first, lowest), max(lowest, highest))
+    }
+}

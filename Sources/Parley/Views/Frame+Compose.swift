@@ -1,0 +1,145 @@
+import Relay
+import Terminal
+
+extension Frame {
+    /// The line between the panes and the text; it says when what is written has to wait.
+    mutating func drawRule() {
+        guard let rule = layout.rule else { return }
+        canvas.fill(rule, with: "─", style: model.pane == .compose ? theme.heading : theme.rule)
+        if let divider = layout.divider {
+            canvas.write("┴", row: rule.row, column: divider.column, style: theme.rule)
+        }
+        guard model.isOffline, !model.compose.isEmpty else { return }
+        let words = SafeText(" \(offlineWords) ").truncated(columns: rule.columns - 4)
+        canvas.write(words, row: rule.row, column: rule.column + 2, style: theme.waiting)
+    }
+
+    /// The text being written, in every state of the connection.
+    mutating func drawCompose() {
+        let area = layout.compose
+        guard !area.isEmpty else { return }
+        let prompt = ScreenLayout.promptColumns
+        let text = Rect(row: area.row, column: area.column + prompt, rows: area.rows, columns: area.columns - prompt - 1)
+        let promptStyle = model.pane == .compose ? theme.heading : theme.rule
+        canvas.write(" > ", row: area.row, column: area.column, style: promptStyle)
+        let hasKeys = model.pane == .compose
+        guard !model.compose.isEmpty else {
+            let words = SafeText(placeholder).truncated(columns: text.columns)
+            canvas.write(words, row: text.row, column: text.column, style: model.isOffline ? theme.waiting : theme.dimmed)
+            if hasKeys { canvas.cursor = Position(row: text.row, column: text.column) }
+            return
+        }
+        let (lines, cursor) = model.compose.editor.rendered(width: text.columns, rows: area.rows)
+        for (offset, line) in lines.enumerated() {
+            canvas.write(line, row: text.row + offset, column: text.column, width: text.columns)
+        }
+        guard hasKeys else { return }
+        canvas.cursor = Position(row: text.row + cursor.row, column: text.column + cursor.column)
+    }
+
+    private var placeholder: String {
+        if model.isOffline { return offlineWords }
+        switch model.view {
+        case .welcome: return "/join TOPIC"
+        case .conversation(let name):
+            if model.conversations.named(name)?.isPattern == true { return "/join a topic to write" }
+            return "write to \(name)"
+        case .inbox: return "/post USER/POSTBOX TEXT, or r to reply"
+        }
+    }
+
+    private var offlineWords: String {
+        switch model.status.state {
+        case .disconnected: "disconnected: /reconnect to send"
+        case .initialized, .connecting, .connected, .reconnecting, .suspended: "offline: will be sent when connected"
+        }
+    }
+
+    // MARK: The bottom line
+
+    /// A question, a notice, or the keys that work now.
+    mutating func drawHint() {
+        if case .question(let question)? = model.overlay {
+            drawQuestion(question)
+            return
+        }
+        guard let area = layout.hint else {
+            // Without a bottom line, a notice takes the rest of the prompt's row while nothing is written there.
+            if let notice = model.notice, model.compose.isEmpty { draw(notice, in: layout.compose.split(left: 3).rest) }
+            return
+        }
+        if let notice = model.notice {
+            draw(notice, in: area)
+            return
+        }
+        let position = SafeText(positionWords + " ")
+        let room = area.columns - position.width - 1
+        var column = area.column + 1
+        for binding in hintedBindings {
+            let key = SafeText(binding.keys.first?.label ?? "")
+            let words = SafeText(" \(binding.hint ?? "")  ")
+            guard column + key.width + words.width <= area.column + room else { break }
+            column += canvas.write(key, row: area.row, column: column, style: theme.hintKey)
+            column += canvas.write(words, row: area.row, column: column, style: theme.hint)
+        }
+        canvas.write(position, row: area.row, column: area.endColumn - position.width, style: theme.hint)
+    }
+
+    private var hintedBindings: [KeyBinding] {
+        let scope = model.keyScope
+        let bindings = KeyBinding.all.filter { $0.hint != nil && isUseful($0) }
+        return bindings.filter { $0.scope == scope } + bindings.filter { $0.scope == .everywhere }
+    }
+
+    /// Only keys that do something now are hinted.
+    private func isUseful(_ binding: KeyBinding) -> Bool {
+        switch binding.action {
+        case .send, .newLine: model.compose.hasContent
+        case .nextUnread: model.unreadMessages > 0
+        case .open: model.keyScope == .sidebar || model.inbox.selectedLetter != nil
+        case .mark, .delete, .reply: model.inbox.selectedLetter != nil
+        case .deleteMarked: !model.inbox.marked.isEmpty
+        case .nextPage: model.inbox.hasMore
+        case .toEnd: !isAtBottom
+        default: true
+        }
+    }
+
+    private var isAtBottom: Bool {
+        guard case .conversation(let name) = model.view else { return true }
+        return model.conversations.named(name)?.scroll == .bottom
+    }
+
+    private var positionWords: String {
+        switch model.view {
+        case .welcome: return ""
+        case .conversation(let name):
+            guard let conversation = model.conversations.named(name), conversation.scroll != .bottom else {
+                return "⇣ bottom"
+            }
+            let texts = model.conversationLayout(conversation, columns: layout.main.columns)
+            let below = texts.viewport(rows: layout.main.rows).rowsBelow
+            return conversation.unread > 0 ? "↓ \(Wording.compact(conversation.unread)) new" : "↓ \(Wording.compact(below)) below"
+        case .inbox:
+            let count = model.inbox.letters.count
+            return count == 0 ? "0/0" : "\(min(model.inbox.selected + 1, count))/\(count)"
+        }
+    }
+
+    private mutating func draw(_ notice: ChatModel.Notice, in area: Rect) {
+        let style = notice.kind == .failure ? theme.failure : theme.marker
+        canvas.fill(area)
+        let words = SafeText(String(notice.text.prefix(1_024))).truncated(columns: area.columns - 2)
+        canvas.write(words, row: area.row, column: area.column + 1, style: style)
+    }
+
+    private mutating func drawQuestion(_ question: Question) {
+        let row = layout.size.rows - 1
+        let area = Rect(row: row, column: 0, rows: 1, columns: layout.size.columns)
+        canvas.fill(area, style: theme.question)
+        let answer = SafeText(" y/N ")
+        let text = SafeText(" " + question.text).truncated(columns: area.columns - answer.width)
+        let used = canvas.write(text + answer, row: row, column: 0, style: theme.question)
+        canvas.cursor = Position(row: row, column: min(used, area.columns - 1))
+    }
+}

@@ -1,0 +1,133 @@
+import Relay
+import Terminal
+
+extension Frame {
+    /// The main pane.
+    mutating func drawMain() {
+        switch model.view {
+        case .welcome: drawWelcome()
+        case .conversation(let name):
+            if let conversation = model.conversations.named(name) { drawConversation(conversation) }
+        case .inbox(let box): drawInbox(box)
+        }
+    }
+
+    private mutating func drawWelcome() {
+        drawHeading(SafeText("welcome"))
+        let lines = [
+            "", "Nothing is joined yet.", "", "/join chat.lobby   join a topic, and write to it",
+            "F3                 read your postbox", "F1                 all keys and commands",
+        ]
+        for (row, line) in lines.prefix(layout.main.rows).enumerated() {
+            canvas.write(
+                SafeText(line).truncated(columns: layout.main.columns - 2), row: layout.main.row + row,
+                column: layout.main.column + 2)
+        }
+    }
+
+    /// The line above the main pane; it shows where the keys go.
+    mutating func drawHeading(_ words: SafeText) {
+        let style = model.pane == .main ? theme.heading : theme.rule
+        drawSeparator(words, in: layout.heading, words: theme.title, rule: style)
+    }
+
+    private mutating func drawConversation(_ conversation: Conversation) {
+        drawHeading(SafeText(headingWords(conversation)))
+        let area = layout.main
+        let texts = model.conversationLayout(conversation, columns: area.columns)
+        let parts = texts.parts
+        let lines = texts.viewport(rows: area.rows).lines
+        if lines.isEmpty { drawEmpty(conversation, in: area) }
+        for (offset, line) in lines.enumerated() {
+            let row = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
+            draw(line, in: row, parts)
+        }
+        if model.pane == .main, !area.isEmpty {
+            let row = area.row + max(0, lines.count - 1)
+            canvas.cursor = Position(row: row, column: area.column)
+        }
+    }
+
+    private func headingWords(_ conversation: Conversation) -> String {
+        var words = conversation.name
+        switch conversation.subscription {
+        case .joining: words += " ─ joining …"
+        case .live: if let here = conversation.here { words += " ─ \(Wording.grouped(here)) here" }
+        case .failed(let reason): words += " ─ ✗ \(reason)"
+        }
+        return words
+    }
+
+    private mutating func drawEmpty(_ conversation: Conversation, in area: Rect) {
+        guard !area.isEmpty else { return }
+        let words =
+            switch conversation.history {
+            case .unknown, .loading: "Loading …"
+            case .more, .complete: conversation.isPattern ? "Nothing here yet." : "Nothing here yet. Say hello."
+            }
+        let text = SafeText(words).truncated(columns: area.columns - 2)
+        canvas.write(text, row: area.row, column: area.column + 2, style: theme.dimmed)
+    }
+
+    private mutating func draw(
+        _ line: ConversationLayout.Line, in row: Rect, _ parts: ConversationLayout.Columns
+    ) {
+        switch line {
+        case .separator(let kind, let words):
+            drawSeparator(
+                SafeText(words), in: row.split(left: row.columns - 1).left, words: style(of: kind),
+                rule: kind == .date || kind == .beginning ? theme.rule : style(of: kind))
+        case .failure(let words):
+            canvas.write(words, row: row.row, column: row.column + parts.indent, style: theme.failure)
+        case .text(let text, let isFirst, let source):
+            let style = textStyle(of: source)
+            canvas.write(text, row: row.row, column: row.column + parts.indent, width: parts.text, style: style)
+            if isFirst { drawMargin(of: source, in: row, parts) }
+        }
+    }
+
+    /// What stands left and right of a message's first line: time, name, and what became of it.
+    private mutating func drawMargin(
+        of source: ConversationRow, in row: Rect, _ parts: ConversationLayout.Columns
+    ) {
+        if parts.time > 0, let time = source.time {
+            let clock = CivilTime(time, zone: model.zone).clock
+            canvas.write(clock, row: row.row, column: row.column + 1, style: theme.time)
+        }
+        let (name, isOwn, mark, markStyle) = describe(source)
+        // An overlong name is cut before it is looked at; only its first columns can show.
+        let safe = SafeText(String(name.prefix(64))).truncated(columns: parts.name)
+        var style = theme.style(ofName: name)
+        if isOwn { style.attributes.insert(.bold) }
+        canvas.write(safe, row: row.row, column: row.column + parts.indent - parts.name - 2, style: style)
+        if !mark.isEmpty { canvas.write(mark, row: row.row, column: row.endColumn - 1, style: markStyle) }
+    }
+
+    private func describe(_ source: ConversationRow) -> (name: String, isOwn: Bool, mark: String, Style) {
+        switch source {
+        case .gap: ("", false, "", .plain)
+        case .message(let line):
+            (line.name.isEmpty ? "?" : line.name, line.isOwn, line.isOwn ? "✓" : line.isRecovered ? "↺" : "",
+                line.isOwn ? theme.connected : theme.dimmed)
+        case .pending(let line):
+            switch line.state {
+            case .queued: (model.identity.user, true, "…", theme.waiting)
+            case .sending: (model.identity.user, true, "↑", theme.waiting)
+            case .failed: (model.identity.user, true, "✗", theme.failure)
+            }
+        }
+    }
+
+    private func textStyle(of source: ConversationRow) -> Style {
+        if case .pending = source { return theme.dimmed }
+        return .plain
+    }
+
+    private func style(of kind: ConversationLayout.Separator) -> Style {
+        switch kind {
+        case .beginning, .date: theme.dimmed
+        case .new: theme.marker
+        case .gap: theme.failure
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Relay
+import Terminal
+
+extension Frame {
+    /// The joined topics and the postboxes, with what waits in each.
+    mutating func drawSidebar(_ area: Rect) {
+        canvas.fill(area)
+        let shown = model.sidebarIndexOfView
+        for offset in 0..<area.rows {
+            let index = model.sidebar.firstVisible + offset
+            guard let row = model.sidebarRow(at: index) else { break }
+            let line = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
+            drawSidebarRow(row, in: line, isShown: index == shown && model.view != .welcome)
+            guard model.pane == .sidebar, index == model.sidebar.cursor else { continue }
+            canvas.restyle(line) { $0.attributes.insert(.reverse) }
+            canvas.cursor = Position(row: line.row, column: line.column)
+        }
+        drawMoreMarks(area)
+    }
+
+    private mutating func drawSidebarRow(_ row: SidebarRow, in line: Rect, isShown: Bool) {
+        switch row {
+        case .topicsHeading:
+            let count = model.conversations.count
+            canvas.write(count > 99 ? " TOPICS \(count)" : " TOPICS", row: line.row, column: line.column, style: theme.heading)
+        case .allLetters:
+            if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
+            canvas.write("POSTBOX", row: line.row, column: line.column + 1, style: theme.heading)
+            if model.inbox.boxes.isEmpty, model.waitingLetters > 0 { drawCount(model.waitingLetters, in: line) }
+        case .topic(let place):
+            let conversation = model.conversations.all[place]
+            var failed = false
+            if case .failed = conversation.subscription { failed = true }
+            let style = conversation.unread > 0 ? theme.unread : failed ? theme.failure : .plain
+            drawName((failed ? "✗ " : "") + conversation.name, in: line, isShown: isShown, style: style)
+            if conversation.unread > 0 { drawCount(conversation.unread, in: line) }
+        case .postbox(let place):
+            let box = model.inbox.boxes[place]
+            let count = model.inbox.counts[box.id] ?? 0
+            let style = box.isEnabled ? (count > 0 ? theme.unread : .plain) : theme.dimmed
+            drawName(" " + box.name + (box.isEnabled ? "" : " (off)"), in: line, isShown: isShown, style: style)
+            drawCount(count, in: line)
+        }
+    }
+
+    private mutating func drawName(_ name: String, in line: Rect, isShown: Bool, style: Style) {
+        if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
+        var style = style
+        if isShown { style.attributes.insert(.bold) }
+        let text = SafeText(String(name.prefix(256))).truncated(columns: max(0, line.columns - 7))
+        canvas.write(text, row: line.row, column: line.column + 1, style: style)
+    }
+
+    private mutating func drawCount(_ count: Int, in line: Rect) {
+        let text = Wording.compact(count)
+        let style = count > 0 ? theme.unread : theme.dimmed
+        canvas.write(text, row: line.row, column: line.endColumn - text.count - 1, style: style)
+    }
+
+    /// Arrows where rows are out of view.
+    private mutating func drawMoreMarks(_ area: Rect) {
+        guard !area.isEmpty else { return }
+        if model.sidebar.firstVisible > 0 {
+            canvas.write("↑", row: area.row, column: area.endColumn - 1, style: theme.dimmed)
+        }
+        if model.sidebar.firstVisible + area.rows < model.sidebarCount {
+            canvas.write("↓", row: area.endRow - 1, column: area.endColumn - 1, style: theme.dimmed)
+        }
+    }
+}

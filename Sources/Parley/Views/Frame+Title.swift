@@ -1,0 +1,49 @@
+import Terminal
+
+extension Frame {
+    /// The title line: who and where on the left, the live status on the right. Where both do not fit, the status stays.
+    mutating func drawTitle() {
+        let area = layout.title
+        canvas.fill(area, with: "─", style: theme.rule)
+        let status = StatusText(model.status, now: now)
+        let queued = model.queuedCount
+        let counts = [
+            "   ⇅ \(Wording.compact(queued))   ✉ \(Wording.compact(model.waitingLetters))",
+            queued > 0 ? "  ⇅ \(Wording.compact(queued))" : "",
+            "",
+        ]
+        var right = SafeText.empty
+        var form = SafeText.empty
+        choice: for count in counts {
+            for text in status.forms {
+                form = SafeText(text)
+                right = SafeText(count)
+                if form.width + right.width + 3 <= area.columns { break choice }
+            }
+        }
+        form = form.truncated(columns: area.columns)
+        let width = form.width + right.width + 1
+        let start = max(0, area.columns - width)
+        if start > 0 { canvas.write(" ", row: area.row, column: start - 1) }
+        let used = canvas.write(form, row: area.row, column: start, style: style(of: status.kind))
+        canvas.write(right + SafeText(" "), row: area.row, column: start + used, style: theme.title)
+
+        let identity = SafeText("\(model.identity.user)@\(model.identity.network)")
+        let room = start - 3
+        let name = SafeText(" parley")
+        if name.width + 3 + min(identity.width, 12) <= room {
+            let title = name + SafeText("  ") + identity.truncated(columns: room - name.width - 3) + SafeText(" ")
+            canvas.write(title, row: area.row, column: area.column, style: theme.title)
+        } else if name.width + 1 <= room {
+            canvas.write(name + SafeText(" "), row: area.row, column: area.column, style: theme.title)
+        }
+    }
+
+    private func style(of kind: StatusText.Kind) -> Style {
+        switch kind {
+        case .connected: theme.connected
+        case .waiting: theme.waiting
+        case .broken: theme.broken
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Relay
+import Terminal
+
+/// Draws the screen: a pure function of the model, the size and the time.
+///
+/// - Parameter now: the monotonic time, for countdowns.
+func render(_ model: ChatModel, size: Size, now: ContinuousClock.Instant, theme: Theme = .standard) -> Canvas {
+    var frame = Frame(model: model, theme: theme, layout: model.layout(on: size), now: now)
+    frame.draw()
+    return frame.canvas
+}
+
+/// One frame being drawn; each part of the screen is an extension in its own file.
+struct Frame {
+    let model: ChatModel
+    let theme: Theme
+    let layout: ScreenLayout
+    let now: ContinuousClock.Instant
+    var canvas: Canvas
+
+    init(model: ChatModel, theme: Theme, layout: ScreenLayout, now: ContinuousClock.Instant) {
+        self.model = model
+        self.theme = theme
+        self.layout = layout
+        self.now = now
+        canvas = Canvas(size: layout.size)
+    }
+
+    fileprivate mutating func draw() {
+        guard layout.size.rows > 0, layout.size.columns > 0 else { return }
+        if layout.isTooSmall {
+            drawTooSmall()
+            return
+        }
+        drawTitle()
+        drawMain()
+        if let divider = layout.divider {
+            canvas.fill(divider, with: "│", style: theme.rule)
+        }
+        if let area = layout.sidebar { drawSidebar(area) }
+        drawRule()
+        drawCompose()
+        drawHint()
+        drawOverlay()
+    }
+
+    /// Says what is wrong, on as many rows as there are; the cursor is hidden.
+    private mutating func drawTooSmall() {
+        let needed = "\(ScreenLayout.minimum.columns)×\(ScreenLayout.minimum.rows)"
+        let lines = SafeText("too small: \(needed) at least").wrapped(columns: layout.size.columns)
+        for (row, line) in lines.prefix(layout.size.rows).enumerated() { canvas.write(line, row: row, column: 0) }
+    }
+
+    // MARK: Shared strokes
+
+    /// A line across `area`'s first row, with words in it.
+    mutating func drawSeparator(_ words: SafeText, in area: Rect, words style: Style, rule: Style) {
+        guard !area.isEmpty else { return }
+        let line = Rect(row: area.row, column: area.column, rows: 1, columns: area.columns)
+        canvas.fill(line, with: "─", style: rule)
+        let room = area.columns - 6
+        guard room > 0, !words.isEmpty else { return }
+        let text = SafeText(" ") + words.truncated(columns: room) + SafeText(" ")
+        canvas.write(text, row: area.row, column: area.column + 2, style: style)
+    }
+}

@@ -1,0 +1,30 @@
+/// The help: every key and command, made from the tables that dispatch them.
+enum HelpText {
+    /// One line of the help.
+    enum Line: Hashable, Sendable {
+        case heading(String)
+        case entry(String, String)
+        case blank
+    }
+
+    /// Columns of the keys.
+    static let keyColumns = 26
+
+    static let lines: [Line] = {
+        var lines: [Line] = []
+        for scope in KeyBinding.Scope.allCases {
+            lines.append(.heading(scope.rawValue))
+            lines += KeyBinding.all.filter { $0.scope == scope }.map { .entry($0.label, $0.words) }
+            lines.append(.blank)
+        }
+        lines.append(.heading("Commands"))
+        lines += SlashCommand.entries.map { .entry($0.usage, $0.words) }
+        lines += [
+            .blank, .heading("Beside your lines"),
+            .entry("✓", "the network has stored it"), .entry("↑", "on its way"),
+            .entry("…", "queued until connected"), .entry("✗", "not sent, with the reason below it"),
+            .entry("↺", "somebody's line, recovered after an outage"),
+        ]
+        return lines
+    }()
+}

@@ -1,0 +1,81 @@
+import Terminal
+
+/// Where everything stands on a screen of some size. Views draw by it and mouse clicks are found by it, so the two
+/// cannot differ.
+struct ScreenLayout: Hashable, Sendable {
+    /// Under this size nothing can be shown but that the screen is too small.
+    static let minimum = Size(rows: 5, columns: 20)
+    /// From this width on the sidebar stands beside the main pane.
+    static let sidebarFrom = 60
+
+    let size: Size
+    let isTooSmall: Bool
+    let title: Rect
+    /// The sidebar; nil where there is no room and it is not asked for.
+    let sidebar: Rect?
+    /// The line between sidebar and main pane.
+    let divider: Rect?
+    /// The line above the main pane's content.
+    let heading: Rect
+    let main: Rect
+    /// The line above the compose pane.
+    let rule: Rect?
+    let compose: Rect
+    let hint: Rect?
+
+    /// - Parameters:
+    ///   - composeRows: the rows that the text being written would like.
+    ///   - wantsSidebar: whether the sidebar has the keys; on a narrow screen it then takes the main pane's place.
+    init(size: Size, composeRows: (_ columns: Int) -> Int, wantsSidebar: Bool) {
+        self.size = size
+        isTooSmall = size.rows < Self.minimum.rows || size.columns < Self.minimum.columns
+        var rest = Rect(size)
+        (title, rest) = rest.split(top: 1)
+        if size.rows >= 8 {
+            let parts = rest.split(bottom: 1)
+            rest = parts.rest
+            hint = parts.bottom
+        } else {
+            hint = nil
+        }
+        let wished = composeRows(max(1, size.columns - Self.promptColumns - 1))
+        let rows = min(max(1, wished), Compose.rowLimit, max(1, size.rows / 3))
+        let parts = rest.split(bottom: rows)
+        rest = parts.rest
+        compose = parts.bottom
+        if size.rows >= 7 {
+            let parts = rest.split(bottom: 1)
+            rest = parts.rest
+            rule = parts.bottom
+        } else {
+            rule = nil
+        }
+        if size.columns >= Self.sidebarFrom {
+            let width = size.columns >= 100 ? 24 : 20
+            let parts = rest.split(left: width)
+            sidebar = parts.left
+            let split = parts.rest.split(left: 1)
+            divider = split.left
+            rest = split.rest
+        } else {
+            sidebar = wantsSidebar ? rest : nil
+            divider = nil
+        }
+        (heading, main) = rest.split(top: size.rows >= 6 ? 1 : 0)
+    }
+
+    /// Columns of the prompt before the text being written.
+    static let promptColumns = 3
+}
+
+extension ChatModel {
+    /// The layout on a screen of `size`.
+    func layout(on size: Size) -> ScreenLayout {
+        ScreenLayout(
+            size: size,
+            composeRows: { columns in
+                compose.isEmpty ? 1 : compose.editor.rendered(width: columns, rows: Compose.rowLimit).visible.count
+            },
+            wantsSidebar: pane == .sidebar)
+    }
+}

@@ -1,0 +1,81 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A lock on a file, held until the last reference goes. The kernel frees it when the process dies, however it dies.
+///
+/// The file stays: unlinking it would let two holders lock two files of one name.
+final class FileLock: Sendable {
+    /// Who may hold the lock together.
+    enum Mode: Sendable {
+        /// Any number of shared holders.
+        case shared
+        /// One holder alone.
+        case exclusive
+    }
+
+    private let descriptor: Int32
+
+    private init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Takes the lock when it is free now; nil when it is not.
+    static func attempt(_ path: String, _ mode: Mode) throws(NetworkError) -> FileLock? {
+        try take(path, mode, flags: LOCK_NB)
+    }
+
+    /// Waits for the lock on this thread; only for locks that are held for a few milliseconds.
+    static func wait(_ path: String, _ mode: Mode) throws(NetworkError) -> FileLock {
+        guard let lock = try take(path, mode, flags: 0) else { throw .system(path, EWOULDBLOCK) }
+        return lock
+    }
+
+    /// Waits for the lock without holding a thread; nil when it is not free in time.
+    static func wait(_ path: String, _ mode: Mode, for limit: Duration) async throws(NetworkError) -> FileLock? {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            if let lock = try attempt(path, mode) { return lock }
+            guard ContinuousClock.now < deadline else { return nil }
+            try await Pause.sleep(.milliseconds(20))
+        }
+    }
+
+    /// Whether somebody holds the lock so that `mode` would have to wait.
+    static func isHeld(_ path: String, against mode: Mode) throws(NetworkError) -> Bool {
+        try attempt(path, mode) == nil
+    }
+
+    private static func take(_ path: String, _ mode: Mode, flags: Int32) throws(NetworkError) -> FileLock? {
+        let (descriptor, openCode) = SystemCall.uninterrupted {
+            open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        }
+        guard descriptor >= 0 else { throw .system(path, openCode) }
+        let operation = (mode == .shared ? LOCK_SH : LOCK_EX) | flags
+        let (result, code) = SystemCall.uninterrupted { flock(descriptor, operation) }
+        guard result < 0 else { return FileLock(descriptor: descriptor) }
+        close(descriptor)
+        if code == EWOULDBLOCK { return nil }
+        throw .system(path, code)
+    }
+}
+
+/// Sleeping with this module's error.
+enum Pause {
+    /// Sleeps; throws `cancelled` when the task is cancelled.
+    static func sleep(_ duration: Duration) async throws(NetworkError) {
+        do {
+            try await Task.sleep(for: duration)
+        } catch {
+            throw .cancelled
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import NATS
+
+/// The files of a network's identity, in its folder of keys.
+struct IdentityFiles {
+    let folder: String
+
+    /// Written last: where it is, everything is.
+    var names: String { folder + "/names.json" }
+    private var operatorSeed: String { folder + "/operator.nk" }
+    private var systemSeed: String { folder + "/system.nk" }
+    private var accountSeed: String { folder + "/account.nk" }
+    private var signingSeed: String { folder + "/signing.nk" }
+    private var operatorToken: String { folder + "/operator.jwt" }
+    private var systemToken: String { folder + "/system.jwt" }
+    private var accountToken: String { folder + "/account.jwt" }
+    private var service: String { folder + "/service.creds" }
+    private var administrator: String { folder + "/administrator.creds" }
+
+    /// Makes a new identity and writes it. Should this be interrupted, the next attempt begins anew.
+    func make(_ newNames: NetworkIdentity.Names) throws(NetworkError) -> NetworkIdentity {
+        let root = NKeyPair.generate(.operator)
+        let system = NKeyPair.generate(.account)
+        let account = NKeyPair.generate(.account)
+        let signing = NKeyPair.generate(.account)
+        for (pair, path) in [
+            (root, operatorSeed), (system, systemSeed), (account, accountSeed), (signing, signingSeed),
+        ] {
+            try pair.withSeedText { seed throws(NetworkError) in try PrivateFile.write(seed.utf8, to: path) }
+        }
+        do {
+            let operatorClaims = OperatorClaims(
+                subject: root.publicKey, name: "parley", grant: OperatorGrant(systemAccount: system.publicKey))
+            try write(operatorClaims.encode(signedBy: root), to: operatorToken)
+            let systemClaims = AccountClaims(
+                subject: system.publicKey, name: "system", grant: AccountGrant(limits: .withoutJetStream))
+            try write(systemClaims.encode(signedBy: root), to: systemToken)
+            let accountClaims = AccountClaims(
+                subject: account.publicKey, name: newNames.namespace,
+                grant: AccountGrant(signingKeys: [.key(signing.publicKey.text)]))
+            try write(accountClaims.encode(signedBy: root), to: accountToken)
+        } catch let error as CredentialsError {
+            throw .credentials(error)
+        } catch let error as NetworkError {
+            throw error
+        } catch {
+            throw .damaged(path: folder, reason: "\(error)")
+        }
+        let servant = try NetworkIdentity.issue(
+            to: .generate(.user), name: NetworkIdentity.serviceName, account: account.publicKey, signer: signing,
+            permissions: ServicePermissions.permissions)
+        try PrivateFile.write(servant.fileText().utf8, to: service)
+        let asker = try NetworkIdentity.issue(
+            to: .generate(.user), name: NetworkIdentity.serviceName, account: system.publicKey, signer: system,
+            permissions: Permissions())
+        try PrivateFile.write(asker.fileText().utf8, to: administrator)
+        try PrivateFile.writeJSON(newNames, to: names)
+        return try read(newNames)
+    }
+
+    /// Reads an identity that was made.
+    func read(_ names: NetworkIdentity.Names) throws(NetworkError) -> NetworkIdentity {
+        let accountToken = try token(accountToken)
+        let systemToken = try token(systemToken)
+        do {
+            return NetworkIdentity(
+                names: names,
+                systemAccount: try NKey(AccountClaims.verify(systemToken).subject),
+                account: try NKey(AccountClaims.verify(accountToken).subject),
+                signingKey: try NKeyPair(seed: token(signingSeed)),
+                operatorToken: try token(operatorToken), systemToken: systemToken, accountToken: accountToken,
+                service: try Credentials.load(path: service),
+                administrator: try Credentials.load(path: administrator))
+        } catch let error as NetworkError {
+            throw error
+        } catch {
+            throw .damaged(path: folder, reason: "\(error)")
+        }
+    }
+
+    private func token(_ path: String) throws(NetworkError) -> String {
+        guard let bytes = try PrivateFile.read(path) else { throw .damaged(path: path, reason: "it is missing") }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func write(_ text: String, to path: String) throws(NetworkError) {
+        try PrivateFile.write(text.utf8, to: path)
+    }
+}
+
+/// What the network's own service may do: all of JetStream, the postboxes, and answering requests. It cannot send to
+/// a user's inbox or topics except in answer to a request.
+enum ServicePermissions {
+    /// Where the service receives answers; `~` keeps it apart from every user's.
+    static let inboxPrefix = "_INBOX_~service"
+
+    static let permissions = Permissions(
+        pub: SubjectRules(allow: ["$JS.API.>", "$KV.>", "postbox.*.*"]),
+        sub: SubjectRules(allow: ["relay.postbox.*.*", "accounts.user.get_namespace", "\(inboxPrefix).>"]),
+        resp: ResponseRules(max: 1, ttl: 60_000_000_000))
+}

@@ -1,0 +1,68 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The folder of one private network (0700): its keys, its users, the server's data, and the files through which the
+/// processes that use it find each other. Every file is 0600 and is written whole or not at all.
+public struct NetworkDirectory: Hashable, Sendable {
+    /// The folder.
+    public let path: String
+
+    /// Names a folder; nothing is made yet.
+    public init(path: String) {
+        self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+
+    /// The folder of this user's own network: `$XDG_DATA_HOME/parley/local`, else `~/.local/share/parley/local`.
+    public static func standard(
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> NetworkDirectory {
+        let data: String
+        // The XDG specification has relative paths ignored.
+        if let named = environment["XDG_DATA_HOME"], named.hasPrefix("/") {
+            data = named
+        } else {
+            let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+            data = (home ?? FileManager.default.homeDirectoryForCurrentUser.path) + "/.local/share"
+        }
+        return NetworkDirectory(path: data + "/parley/local")
+    }
+
+    /// Where a user's credentials are kept.
+    public func credentialsPath(for user: UserName) -> String { "\(users)/\(user).creds" }
+    /// The log of the host process.
+    public var hostLog: String { path + "/host.log" }
+    /// The log of the server.
+    public var serverLog: String { path + "/server.log" }
+    /// The server's data.
+    public var store: String { path + "/jetstream" }
+
+    var keys: String { path + "/keys" }
+    var users: String { path + "/users" }
+    var resolver: String { path + "/resolver" }
+    var serverConfiguration: String { path + "/server.conf" }
+    /// Held while keys or users are made.
+    var identityLock: String { path + "/identity.lock" }
+    /// Held by the host as long as it runs.
+    var hostLock: String { path + "/host.lock" }
+    /// Held, shared, by every client.
+    var clientsLock: String { path + "/clients.lock" }
+    /// There while the network runs without clients too.
+    var keepMarker: String { path + "/keep" }
+    /// What clients need to know of the running network.
+    var networkFile: String { path + "/network.json" }
+    /// The port and the process of the newest server.
+    var serverFile: String { path + "/server.json" }
+    /// Why the newest host gave up.
+    var failureFile: String { path + "/failure.json" }
+
+    /// Makes the folders.
+    func prepare() throws(NetworkError) {
+        for folder in [path, keys, users, resolver, store] {
+            try PrivateFile.makeFolder(folder)
+            try PrivateFile.closeFolder(folder)
+        }
+    }
+}

@@ -1,0 +1,133 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Files and folders that only their owner can read.
+enum PrivateFile {
+    /// The largest file that is read.
+    static let maximumLength = 1 << 20
+
+    /// Makes a folder (0700) and those above it; takes others' rights away from one that exists.
+    static func makeFolder(_ path: String) throws(NetworkError) {
+        if mkdir(path, 0o700) == 0 { return }
+        let code = errno
+        if code == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+            try makeFolder(String(path[..<slash]))
+            if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+            throw .system(path, errno)
+        }
+        guard code == EEXIST else { throw .system(path, code) }
+    }
+
+    /// Takes others' rights away from a folder of the network.
+    static func closeFolder(_ path: String) throws(NetworkError) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw .system(path, errno) }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw .file(path: path, reason: "it is not a folder") }
+        guard status.st_mode & 0o077 != 0 else { return }
+        guard chmod(path, 0o700) == 0 else { throw .system(path, errno) }
+    }
+
+    /// Whether something is at the path.
+    static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    /// Removes a file; one that is not there is removed already.
+    static func remove(_ path: String) {
+        unlink(path)
+    }
+
+    /// Writes a file (0600) so that a reader sees the old content or the new one, whole.
+    static func write(_ bytes: some Sequence<UInt8>, to path: String) throws(NetworkError) {
+        let temporary = "\(path).\(getpid()).\(UInt32.random(in: .min ... .max))~"
+        let (descriptor, code) = SystemCall.uninterrupted {
+            open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        }
+        guard descriptor >= 0 else { throw .system(path, code) }
+        var failure = writeAll(Array(bytes), to: descriptor)
+        if failure == 0, fsync(descriptor) != 0 { failure = errno }
+        close(descriptor)
+        if failure == 0, rename(temporary, path) != 0 { failure = errno }
+        guard failure == 0 else {
+            unlink(temporary)
+            throw .system(path, failure)
+        }
+    }
+
+    /// The content of a file; nil when there is none.
+    static func read(_ path: String) throws(NetworkError) -> [UInt8]? {
+        let (descriptor, code) = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
+        guard descriptor >= 0 else {
+            if code == ENOENT { return nil }
+            throw .system(path, code)
+        }
+        defer { close(descriptor) }
+        var content: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 16 * 1024)
+        while true {
+            let (count, code) = SystemCall.uninterrupted { Self.read(descriptor, &chunk) }
+            guard count >= 0 else { throw .system(path, code) }
+            if count == 0 { return content }
+            content += chunk[..<count]
+            guard content.count <= maximumLength else { throw .damaged(path: path, reason: "it is too large") }
+        }
+    }
+
+    /// Writes a value as JSON.
+    static func writeJSON(_ value: some Encodable, to path: String) throws(NetworkError) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
+        guard let data = try? encoder.encode(value) else { throw .damaged(path: path, reason: "it cannot be encoded") }
+        try write(Array(data) + [10], to: path)
+    }
+
+    /// Reads a value from JSON; nil when there is no file.
+    static func readJSON<Value: Decodable>(_ type: Value.Type, from path: String) throws(NetworkError) -> Value? {
+        guard let bytes = try read(path) else { return nil }
+        guard let value = try? JSONDecoder().decode(type, from: Data(bytes)) else {
+            throw .damaged(path: path, reason: "its JSON is not what it should be")
+        }
+        return value
+    }
+
+    private static func read(_ descriptor: Int32, _ chunk: inout [UInt8]) -> Int {
+        chunk.withUnsafeMutableBytes { buffer in
+            #if canImport(Darwin)
+            Darwin.read(descriptor, buffer.baseAddress, buffer.count)
+            #elseif canImport(Glibc)
+            Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            #else
+            Musl.read(descriptor, buffer.baseAddress, buffer.count)
+            #endif
+        }
+    }
+
+    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+        var offset = 0
+        while offset < bytes.count {
+            let (count, code) = SystemCall.uninterrupted {
+                bytes.withUnsafeBytes { buffer in
+                    let rest = UnsafeRawBufferPointer(rebasing: buffer[offset...])
+                    #if canImport(Darwin)
+                    return Darwin.write(descriptor, rest.baseAddress, rest.count)
+                    #elseif canImport(Glibc)
+                    return Glibc.write(descriptor, rest.baseAddress, rest.count)
+                    #else
+                    return Musl.write(descriptor, rest.baseAddress, rest.count)
+                    #endif
+                }
+            }
+            guard count >= 0 else { return code }
+            offset += count
+        }
+        return 0
+    }
+}

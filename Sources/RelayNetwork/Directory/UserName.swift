@@ -1,0 +1,44 @@
+/// The name of a user of the private network: 1 to 64 of the characters `A-Z a-z 0-9 + = _ -` (RongCloud's user ids).
+///
+/// Such a name is one subject token, one file name and one part of a stream's name.
+public struct UserName: Hashable, Sendable, CustomStringConvertible {
+    /// The name.
+    public let text: String
+
+    /// Checks a name.
+    /// - Throws: `NetworkError.invalidUserName`.
+    public init(_ text: String) throws(NetworkError) {
+        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
+            throw .invalidUserName(text)
+        }
+        self.text = text
+    }
+
+    /// The name as a key of a key-value bucket, where `+` is not allowed (ADR-8): `=` and `+` become `=3D` and `=2B`.
+    public var key: String {
+        text.reduce(into: "") { key, character in
+            switch character {
+            case "=": key += "=3D"
+            case "+": key += "=2B"
+            default: key.append(character)
+            }
+        }
+    }
+
+    /// The name of the stream that holds the user's postboxes.
+    public var postboxStream: String { "PB_\(text)" }
+    /// The prefix under which the user alone may receive answers.
+    public var inboxPrefix: String { "_INBOX_\(text)" }
+    /// The name.
+    public var description: String { text }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "="), UInt8(ascii: "_"),
+            UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+}

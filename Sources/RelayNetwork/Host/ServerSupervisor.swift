@@ -1,0 +1,86 @@
+import NATS
+
+/// Keeps one server running and the network on it in order.
+struct ServerSupervisor: Sendable {
+    let directory: NetworkDirectory
+    let options: NetworkHost.Options
+    let identity: NetworkIdentity
+    let executable: String
+    let log: LogFile
+
+    /// Runs servers, one after the other, until cancelled.
+    /// - Throws: `NetworkError.serverFailed` when they end again and again; `.cancelled`, after the last has ended.
+    func run() async throws(NetworkError) {
+        var policy = RestartPolicy()
+        try installTokens()
+        while true {
+            let record = try? PrivateFile.readJSON(ServerRecord.self, from: directory.serverFile)
+            let port = try LoopbackPort.choose(preferred: record?.port)
+            let begin = ContinuousClock.now
+            let process = try await start(port: port)
+            let failure = await serve(process, port: port)
+            let didAnswer = PrivateFile.exists(directory.networkFile)
+            PrivateFile.remove(directory.networkFile)
+            if Task.isCancelled || failure != nil { await process.stop(grace: .seconds(5)) }
+            try PrivateFile.writeJSON(ServerRecord(port: port, pid: nil), to: directory.serverFile)
+            if Task.isCancelled { throw .cancelled }
+            if let failure { log.note("\(failure)") }
+            guard let delay = policy.delay(afterLifetime: begin.duration(to: .now), didAnswer: didAnswer) else {
+                throw failure ?? .serverFailed(LogFile.tail(of: directory.serverLog, lines: 3))
+            }
+            log.note("nats-server \(process.id) has ended; the next starts in \(delay)")
+            try await Pause.sleep(delay)
+        }
+    }
+
+    /// Lays the accounts' tokens where the server reads them.
+    private func installTokens() throws(NetworkError) {
+        for (account, token) in [
+            (identity.systemAccount, identity.systemToken), (identity.account, identity.accountToken),
+        ] {
+            try PrivateFile.write(token.utf8, to: "\(directory.resolver)/\(account).jwt")
+        }
+    }
+
+    private func start(port: Int) async throws(NetworkError) -> ChildProcess {
+        let configuration = ServerConfiguration(
+            port: port, operatorToken: identity.operatorToken, systemAccount: identity.systemAccount.text,
+            resolver: directory.resolver, store: directory.store)
+        try PrivateFile.write(configuration.text.utf8, to: directory.serverConfiguration)
+        let process = try await ChildProcess.start(
+            [executable, "-c", directory.serverConfiguration], environment: options.environment,
+            log: try LogFile(directory.serverLog))
+        do throws(NetworkError) {
+            try PrivateFile.writeJSON(ServerRecord(port: port, pid: process.id), to: directory.serverFile)
+        } catch {
+            await process.stop(grace: .seconds(5))
+            throw error
+        }
+        log.note("nats-server \(process.id) started at port \(port)")
+        return process
+    }
+
+    /// Looks after one server until it ends or the task is cancelled.
+    /// - Returns: why the server should end, if it has not ended by itself.
+    private func serve(_ process: ChildProcess, port: Int) async -> NetworkError? {
+        await withTaskGroup(of: NetworkError?.self) { group in
+            group.addTask {
+                _ = await process.end()
+                return nil
+            }
+            group.addTask {
+                let session = HostSession(supervisor: self, process: process, port: port)
+                do throws(NetworkError) {
+                    try await session.run()
+                    return nil
+                } catch {
+                    return error == .cancelled ? nil : error
+                }
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            await group.waitForAll()
+            return first
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// Starts a network's host when there is none, and waits until the network answers.
+struct HostLauncher: Sendable {
+    let directory: NetworkDirectory
+    let command: [String]
+    let environment: [String: String]
+
+    /// Waits for a network that answers, starting the host as often as it is missing, at most three times.
+    func ensureRunning(within timeout: Duration) async throws(NetworkError) -> NetworkDescription {
+        let deadline = ContinuousClock.now + timeout
+        var starts = 0
+        var startedAt = ContinuousClock.now
+        while true {
+            let isHosted = try FileLock.isHeld(directory.hostLock, against: .shared)
+            if isHosted, let description = try await answering() { return description }
+            // A host that was just started takes its lock a moment later.
+            if !isHosted, starts == 0 || startedAt.duration(to: .now) > .seconds(1) || hasFailed {
+                if starts > 0, let failure = try? PrivateFile.readJSON(HostFailure.self, from: directory.failureFile) {
+                    throw failure.isServerMissing ? .serverMissing : .hostFailed(failure.reason)
+                }
+                guard starts < 3 else {
+                    throw .hostNotStarted(reason: "its host ends at once; \(directory.hostLog) may say why")
+                }
+                PrivateFile.remove(directory.failureFile)
+                try launch()
+                starts += 1
+                startedAt = .now
+            }
+            guard ContinuousClock.now < deadline else { throw .timedOut("Starting the private network") }
+            try await Pause.sleep(.milliseconds(20))
+        }
+    }
+
+    /// The running network, when there is one that answers.
+    func answering() async throws(NetworkError) -> NetworkDescription? {
+        guard let description = try? PrivateFile.readJSON(NetworkDescription.self, from: directory.networkFile)
+        else { return nil }
+        return await ServerProbe.answers(at: description.url) ? description : nil
+    }
+
+    private var hasFailed: Bool { PrivateFile.exists(directory.failureFile) }
+
+    private func launch() throws(NetworkError) {
+        let log = try LogFile(directory.hostLog)
+        _ = try ProcessStart.start(command, environment: environment, log: log.descriptor, isDetached: true).get()
+    }
+}

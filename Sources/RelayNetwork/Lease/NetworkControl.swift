@@ -1,0 +1,77 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The private network as a background service: `parley network start` and `stop`.
+public enum NetworkControl {
+    /// What `stop` did.
+    public enum StopOutcome: Hashable, Sendable {
+        /// The network did not run.
+        case notRunning
+        /// The network has ended.
+        case stopped
+        /// Clients still use it; it ends soon after the last has left.
+        case inUse
+    }
+
+    /// Starts the network and keeps it running without clients, until ``stop(directory:evenIfUsed:)``.
+    /// - Parameter hostCommand: as for ``NetworkLease/acquire(directory:hostCommand:environment:timeout:)``.
+    /// - Throws: as that.
+    public static func start(
+        directory: NetworkDirectory = .standard(), hostCommand: [String],
+        environment: [String: String] = ProcessInfo.processInfo.environment, timeout: Duration = .seconds(30)
+    ) async throws(NetworkError) -> NetworkDescription {
+        try directory.prepare()
+        try PrivateFile.write([], to: directory.keepMarker)
+        let lease: NetworkLease
+        do throws(NetworkError) {
+            lease = try await NetworkLease.acquire(
+                directory: directory, hostCommand: hostCommand, environment: environment, timeout: timeout)
+        } catch {
+            PrivateFile.remove(directory.keepMarker)
+            throw error
+        }
+        defer { lease.release() }
+        return lease.description
+    }
+
+    /// Lets the network end: now when nobody uses it, else soon after the last client has left.
+    /// - Parameter evenIfUsed: ends it now in any case; clients that reconnect start it again.
+    /// - Throws: `NetworkError.file`, `.timedOut` when it does not end, `.cancelled`.
+    @discardableResult
+    public static func stop(
+        directory: NetworkDirectory = .standard(), evenIfUsed: Bool = false, timeout: Duration = .seconds(20)
+    ) async throws(NetworkError) -> StopOutcome {
+        PrivateFile.remove(directory.keepMarker)
+        guard PrivateFile.exists(directory.hostLock),
+            try FileLock.isHeld(directory.hostLock, against: .shared)
+        else { return .notRunning }
+        // Held until the end of the network, so that no client comes in between.
+        let clients = try await FileLock.wait(directory.clientsLock, .exclusive, for: .milliseconds(200))
+        guard clients != nil || evenIfUsed else { return .inUse }
+        defer { withExtendedLifetime(clients) {} }
+        let deadline = ContinuousClock.now + timeout
+        var isAsked = false
+        while try FileLock.isHeld(directory.hostLock, against: .shared) {
+            if !isAsked,
+                let network = try? PrivateFile.readJSON(NetworkDescription.self, from: directory.networkFile)
+            {
+                // The lock is held by a host and the file is removed by its end, so the id is the host's.
+                kill(network.hostPid, SIGTERM)
+                isAsked = true
+            }
+            guard ContinuousClock.now < deadline else { throw .timedOut("Ending the private network") }
+            try await Pause.sleep(.milliseconds(20))
+        }
+        return .stopped
+    }
+}

@@ -1,0 +1,77 @@
+import NATS
+import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// A client's share in the private network: as long as one is held, the network stays up.
+///
+/// The kernel frees the share when the process dies, however it dies.
+public final class NetworkLease: Sendable {
+    /// The network's folder.
+    public let directory: NetworkDirectory
+    private let launcher: HostLauncher
+    private let state: Mutex<(lock: FileLock?, description: NetworkDescription)>
+
+    private init(lock: FileLock, description: NetworkDescription, launcher: HostLauncher) {
+        self.directory = launcher.directory
+        self.launcher = launcher
+        self.state = Mutex((lock, description))
+    }
+
+    /// Takes a share in the network and starts it when it does not run.
+    /// - Parameters:
+    ///   - directory: the network's folder, made when missing.
+    ///   - hostCommand: the path of an executable and its arguments that run ``NetworkHost/run()`` for this folder.
+    ///   - environment: the environment of the host, in which it also looks for the server.
+    ///   - timeout: how long the network may take to answer.
+    /// - Throws: `NetworkError.serverMissing`, `.hostFailed` with the host's own reason, `.hostNotStarted`, `.timedOut`,
+    ///   `.file`, `.damaged`, `.credentials` or `.cancelled`.
+    public static func acquire(
+        directory: NetworkDirectory = .standard(), hostCommand: [String],
+        environment: [String: String] = ProcessInfo.processInfo.environment, timeout: Duration = .seconds(30)
+    ) async throws(NetworkError) -> NetworkLease {
+        _ = try NetworkIdentity.open(in: directory)
+        guard let lock = try await FileLock.wait(directory.clientsLock, .shared, for: timeout) else {
+            throw .timedOut("Waiting for the previous network to end")
+        }
+        let launcher = HostLauncher(directory: directory, command: hostCommand, environment: environment)
+        let description = try await launcher.ensureRunning(within: timeout)
+        return NetworkLease(lock: lock, description: description, launcher: launcher)
+    }
+
+    /// The running network, as it was last seen.
+    public var description: NetworkDescription { state.withLock { $0.description } }
+    /// Where the server listens; the same after a restart, as long as the port is free.
+    public var url: String { description.url }
+
+    /// Makes sure that the network runs: starts the host again if it died. To be called while reconnecting.
+    /// - Returns: the running network.
+    /// - Throws: as ``acquire(directory:hostCommand:environment:timeout:)``.
+    @discardableResult
+    public func ensureRunning(timeout: Duration = .seconds(30)) async throws(NetworkError) -> NetworkDescription {
+        let description = try await launcher.ensureRunning(within: timeout)
+        state.withLock { $0.description = description }
+        return description
+    }
+
+    /// The credentials of a user, made on first use.
+    /// - Throws: `NetworkError.invalidUserName`, `.file`, `.damaged` or `.credentials`.
+    public func credentials(for user: String) throws(NetworkError) -> Credentials {
+        try directory.credentials(for: user)
+    }
+
+    /// Gives the share back; the network ends some time after the last.
+    public func release() {
+        // Taken out first: the lock is freed outside the mutex.
+        let lock = state.withLock { state in
+            let lock = state.lock
+            state.lock = nil
+            return lock
+        }
+        withExtendedLifetime(lock) {}
+    }
+}

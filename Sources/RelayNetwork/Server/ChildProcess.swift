@@ -1,0 +1,197 @@
+import CProcess
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A child process that ends with this one, and whose end can be awaited.
+///
+/// A thread of its own starts the child and waits for it: on Linux the kernel ends the child when the thread that
+/// started it ends, so that must be one that lives exactly as long.
+final class ChildProcess: Sendable {
+    /// The process's id; it belongs to nobody else as long as ``signal(_:)`` can use it.
+    let id: pid_t
+    private let state = Mutex(State())
+
+    private struct State {
+        var status: Int32?
+        var waiters: [UInt64: CheckedContinuation<Int32?, Never>] = [:]
+        var cancelled: Set<UInt64> = []
+        var nextWaiter: UInt64 = 0
+    }
+
+    private init(id: pid_t) {
+        self.id = id
+    }
+
+    /// Starts a child.
+    /// - Parameters:
+    ///   - command: the path of the executable and its arguments.
+    ///   - log: where its output goes.
+    static func start(
+        _ command: [String], environment: [String: String], log: LogFile
+    ) async throws(NetworkError) -> ChildProcess {
+        let outcome: Result<ChildProcess, NetworkError> = await withCheckedContinuation { continuation in
+            let started = DedicatedThread.run {
+                switch ProcessStart.start(command, environment: environment, log: log.descriptor, isDetached: false) {
+                case .failure(let error): continuation.resume(returning: .failure(error))
+                case .success(let id):
+                    let process = ChildProcess(id: id)
+                    continuation.resume(returning: .success(process))
+                    process.waitOnThread()
+                }
+            }
+            if !started {
+                continuation.resume(returning: .failure(.hostNotStarted(reason: "no thread could be made")))
+            }
+        }
+        return try outcome.get()
+    }
+
+    /// Sends a signal, unless the process has ended.
+    func signal(_ number: Int32) {
+        // Under the lock that the reaping takes: the id cannot have gone to another process meanwhile.
+        state.withLock { state in
+            if state.status == nil { _ = kill(id, number) }
+        }
+    }
+
+    /// Waits for the end; the wait status, or nil when the task was cancelled first.
+    func end() async -> Int32? {
+        let waiter = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let now: Int32?? = state.withLock { state in
+                    if let status = state.status { return .some(status) }
+                    if state.cancelled.remove(waiter) != nil { return .some(nil) }
+                    state.waiters[waiter] = continuation
+                    return nil
+                }
+                if let now { continuation.resume(returning: now) }
+            }
+        } onCancel: {
+            let continuation: CheckedContinuation<Int32?, Never>? = state.withLock { state in
+                if let continuation = state.waiters.removeValue(forKey: waiter) { return continuation }
+                if state.status == nil { state.cancelled.insert(waiter) }
+                return nil
+            }
+            continuation?.resume(returning: nil)
+        }
+    }
+
+    /// Asks the process to end, ends it by force when it has not after the grace, and waits for its end. Cancellation
+    /// does not shorten this.
+    func stop(grace: Duration) async {
+        signal(SIGTERM)
+        let force = Task.detached { [self] in
+            try await Task.sleep(for: grace)
+            signal(SIGKILL)
+        }
+        _ = await Task.detached { [self] in await end() }.value
+        force.cancel()
+    }
+
+    private func waitOnThread() {
+        var information = siginfo_t()
+        // Left unreaped first, so that the id stays taken until no signal can be under way to it.
+        _ = SystemCall.uninterrupted { waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) }
+        let (status, waiters) = state.withLock { state in
+            var status: Int32 = 0
+            _ = SystemCall.uninterrupted { waitpid(id, &status, 0) }
+            state.status = status
+            defer { state.waiters = [:] }
+            return (status, state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume(returning: status) }
+    }
+}
+
+/// Starting processes.
+enum ProcessStart {
+    /// Starts a process and returns its id.
+    /// - Parameters:
+    ///   - command: the path of the executable, then its arguments.
+    ///   - log: the descriptor that receives its output.
+    ///   - isDetached: whether it lives on in a session of its own; else it ends with the calling thread.
+    static func start(
+        _ command: [String], environment: [String: String], log: Int32, isDetached: Bool
+    ) -> Result<pid_t, NetworkError> {
+        guard let path = command.first else { return .failure(.hostNotStarted(reason: "no command was given")) }
+        let arguments = CStrings(command)
+        let variables = CStrings(environment.map { "\($0)=\($1)" })
+        var id: pid_t = 0
+        let code = path.withCString { path in
+            var description = cprocess_command(
+                path: path, arguments: arguments.pointers, environment: variables.pointers, log_descriptor: log,
+                is_detached: isDetached, dies_with_parent: !isDetached)
+            return withExtendedLifetime((arguments, variables)) { cprocess_start(&description, &id) }
+        }
+        guard code == 0 else {
+            return .failure(.hostNotStarted(reason: "\(path): \(SystemCall.reason(code))"))
+        }
+        return .success(id)
+    }
+
+    /// An array of C strings that ends with a null pointer.
+    private final class CStrings {
+        let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+        private let count: Int
+
+        init(_ texts: [String]) {
+            count = texts.count
+            pointers = .allocate(capacity: texts.count + 1)
+            for (index, text) in texts.enumerated() { pointers[index] = strdup(text) }
+            pointers[texts.count] = nil
+        }
+
+        deinit {
+            for index in 0..<count { free(pointers[index]) }
+            pointers.deallocate()
+        }
+    }
+}
+
+/// A thread for one blocking task.
+enum DedicatedThread {
+    private final class Box: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+
+    /// Runs the body on a new thread; false when the system makes none.
+    static func run(_ body: @escaping @Sendable () -> Void) -> Bool {
+        let box = Unmanaged.passRetained(Box(body))
+        #if canImport(Darwin)
+        var thread: pthread_t?
+        #else
+        var thread = pthread_t()
+        #endif
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        let code = pthread_create(&thread, &attributes, Self.entry, box.toOpaque())
+        if code != 0 { box.release() }
+        return code == 0
+    }
+
+    #if canImport(Darwin)
+    private static let entry: @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = { argument in
+        Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
+        return nil
+    }
+    #else
+    private static let entry: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
+        if let argument { Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body() }
+        return nil
+    }
+    #endif
+}

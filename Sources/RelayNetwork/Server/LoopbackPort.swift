@@ -1,0 +1,50 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Ports of 127.0.0.1.
+enum LoopbackPort {
+    /// The port that everybody's NATS server has; a private network never takes it.
+    static let reserved = 4222
+
+    /// The preferred port when it is free, else one that the system chooses.
+    static func choose(preferred: Int?) throws(NetworkError) -> Int {
+        if let preferred, preferred != reserved, let port = free(preferred) { return port }
+        for _ in 0..<8 {
+            if let port = free(0), port != reserved { return port }
+        }
+        throw .serverFailed("no port of 127.0.0.1 is free.")
+    }
+
+    /// Whether a port can be listened at now, by listening for a moment; 0 asks for any.
+    private static func free(_ port: Int) -> Int? {
+        guard let wanted = UInt16(exactly: port) else { return nil }
+        #if canImport(Darwin)
+        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #else
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        #endif
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        // As the server does: connections that linger from an earlier server do not make the port taken.
+        var reuse: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = wanted.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        return withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                guard bind(descriptor, generic, length) == 0, listen(descriptor, 1) == 0,
+                    getsockname(descriptor, generic, &length) == 0
+                else { return nil }
+                return Int(UInt16(bigEndian: pointer.pointee.sin_port))
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+/// The configuration of a private network's `nats-server`, as its 2.9.10 and all later versions read it: one listener
+/// on 127.0.0.1, accounts by token, JetStream on.
+struct ServerConfiguration: Hashable, Sendable {
+    var port: Int
+    var operatorToken: String
+    var systemAccount: String
+    /// The folder with one `<account>.jwt` for each account.
+    var resolver: String
+    /// The folder of JetStream's data.
+    var store: String
+
+    /// The text of the file.
+    var text: String {
+        """
+        # Written by parley each time the server starts; changes are lost.
+        host: "127.0.0.1"
+        port: \(port)
+        server_name: "parley-local"
+        operator: "\(operatorToken)"
+        system_account: "\(systemAccount)"
+        resolver: {
+          type: full
+          dir: \(Self.quoted(resolver))
+          allow_delete: true
+          interval: "2m"
+        }
+        jetstream: {
+          store_dir: \(Self.quoted(store))
+        }
+
+        """
+    }
+
+    /// A path as a string of the configuration language, which knows the usual escapes.
+    static func quoted(_ path: String) -> String {
+        var text = "\""
+        for character in path.unicodeScalars {
+            switch character {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            default: text.unicodeScalars.append(character)
+            }
+        }
+        return text + "\""
+    }
+}

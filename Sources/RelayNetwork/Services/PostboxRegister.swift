@@ -1,0 +1,82 @@
+import Relay
+
+/// A user's postboxes as the network remembers them: one value of the bucket `relay_postboxes`, so that every change
+/// is a single compare-and-set, whichever host makes it.
+struct PostboxRegister: Codable, Hashable, Sendable {
+    /// How many postboxes a user may have.
+    static let limit = 100
+    /// The postbox that every user begins with.
+    static let firstName = "personal"
+
+    /// The identity (Sudo) of postboxes that were made without one.
+    var sudoId: String
+    /// The postboxes, oldest first.
+    var postboxes: [PostboxReply.Entry]
+
+    /// A new user's postboxes.
+    init(sudoId: String, at now: Int64) {
+        self.sudoId = sudoId
+        postboxes = [
+            .init(id: Self.firstName, name: Self.firstName, sudoId: sudoId, isEnabled: true, createdAt: now)
+        ]
+    }
+
+    /// What a user can have done to its postboxes.
+    enum Change: String, Sendable {
+        case create, enable, disable, delete
+    }
+
+    /// Makes a change.
+    /// - Returns: the postbox that it was about.
+    mutating func apply(
+        _ change: Change, _ request: PostboxRequest, at now: Int64
+    ) throws(Refusal) -> PostboxReply.Entry {
+        guard let name = request.name, Self.isName(name) else { throw Refusal(.invalidName) }
+        let index = postboxes.firstIndex { $0.name == name }
+        if change == .create {
+            guard index == nil else { throw Refusal(.exists) }
+            guard postboxes.count < Self.limit else { throw Refusal(.limitExceeded) }
+            let sudoId = request.sudoId ?? sudoId
+            guard (1...128).contains(sudoId.utf8.count) else { throw Refusal(.invalidRequest) }
+            let entry = PostboxReply.Entry(id: name, name: name, sudoId: sudoId, isEnabled: true, createdAt: now)
+            postboxes.append(entry)
+            return entry
+        }
+        guard let index else { throw Refusal(.notFound) }
+        switch change {
+        case .delete: return postboxes.remove(at: index)
+        case .enable, .create: postboxes[index].isEnabled = true
+        case .disable: postboxes[index].isEnabled = false
+        }
+        return postboxes[index]
+    }
+
+    /// The subjects of the user's stream: one for each enabled postbox, and one that nobody may send to when there is
+    /// none, for a stream has at least one.
+    func subjects(of user: UserName) -> [String] {
+        let enabled = postboxes.filter(\.isEnabled).map { Self.subject($0.id, of: user) }
+        return enabled.isEmpty ? ["postbox-none.\(user)"] : enabled
+    }
+
+    /// The subject of one postbox.
+    static func subject(_ id: String, of user: UserName) -> String { "postbox.\(user).\(id)" }
+
+    /// Whether a text can name a postbox: one subject token of letters, digits, `_` and `-`.
+    static func isName(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// A refused change.
+    struct Refusal: Error {
+        let failure: PostboxReply.Failure
+        init(_ failure: PostboxReply.Failure) { self.failure = failure }
+    }
+}

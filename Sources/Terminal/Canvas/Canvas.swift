@@ -1,0 +1,140 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A grid of cells: what views draw on, what the session shows, what golden tests read.
+///
+/// A value without any terminal behind it. Everything written is clipped to the canvas, and the two halves of a wide
+/// character always stand side by side: one that would be cut becomes blank.
+public struct Canvas: Hashable, Sendable {
+    /// The canvas's extent.
+    public let size: Size
+    /// Where the cursor stands, or nil when it is hidden. Outside the canvas it counts as hidden.
+    public var cursor: Position?
+    private(set) var cells: [Cell]
+
+    /// Makes a blank canvas.
+    public init(size: Size) {
+        self.size = size
+        self.cells = Array(repeating: .blank, count: size.rows * size.columns)
+    }
+
+    /// The whole canvas.
+    public var bounds: Rect { Rect(size) }
+
+    /// The cell at a place; a blank one outside the canvas.
+    public subscript(row: Int, column: Int) -> Cell {
+        guard row >= 0, row < size.rows, column >= 0, column < size.columns else { return .blank }
+        return cells[row * size.columns + column]
+    }
+
+    /// Writes `text` with its first column at `column`, which may lie left of the canvas.
+    ///
+    /// - Parameter width: the most columns that may be written, counted from `column`; nil for no other limit than the
+    ///   canvas.
+    /// - Returns: the columns that the text takes from `column`, those clipped away on the left included.
+    @discardableResult
+    public mutating func write(
+        _ text: SafeText, row: Int, column: Int, width: Int? = nil, style: Style = .plain
+    ) -> Int {
+        guard row >= 0, row < size.rows else { return 0 }
+        let end = min(size.columns, width.map { column + max(0, $0) } ?? size.columns)
+        var place = column
+        for cluster in text.clusters {
+            guard place < end else { break }
+            let next = place + cluster.width
+            if place >= 0, next <= end {
+                put(cluster, row: row, column: place, style: style)
+            } else {
+                for half in max(0, place)..<max(0, min(next, end)) { put(.blank, row: row, column: half, style: style) }
+            }
+            place = min(next, end)
+        }
+        return max(0, place - column)
+    }
+
+    /// Writes a text of the program's own; it goes through the gate as well.
+    @discardableResult
+    public mutating func write(
+        _ literal: String, row: Int, column: Int, width: Int? = nil, style: Style = .plain
+    ) -> Int {
+        guard column >= 0, row >= 0, row < size.rows, literal.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
+            return write(SafeText(literal), row: row, column: column, width: width, style: style)
+        }
+        let end = min(size.columns, width.map { column + max(0, $0) } ?? size.columns)
+        var place = column
+        for byte in literal.utf8 {
+            guard place < end else { break }
+            put(Cluster(ascii: byte), row: row, column: place, style: style)
+            place += 1
+        }
+        return max(0, place - column)
+    }
+
+    /// Fills a rectangle with one character; a wide one takes two columns each, and an odd column stays blank.
+    public mutating func fill(_ rect: Rect, with character: Character = " ", style: Style = .plain) {
+        let area = rect.intersection(bounds)
+        let text = SafeText(String(character))
+        guard !area.isEmpty, text.width > 0 else { return }
+        for row in area.row..<area.endRow {
+            var column = area.column
+            while column < area.endColumn {
+                let used = write(text, row: row, column: column, width: area.endColumn - column, style: style)
+                column += max(1, used)
+            }
+        }
+    }
+
+    /// Changes the style of every cell in a rectangle and leaves what they show.
+    public mutating func restyle(_ rect: Rect, _ change: (inout Style) -> Void) {
+        let area = rect.intersection(bounds)
+        guard !area.isEmpty else { return }
+        for row in area.row..<area.endRow {
+            for column in area.column..<area.endColumn { change(&cells[row * size.columns + column].style) }
+        }
+    }
+
+    /// The text of a row, without blanks at its end.
+    public func text(row: Int) -> String {
+        guard row >= 0, row < size.rows else { return "" }
+        let cells = cells[row * size.columns..<(row + 1) * size.columns]
+        guard let last = cells.lastIndex(where: { !$0.cluster.isBlank }) else { return "" }
+        var text = String.UnicodeScalarView()
+        for cell in cells[...last] { cell.cluster.append(to: &text) }
+        return String(text)
+    }
+
+    /// The text of all rows, without blanks at their ends.
+    public var rows: [String] { (0..<size.rows).map { text(row: $0) } }
+
+    /// True when both canvases, which have the same size, show the same in a range of cells.
+    func hasSameCells(as other: Canvas, in range: Range<Int>) -> Bool {
+        // A cell is three words without padding, so comparing memory is comparing cells.
+        let stride = MemoryLayout<Cell>.stride
+        let bytes = range.lowerBound * stride..<range.upperBound * stride
+        return cells.withUnsafeBytes { left in
+            other.cells.withUnsafeBytes { right in
+                guard bytes.upperBound <= left.count, bytes.upperBound <= right.count,
+                    let left = left.baseAddress?.advanced(by: bytes.lowerBound), let right = right.baseAddress?.advanced(by: bytes.lowerBound)
+                else { return bytes.isEmpty }
+                return memcmp(left, right, bytes.count) == 0
+            }
+        }
+    }
+
+    /// Puts a cluster that is known to fit, and blanks the other half of each wide character that it cuts.
+    private mutating func put(_ cluster: Cluster, row: Int, column: Int, style: Style) {
+        let start = row * size.columns
+        let place = start + column
+        let wide = cluster.width == 2
+        if cells[place].cluster == .continuation, column > 0 { cells[place - 1].cluster = .blank }
+        let last = wide ? place + 1 : place
+        if cells[last].cluster.width == 2, last + 1 < start + size.columns { cells[last + 1].cluster = .blank }
+        cells[place] = Cell(cluster: cluster, style: style)
+        if wide { cells[last] = Cell(cluster: .continuation, style: style) }
+    }
+}

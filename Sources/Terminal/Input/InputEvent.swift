@@ -1,0 +1,154 @@
+/// A key press.
+public struct Key: Hashable, Sendable {
+    /// Which key.
+    public enum Code: Hashable, Sendable {
+        /// A character; with `.control`, a lower-case letter or one of `@ [ \ ] ^ _` and space.
+        case character(Character)
+        /// Enter or Return.
+        case enter
+        /// Tab.
+        case tab
+        /// Shift and Tab.
+        case backTab
+        /// Backspace.
+        case backspace
+        /// Delete (forward).
+        case delete
+        /// Insert.
+        case insert
+        /// Escape.
+        case escape
+        /// Cursor up.
+        case up
+        /// Cursor down.
+        case down
+        /// Cursor left.
+        case left
+        /// Cursor right.
+        case right
+        /// Home.
+        case home
+        /// End.
+        case end
+        /// Page up.
+        case pageUp
+        /// Page down.
+        case pageDown
+        /// A function key, from 1.
+        case function(Int)
+    }
+
+    /// The keys held down with it.
+    public struct Modifiers: OptionSet, Hashable, Sendable {
+        /// One bit for each modifier, as xterm numbers them.
+        public let rawValue: UInt8
+
+        /// Makes a set from its bits.
+        public init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
+
+        /// Shift; not set for a character that shift itself produced.
+        public static let shift = Modifiers(rawValue: 1)
+        /// Alt, Option or Meta.
+        public static let alt = Modifiers(rawValue: 2)
+        /// Control.
+        public static let control = Modifiers(rawValue: 4)
+    }
+
+    /// Which key.
+    public var code: Code
+    /// The keys held down with it.
+    public var modifiers: Modifiers
+
+    /// Makes a key press.
+    public init(_ code: Code, _ modifiers: Modifiers = []) {
+        self.code = code
+        self.modifiers = modifiers
+    }
+
+    /// A character with control held down.
+    public static func control(_ character: Character) -> Key {
+        Key(.character(character), .control)
+    }
+
+    /// A character with alt held down.
+    public static func alt(_ character: Character) -> Key {
+        Key(.character(character), .alt)
+    }
+}
+
+/// What the mouse did.
+public struct MouseEvent: Hashable, Sendable {
+    /// The kind of a mouse event.
+    public enum Kind: Hashable, Sendable {
+        /// A button went down.
+        case press
+        /// A button came up.
+        case release
+        /// The mouse moved with a button held down.
+        case drag
+        /// The wheel turned away from the hand.
+        case scrollUp
+        /// The wheel turned towards the hand.
+        case scrollDown
+    }
+
+    /// A button of the mouse.
+    public enum Button: Hashable, Sendable {
+        /// The left button.
+        case left
+        /// The middle button.
+        case middle
+        /// The right button.
+        case right
+        /// No button, or one the terminal did not name.
+        case none
+    }
+
+    /// What happened.
+    public var kind: Kind
+    /// The button; `.none` for the wheel.
+    public var button: Button
+    /// The row, from 0.
+    public var row: Int
+    /// The column, from 0.
+    public var column: Int
+    /// The keys held down.
+    public var modifiers: Key.Modifiers
+
+    /// Makes a mouse event.
+    public init(kind: Kind, button: Button, row: Int, column: Int, modifiers: Key.Modifiers = []) {
+        self.kind = kind
+        self.button = button
+        self.row = row
+        self.column = column
+        self.modifiers = modifiers
+    }
+}
+
+/// The terminal's answer to a question; never text.
+public enum TerminalReply: Hashable, Sendable {
+    /// DECRQM: the state of a private mode; 0 not known, 1 set, 2 reset, 3 always set, 4 never set.
+    case mode(number: Int, state: Int)
+    /// DA1: the terminal's kind. Every terminal answers, so it closes a list of questions.
+    case deviceAttributes
+    /// CPR: where the cursor stands, from 0.
+    case cursorPosition(row: Int, column: Int)
+}
+
+/// What came in from the terminal.
+public enum InputEvent: Equatable, Sendable {
+    /// A key press.
+    case key(Key)
+    /// A bracketed paste: no control characters but line feed and tab, at most `InputParser.pasteLimit` bytes.
+    case paste(String)
+    /// The mouse.
+    case mouse(MouseEvent)
+    /// The terminal's window came into focus.
+    case focusIn
+    /// The terminal's window went out of focus.
+    case focusOut
+    /// An answer to a question; the session uses it.
+    case reply(TerminalReply)
+}

@@ -1,0 +1,61 @@
+import CTerminal
+
+/// The modes that ncurses knows nothing of, and the strings that switch everything on and off.
+struct Modes {
+    /// Switches our modes on.
+    let enter: [UInt8]
+    /// Switches them off; the mouse in all its forms, in case a program before us left one.
+    let leave: [UInt8]
+
+    init(options: TerminalSession.Options, type: String) {
+        var enter = ""
+        if options.bracketedPaste { enter += "\u{1B}[?2004h" }
+        if options.focus { enter += "\u{1B}[?1004h" }
+        if options.mouse { enter += "\u{1B}[?1000h\u{1B}[?1002h\u{1B}[?1006h" }
+        var leave = ""
+        if options.mouse { leave += "\u{1B}[?1006l\u{1B}[?1002l\u{1B}[?1000l" }
+        if options.focus { leave += "\u{1B}[?1004l" }
+        if options.bracketedPaste { leave += "\u{1B}[?2004l" }
+        self.enter = Array(enter.utf8)
+        self.leave = Array(leave.utf8)
+    }
+
+    /// What a signal handler writes: to leave, everything off that ncurses or we may have switched on, in whatever state
+    /// a half-written frame left the terminal; to enter, the screen and our modes.
+    func handlerStrings() -> (restore: [UInt8], enter: [UInt8]) {
+        let alternate = capability("rmcup")
+        var restore = Array("\u{1B}[?2026l".utf8) + leave
+        restore += capability("rmkx") + capability("rmir") + capability("rmacs")
+        restore += Array("\u{1B}[?7h".utf8) + capability("cnorm") + capability("sgr0")
+        restore += Array("\u{1B}[r".utf8)
+        // Without a second screen the shell's next line goes below ours.
+        restore += alternate.isEmpty ? Array("\u{1B}[999;1H\r\n".utf8) : alternate
+        return (restore, capability("smcup") + enter)
+    }
+
+    /// A capability of the terminal without its padding marks.
+    private func capability(_ name: String) -> [UInt8] {
+        guard let value = cterminal_capability(name) else { return [] }
+        var bytes: [UInt8] = []
+        var isPadding = false
+        var previous: UInt8 = 0
+        for unit in String(cString: value).utf8 {
+            if previous == 0x24, unit == 0x3C {
+                isPadding = true
+                bytes.removeLast()
+            }
+            if !isPadding { bytes.append(unit) }
+            if unit == 0x3E { isPadding = false }
+            previous = unit
+        }
+        return bytes
+    }
+
+    /// True for terminals that take a question they do not know without printing any of it.
+    static func canBeAsked(type: String) -> Bool {
+        if environmentValue("TERM_PROGRAM") == "Apple_Terminal" { return false }
+        return ["xterm", "tmux", "screen", "alacritty", "foot", "ghostty", "kitty", "wezterm", "contour", "rxvt", "st-",
+            "konsole", "vte", "rio",
+        ].contains(where: type.hasPrefix)
+    }
+}

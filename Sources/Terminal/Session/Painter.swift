@@ -1,0 +1,184 @@
+import CTerminal
+
+/// Brings ncurses's idea of the screen from one canvas to the next, writing only the cells that differ.
+struct Painter {
+    private let palette: Palette
+    private let pairLimit: Int
+    private let isUTF8: Bool
+    private var inks: [Style: Ink] = [:]
+    private var pairs: [ColorPair: Int32] = [:]
+    private var shown: Canvas
+    private var isCursorShown: Bool?
+    private var scrolls = false
+    private var hasTooFewPairs = false
+    private var frames = 0
+
+    private static let framesBetweenColorResets = 300
+
+    private struct Ink {
+        var attributes: UInt32
+        var pair: Int32
+    }
+
+    private struct ColorPair: Hashable {
+        var foreground: Int32
+        var background: Int32
+    }
+
+    init(size: Size, colors: Bool, isUTF8: Bool) {
+        self.isUTF8 = isUTF8
+        shown = Canvas(size: size)
+        if colors, has_colors(), start_color() == OK {
+            use_default_colors()
+            palette = Palette(count: Int(cterminal_colors()))
+            pairLimit = min(Int(cterminal_color_pairs()), 4096)
+        } else {
+            palette = Palette(count: 0)
+            pairLimit = 0
+        }
+    }
+
+    /// Starts over on a blank window of another size, or after the screen's content was lost.
+    mutating func reset(size: Size) {
+        werase(cterminal_standard_window())
+        shown = Canvas(size: size)
+        isCursorShown = nil
+        // Whatever hid or showed the cursor meanwhile: say it once more.
+        curs_set(0)
+        curs_set(1)
+        cterminal_forget_screen()
+    }
+
+    /// Writes the difference into ncurses and returns the number of cells that changed.
+    mutating func draw(_ canvas: Canvas) -> Int {
+        frames += 1
+        if hasTooFewPairs, frames > Self.framesBetweenColorResets { forgetColors() }
+        let canvas = canvas.size == shown.size ? canvas : Canvas(canvas, clippedTo: shown.size)
+        let size = canvas.size
+        var changed = 0
+        var changedRows = 0
+        for row in 0..<size.rows {
+            let cells = row * size.columns..<(row + 1) * size.columns
+            if canvas.hasSameCells(as: shown, in: cells) { continue }
+            changedRows += 1
+            for index in cells where canvas.cells[index] != shown.cells[index] {
+                changed += 1
+                put(canvas.cells[index], row: row, column: index - cells.lowerBound)
+            }
+        }
+        shown = canvas
+        setScrolling(changedRows > 3)
+        placeCursor(canvas.cursor)
+        wnoutrefresh(cterminal_standard_window())
+        return changed
+    }
+
+    private mutating func put(_ cell: Cell, row: Int, column: Int) {
+        let width = cell.cluster.width
+        guard width > 0 else { return }
+        let ink = ink(for: cell.style)
+        let (base, mark1, mark2, mark3, mark4) = drawable(cell.cluster)
+        let row = Int32(row)
+        let column = Int32(column)
+        if width == 1 || isWide(base) {
+            cterminal_put(row, column, base, mark1, mark2, mark3, mark4, ink.attributes, ink.pair)
+        } else {
+            // A flag's halves, or a substitute and a blank: one column each to the C library.
+            let second = base == 0xFFFD || base == 0x3F ? 0x20 : mark1
+            cterminal_put(row, column, base, 0, 0, 0, 0, ink.attributes, ink.pair)
+            cterminal_put(row, column + 1, second, 0, 0, 0, 0, ink.attributes, ink.pair)
+        }
+    }
+
+    private func isWide(_ base: Int32) -> Bool {
+        base != 0xFFFD && base != 0x3F && !(0x1F1E6...0x1F1FF).contains(base)
+    }
+
+    /// The cluster's scalars, or a substitute where the C library disagrees about the width and would shift the row.
+    private func drawable(_ cluster: Cluster) -> (Int32, Int32, Int32, Int32, Int32) {
+        let scalars = cluster.scalars
+        let base = Int32(bitPattern: scalars.0)
+        if base < 0x7F, scalars.1 == 0 { return (base, 0, 0, 0, 0) }
+        guard isUTF8 else { return (base < 0x7F ? base : 0x3F, 0, 0, 0, 0) }
+        let expected = (0x1F1E6...0x1F1FF).contains(base) ? 1 : cluster.width
+        guard Int(cterminal_width(base)) == expected else { return (0xFFFD, 0, 0, 0, 0) }
+        return (
+            base, Int32(bitPattern: scalars.1), Int32(bitPattern: scalars.2), Int32(bitPattern: scalars.3),
+            Int32(bitPattern: scalars.4)
+        )
+    }
+
+    private mutating func setScrolling(_ scrolls: Bool) {
+        guard scrolls != self.scrolls else { return }
+        self.scrolls = scrolls
+        idlok(cterminal_standard_window(), scrolls)
+    }
+
+    private mutating func placeCursor(_ cursor: Position?) {
+        let place = cursor.flatMap { shown.bounds.contains($0) ? $0 : nil }
+        if isCursorShown != (place != nil) {
+            isCursorShown = place != nil
+            curs_set(place == nil ? 0 : 1)
+        }
+        if let place { wmove(cterminal_standard_window(), Int32(place.row), Int32(place.column)) }
+    }
+
+    // MARK: colours
+
+    private mutating func ink(for style: Style) -> Ink {
+        if let ink = inks[style] { return ink }
+        let foreground = palette.index(of: style.foreground)
+        let background = palette.index(of: style.background)
+        var attributes: UInt32 = 0
+        if style.attributes.contains(.bold) || foreground.needsBold { attributes |= cterminal_attribute_bold() }
+        if style.attributes.contains(.dim) { attributes |= cterminal_attribute_dim() }
+        if style.attributes.contains(.italic) { attributes |= cterminal_attribute_italic() }
+        if style.attributes.contains(.underline) { attributes |= cterminal_attribute_underline() }
+        if style.attributes.contains(.reverse) { attributes |= cterminal_attribute_reverse() }
+        let pair = pair(
+            ColorPair(
+                foreground: Int32(truncatingIfNeeded: foreground.number),
+                background: Int32(truncatingIfNeeded: background.number)))
+        let ink = Ink(attributes: attributes, pair: pair)
+        if inks.count >= 8192 { inks.removeAll() }
+        inks[style] = ink
+        return ink
+    }
+
+    private mutating func pair(_ colors: ColorPair) -> Int32 {
+        if colors.foreground == -1, colors.background == -1 { return 0 }
+        if let pair = pairs[colors] { return pair }
+        // With every pair in use new ones are drawn plain, until a later frame starts over.
+        let number = Int32(pairs.count + 1)
+        guard number < pairLimit, init_extended_pair(number, colors.foreground, colors.background) == OK else {
+            hasTooFewPairs = pairLimit > 1
+            return 0
+        }
+        pairs[colors] = number
+        return number
+    }
+
+    private mutating func forgetColors() {
+        hasTooFewPairs = false
+        frames = 0
+        pairs.removeAll()
+        inks.removeAll()
+        reset(size: shown.size)
+    }
+}
+
+extension Canvas {
+    /// The part of `canvas` that fits into `size`, for a frame that was drawn before the window changed.
+    fileprivate init(_ canvas: Canvas, clippedTo size: Size) {
+        self.init(size: size)
+        cursor = canvas.cursor
+        for row in 0..<min(size.rows, canvas.size.rows) {
+            for column in 0..<min(size.columns, canvas.size.columns) {
+                let cell = canvas[row, column]
+                guard cell.cluster.width > 0 else { continue }
+                let text = SafeText(clusters: [cell.cluster], width: cell.cluster.width)
+                write(text, row: row, column: column, style: cell.style)
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import CTerminal
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+extension TerminalSession {
+    /// From this many changed cells on a frame is sent as one, where the terminal can.
+    private static let synchronizedFrom = 400
+    private static let titleLimit = 200
+
+    /// True when the terminal takes output now.
+    public var isWritable: Bool {
+        guard !isHungUp, !isClosed else { return false }
+        var item = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+        return poll(&item, 1, 0) == 1 && item.revents & Int16(POLLOUT) != 0
+    }
+
+    /// True when a frame waits for the terminal to take it; `wait` shows it as soon as it can.
+    public var hasPendingFrame: Bool { isPending }
+
+    /// Shows a canvas: sends what differs from what is on the screen, in one go. While the terminal takes no output the
+    /// newest canvas is kept and shown later; the ones in between never are.
+    public func present(_ canvas: Canvas) {
+        latest = canvas
+        isPending = true
+        showPending()
+    }
+
+    /// Draws everything anew, whatever else has written to the terminal.
+    public func redraw() {
+        guard !isHungUp, !isClosed else { return }
+        refreshScreen()
+    }
+
+    /// Sets the window's title, as safe text of at most 200 columns.
+    public func setTitle(_ title: String) {
+        guard Modes.canBeAsked(type: type) else { return }
+        self.title = SafeText(title).prefix(columns: Self.titleLimit).description
+        if hasShownFrame, isWritable { sendTitle() }
+    }
+
+    /// Rings the terminal's bell, unless it takes no output.
+    public func bell() {
+        if isWritable { send([0x07]) }
+    }
+
+    /// Shows the newest canvas if the terminal takes it.
+    func showPending() {
+        guard isPending, let canvas = latest, isWritable else { return }
+        isPending = false
+        let changed = painter.draw(canvas)
+        let isSynchronized = canSynchronize && changed >= Self.synchronizedFrom
+        if isSynchronized { send(Array("\u{1B}[?2026h".utf8)) }
+        doupdate()
+        if isSynchronized { send(Array("\u{1B}[?2026l".utf8)) }
+        if !hasShownFrame {
+            // After the first frame, so that nothing delays it.
+            hasShownFrame = true
+            send(enterSequence + questions())
+        }
+        if title != nil { sendTitle() }
+    }
+
+    private func questions() -> [UInt8] {
+        guard Modes.canBeAsked(type: type) else { return [] }
+        hasOpenQuestion = true
+        return Array("\u{1B}[?2026$p\u{1B}[?1004$p\u{1B}[c".utf8)
+    }
+
+    private func sendTitle() {
+        guard let title else { return }
+        self.title = nil
+        send(Array("\u{1B}]2;\(title)\u{1B}\\".utf8))
+    }
+
+    /// Writes beside ncurses, whose own buffer is empty between two frames.
+    func send(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest.removeFirst(count)
+            } else if errno != EINTR {
+                return
+            }
+        }
+    }
+}

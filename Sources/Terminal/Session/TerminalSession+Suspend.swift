@@ -1,0 +1,110 @@
+import CTerminal
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+extension TerminalSession {
+    /// Gives the terminal back, stops the program as control-z would, and takes the terminal again when it is continued:
+    /// modes, size and the whole screen. `wait` then says `.resumed`, and `.resized` if it was.
+    ///
+    /// - Returns: false, without having done anything, when no job-control shell could continue the program.
+    @discardableResult
+    public func suspend() -> Bool {
+        guard !isClosed, !isHungUp else { return false }
+        let wholeGroup = !stopWasSignalled
+        stopWasSignalled = false
+        guard cterminal_can_stop() else { return false }
+        leaveScreen(discardsInput: false)
+        cterminal_release_errors()
+        cterminal_stop(wholeGroup)
+        enterScreen()
+        queue.append(.resumed)
+        return true
+    }
+
+    /// Gives the terminal to `body`, an editor for instance, and takes it again afterwards.
+    public func withTerminalReleased<Result>(_ body: () throws -> Result) rethrows -> Result {
+        guard !isClosed, !isHungUp else { return try body() }
+        leaveScreen(discardsInput: false)
+        cterminal_release_errors()
+        defer { enterScreen() }
+        return try body()
+    }
+
+    /// Back to the shell's screen and modes.
+    func leaveScreen(discardsInput: Bool) {
+        send(leaveSequence)
+        // An answer that is still under way would be typed into the shell.
+        let flushes = discardsInput || hasOpenQuestion
+        if hasOpenQuestion { awaitAnswers() }
+        endwin()
+        cterminal_set_active(false)
+        if flushes { tcflush(STDIN_FILENO, TCIFLUSH) }
+        hasOpenQuestion = false
+    }
+
+    /// Our screen and modes again, all of it drawn anew.
+    func enterScreen() {
+        // The modes before the screen: in the background this waits for the shell to hand the terminal over.
+        reset_prog_mode()
+        cterminal_set_active(true)
+        if options.capturesStandardError { cterminal_capture_errors() }
+        // What was held of the input belongs to the time before.
+        parser = InputParser()
+        parserDeadline = nil
+        refreshScreen()
+        if hasShownFrame { send(enterSequence) }
+    }
+
+    /// Draws everything anew, in the window's size of now.
+    func refreshScreen() {
+        applySize(isForced: true)
+        isPending = latest != nil
+        showPending()
+    }
+
+    /// Takes over the window's size; says `.resized` when it is another.
+    func applySize(isForced: Bool = false) {
+        let now = Self.currentSize()
+        let changed = now != size
+        guard changed || isForced else { return }
+        if changed {
+            resizeterm(Int32(now.rows), Int32(now.columns))
+            size = now
+            queue.append(.resized(now))
+        }
+        painter.reset(size: now)
+    }
+
+    private func awaitAnswers() {
+        let end = ContinuousClock.now + .milliseconds(60)
+        var bytes = [UInt8](repeating: 0, count: 256)
+        while hasOpenQuestion {
+            let rest = ContinuousClock.now.duration(to: end)
+            guard rest > .zero else { return }
+            var item = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+            guard poll(&item, 1, rest.pollMilliseconds) == 1, item.revents & Int16(POLLIN) != 0 else { return }
+            let count = read(STDIN_FILENO, &bytes, bytes.count)
+            guard count > 0 else { return }
+            for event in parser.feed(bytes[..<count]) where event == .reply(.deviceAttributes) {
+                hasOpenQuestion = false
+            }
+        }
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded up, as `poll` takes them.
+    var pollMilliseconds: Int32 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0 else { return 0 }
+        // More than a day is as good as for ever; the caller asks again.
+        guard seconds < 86_400 else { return 86_400_000 }
+        return Int32(clamping: max(0, seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000))
+    }
+}

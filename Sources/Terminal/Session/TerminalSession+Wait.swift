@@ -1,0 +1,123 @@
+import CTerminal
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+extension TerminalSession {
+    private static let readLimit = 65_536
+
+    /// Sleeps until something happens: input, another size, `waker`, a signal, or the deadline (nil: none). Returns at
+    /// least one event. A frame that waits for the terminal is shown meanwhile.
+    public func wait(until deadline: ContinuousClock.Instant?) -> [Wake] {
+        while true {
+            if !queue.isEmpty { return takeQueue() }
+            if isClosed { return [.hangUp] }
+            poll(until: deadline)
+            if queue.isEmpty, let deadline, ContinuousClock.now >= deadline { queue.append(.timedOut) }
+        }
+    }
+
+    private func takeQueue() -> [Wake] {
+        defer { queue = [] }
+        return queue
+    }
+
+    /// One look at everything that can happen. Standard input stays in its blocking mode, because standard output shares
+    /// that mode with it: it is read once for each time that `poll` found something.
+    private func poll(until deadline: ContinuousClock.Instant?) {
+        showPending()
+        let due = [deadline, parserDeadline].compactMap(\.self).min()
+        let timeout = due.map { ContinuousClock.now.duration(to: $0).pollMilliseconds } ?? -1
+        let input = isHungUp ? -1 : STDIN_FILENO
+        let output = isPending && !isHungUp ? STDOUT_FILENO : -1
+        var items = [
+            pollfd(fd: input, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: output, events: Int16(POLLOUT), revents: 0),
+            pollfd(fd: waker.readEnd, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: signalPipe, events: Int16(POLLIN), revents: 0),
+        ]
+        let found = pollDescriptors(&items, timeout)
+        if found > 0 {
+            if items[3].revents != 0 { takeSignals() }
+            if items[0].revents != 0 { readInput(items[0].revents) }
+            if items[2].revents != 0 {
+                waker.take()
+                queue.append(.woken)
+            }
+            if items[1].revents != 0 { showPending() }
+        }
+        if let parserDeadline, ContinuousClock.now >= parserDeadline {
+            self.parserDeadline = nil
+            deliver(parser.flush())
+        }
+    }
+
+    // MARK: input
+
+    private func readInput(_ state: Int16) {
+        guard state & Int16(POLLIN) != 0 else {
+            hangUp()
+            return
+        }
+        let bytes = [UInt8](unsafeUninitializedCapacity: Self.readLimit) { buffer, count in
+            count = max(0, read(STDIN_FILENO, buffer.baseAddress, buffer.count))
+        }
+        if bytes.isEmpty {
+            let reason = errno
+            if reason != EINTR, reason != EAGAIN { hangUp() }
+            return
+        }
+        deliver(parser.feed(bytes))
+        parserDeadline = parser.timeout.map { ContinuousClock.now + $0 }
+    }
+
+    private func hangUp() {
+        isHungUp = true
+        isPending = false
+        parserDeadline = nil
+        queue.append(.hangUp)
+    }
+
+    private func deliver(_ events: [InputEvent]) {
+        for case .reply(let reply) in events {
+            switch reply {
+            case .mode(number: 2026, let state): canSynchronize = state == 1 || state == 2
+            case .deviceAttributes: hasOpenQuestion = false
+            default: break
+            }
+        }
+        if !events.isEmpty { queue.append(.input(events)) }
+    }
+
+    // MARK: signals
+
+    private func takeSignals() {
+        let events = UInt32(bitPattern: cterminal_take_events())
+        if events & CTERMINAL_EVENT_RESIZED.rawValue != 0 { applySize() }
+        if events & CTERMINAL_EVENT_CONTINUED.rawValue != 0, !isHungUp {
+            // Something else may have had the terminal in between.
+            reset_prog_mode()
+            refreshScreen()
+            if hasShownFrame { send(enterSequence) }
+            queue.append(.resumed)
+        }
+        if events & CTERMINAL_EVENT_STOP.rawValue != 0, !isHungUp {
+            stopWasSignalled = true
+            queue.append(.suspending)
+        }
+        if events & CTERMINAL_EVENT_DEATH.rawValue != 0 {
+            cterminal_extend_grace(max(1, options.terminationGrace))
+            queue.append(.terminate(signal: cterminal_pending_death()))
+        }
+    }
+}
+
+/// `poll`, by a name that the session's own method does not hide.
+private func pollDescriptors(_ items: inout [pollfd], _ timeout: Int32) -> Int32 {
+    items.withUnsafeMutableBufferPointer { poll($0.baseAddress, nfds_t($0.count), timeout) }
+}

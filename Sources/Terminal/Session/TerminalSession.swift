@@ -1,0 +1,182 @@
+import CTerminal
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Owns the terminal: ncurses for what is shown, our own parser for what is typed, every mode that is switched on, and
+/// the promise that the terminal is left as it was found, whatever ends the process.
+///
+/// Lives on one thread, the one that made it. Other threads reach it through `waker` alone.
+public final class TerminalSession {
+    /// What the session switches on.
+    public struct Options: Sendable {
+        /// Reports of buttons, drags and the wheel.
+        public var mouse = true
+        /// Reports of the window's focus (mode 1004).
+        public var focus = true
+        /// Pastes as one event (mode 2004).
+        public var bracketedPaste = true
+        /// Colours; off where `NO_COLOR` is set and not empty.
+        public var colors: Bool
+        /// Keeps what is written to standard error off the screen, up to 64 KiB, and writes it out when the screen is
+        /// left, by a crash too.
+        public var capturesStandardError = true
+        /// How many seconds the program has, after a signal asked for its end, before it is ended.
+        public var terminationGrace: UInt32 = 5
+
+        /// Makes the options that suit a person at a terminal.
+        public init() {
+            colors = environmentValue("NO_COLOR").map(\.isEmpty) ?? true
+        }
+    }
+
+    /// What ended a `wait`.
+    public enum Wake: Equatable, Sendable {
+        /// Keys, pastes, mouse and focus.
+        case input([InputEvent])
+        /// The window has another size; draw for it.
+        case resized(Size)
+        /// `Waker.wake` was called.
+        case woken
+        /// The deadline passed.
+        case timedOut
+        /// SIGTSTP came: do what has to be done and call `suspend()` within a second, or it happens without.
+        case suspending
+        /// The process runs again after a stop; the screen has been drawn anew.
+        case resumed
+        /// The terminal is gone; nothing more can be read or shown. Said once.
+        case hangUp
+        /// A signal asks for the end: finish within the grace period, `close()` and `endProcess(by:)`.
+        case terminate(signal: Int32)
+    }
+
+    /// The window's size, at least 1×1.
+    public internal(set) var size: Size
+    /// Wakes `wait` from any thread.
+    public let waker: Waker
+
+    let options: Options
+    let type: String
+    let signalPipe: Int32
+    let enterSequence: [UInt8]
+    let leaveSequence: [UInt8]
+    var painter: Painter
+    var parser = InputParser()
+    var parserDeadline: ContinuousClock.Instant?
+    var queue: [Wake] = []
+    var latest: Canvas?
+    var title: String?
+    var isPending = false
+    var hasShownFrame = false
+    var hasOpenQuestion = false
+    var canSynchronize = false
+    var isHungUp = false
+    var isClosed = false
+    var stopWasSignalled = false
+
+    /// Takes the terminal on standard input and output: alternate screen, raw keys, the modes of `options`.
+    ///
+    /// - Throws: `TerminalError` when there is no terminal, or ncurses does not know it.
+    public init(options: Options = Options()) throws(TerminalError) {
+        guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { throw .notATerminal }
+        guard SessionClaim.take() else { throw .alreadyOpen }
+        do throws(TerminalError) {
+            waker = try Waker()
+            let isUTF8 = cterminal_use_utf8()
+            signalPipe = cterminal_install()
+            guard signalPipe >= 0 else { throw .system(errno) }
+            type = try Self.openCurses()
+            self.options = options
+            let modes = Modes(options: options, type: type)
+            enterSequence = modes.enter
+            leaveSequence = modes.leave
+            let strings = modes.handlerStrings()
+            _ = cterminal_set_strings(strings.restore, strings.restore.count, strings.enter, strings.enter.count)
+            size = Self.currentSize()
+            if size != Size(rows: Int(cterminal_lines()), columns: Int(cterminal_columns())) {
+                // The environment may hold another size than the window has.
+                resizeterm(Int32(size.rows), Int32(size.columns))
+            }
+            painter = Painter(size: size, colors: options.colors, isUTF8: isUTF8)
+        } catch {
+            cterminal_uninstall()
+            SessionClaim.giveBack()
+            throw error
+        }
+        cterminal_set_active(true)
+        if options.capturesStandardError { cterminal_capture_errors() }
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Leaves the terminal as it was found. Further calls do nothing.
+    public func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        if isHungUp {
+            cterminal_set_active(false)
+        } else {
+            leaveScreen(discardsInput: true)
+        }
+        cterminal_release_errors()
+        cterminal_close()
+        cterminal_uninstall()
+        SessionClaim.giveBack()
+    }
+
+    /// Ends the process by a signal's default action, so that the program that started it sees what ended it. Restores
+    /// the terminal first if a session still holds it.
+    public static func endProcess(by signal: Int32) -> Never {
+        cterminal_die(signal)
+    }
+
+    // MARK: opening
+
+    private static func openCurses() throws(TerminalError) -> String {
+        let wanted = environmentValue("TERM") ?? ""
+        var result = CTERMINAL_OPEN_UNKNOWN_TYPE
+        for type in [wanted] + substitutes(for: wanted) where !type.isEmpty {
+            result = cterminal_open(type)
+            if result == CTERMINAL_OPEN_OK {
+                guard cterminal_capability("cup") != nil else {
+                    endwin()
+                    cterminal_close()
+                    throw .tooSimple(wanted)
+                }
+                return type
+            }
+        }
+        switch result {
+        case CTERMINAL_OPEN_NO_DATABASE: throw .noDatabase
+        case CTERMINAL_OPEN_FAILED: throw .tooSimple(wanted)
+        default: throw .unknownType(wanted)
+        }
+    }
+
+    /// Types whose entry is often missing on the other end of a connection, and what they can do as well.
+    private static func substitutes(for type: String) -> [String] {
+        let likeXterm = ["xterm", "alacritty", "foot", "ghostty", "kitty", "wezterm", "contour", "rio", "konsole", "vte"]
+        if likeXterm.contains(where: type.hasPrefix) { return ["xterm-256color", "xterm"] }
+        if type.hasPrefix("tmux") || type.hasPrefix("screen") { return ["screen-256color", "screen"] }
+        return []
+    }
+
+    static func currentSize() -> Size {
+        var rows: Int32 = 0
+        var columns: Int32 = 0
+        guard cterminal_window_size(STDOUT_FILENO, &rows, &columns) else { return Size(rows: 24, columns: 80) }
+        return Size(rows: Int(rows), columns: Int(columns))
+    }
+}
+
+/// The value of an environment variable.
+func environmentValue(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }
+}

@@ -1,0 +1,83 @@
+/// What one cell, or a pair of neighbouring cells, shows: a base character and at most four marks, in the form whose
+/// width every terminal agrees on. Only the gate (`SafeText`) makes clusters, so none can hold a control.
+public struct Cluster: Hashable, Sendable {
+    // Five scalars of 21 bits and the width of 2: three scalars in `low`, two and the width in `high`.
+    private var low: UInt64
+    private var high: UInt64
+
+    /// A space.
+    public static var blank: Cluster { Cluster(ascii: 0x20) }
+    /// The right half of a wide character on a canvas.
+    public static var continuation: Cluster { Cluster(low: 0, high: 0) }
+    static var replacement: Cluster { Cluster(base: 0xFFFD, width: 1) }
+
+    private init(low: UInt64, high: UInt64) {
+        self.low = low
+        self.high = high
+    }
+
+    /// A printable ASCII character.
+    init(ascii: UInt8) {
+        self.init(low: UInt64(ascii), high: 1 << 42)
+    }
+
+    init(base: UInt32, width: Int) {
+        self.init(low: UInt64(base), high: UInt64(width & 3) << 42)
+    }
+
+    /// The number of columns: 1 or 2; 0 for a continuation.
+    public var width: Int { Int(high >> 42) }
+
+    /// True for a space.
+    public var isBlank: Bool { self == .blank }
+
+    /// The scalar values: a base, then marks; 0 where there is none.
+    var scalars: (UInt32, UInt32, UInt32, UInt32, UInt32) {
+        let mask: UInt64 = 0x1F_FFFF
+        return (
+            UInt32(low & mask), UInt32(low >> 21 & mask), UInt32(low >> 42 & mask), UInt32(high & mask),
+            UInt32(high >> 21 & mask)
+        )
+    }
+
+    var base: UInt32 { UInt32(low & 0x1F_FFFF) }
+
+    /// The number of scalars.
+    var count: Int {
+        let (first, second, third, fourth, fifth) = scalars
+        return (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0) + (third != 0 ? 1 : 0) + (fourth != 0 ? 1 : 0)
+            + (fifth != 0 ? 1 : 0)
+    }
+
+    /// Puts a mark behind the others; false when there are four already.
+    mutating func append(_ mark: UInt32) -> Bool {
+        let mark = UInt64(mark & 0x1F_FFFF)
+        switch count {
+        case 1: low |= mark << 21
+        case 2: low |= mark << 42
+        case 3: high |= mark
+        case 4: high |= mark << 21
+        default: return false
+        }
+        return true
+    }
+
+    /// The same marks on another base.
+    func replacing(base: UInt32) -> Cluster {
+        Cluster(low: low & ~0x1F_FFFF | UInt64(base), high: high)
+    }
+
+    /// The text, empty for a continuation.
+    public var text: String {
+        var text = String.UnicodeScalarView()
+        append(to: &text)
+        return String(text)
+    }
+
+    func append(to text: inout String.UnicodeScalarView) {
+        let (first, second, third, fourth, fifth) = scalars
+        for value in [first, second, third, fourth, fifth] where value != 0 {
+            if let scalar = Unicode.Scalar(value) { text.append(scalar) }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+extension SafeText {
+    /// The longest beginning that fits into `columns`; a wide character that would stick out is left away.
+    public func prefix(columns: Int) -> SafeText {
+        if width <= columns { return self }
+        var used = 0
+        var end = 0
+        while end < clusters.count, used + clusters[end].width <= columns {
+            used += clusters[end].width
+            end += 1
+        }
+        return SafeText(clusters: Array(clusters[..<end]), width: used)
+    }
+
+    /// The longest end that fits into `columns`.
+    public func suffix(columns: Int) -> SafeText {
+        if width <= columns { return self }
+        var used = 0
+        var start = clusters.count
+        while start > 0, used + clusters[start - 1].width <= columns {
+            used += clusters[start - 1].width
+            start -= 1
+        }
+        return SafeText(clusters: Array(clusters[start...]), width: used)
+    }
+
+    /// What stands right of the first `columns`; the right half of a wide character that is cut becomes a space.
+    public func dropFirst(columns: Int) -> SafeText {
+        guard columns > 0 else { return self }
+        var passed = 0
+        var start = 0
+        while start < clusters.count, passed < columns {
+            passed += clusters[start].width
+            start += 1
+        }
+        let rest = SafeText(clusters: Array(clusters[start...]), width: max(0, width - passed))
+        return passed > columns ? SafeText.spaces(passed - columns) + rest : rest
+    }
+
+    /// The text in at most `columns`, with an ellipsis at the end when it was cut.
+    public func truncated(columns: Int) -> SafeText {
+        if width <= columns { return self }
+        guard columns > 0 else { return .empty }
+        var text = prefix(columns: columns - 1)
+        text.append(Cluster(base: 0x2026, width: 1))
+        return text
+    }
+
+    /// The text in exactly `columns`: cut with an ellipsis, or filled with spaces on its right.
+    public func padded(columns: Int) -> SafeText {
+        let text = truncated(columns: columns)
+        return text + .spaces(columns - text.width)
+    }
+
+    /// Breaks the text into lines of at most `columns`, between words where it can. A wide character that is wider than
+    /// the line stands on a line alone. There is always at least one line; `columns` below 1 count as 1.
+    public func wrapped(columns: Int) -> [SafeText] {
+        let columns = max(1, columns)
+        if width <= columns { return [self] }
+        var lines: [SafeText] = []
+        var line = SafeText.empty
+        var lastBlank: Int?
+        for cluster in clusters {
+            if line.width + cluster.width > columns, !line.isEmpty {
+                if cluster.isBlank {
+                    // The space at the break is the break.
+                    lines.append(line)
+                    line = .empty
+                    lastBlank = nil
+                    continue
+                }
+                if let blank = lastBlank {
+                    let rest = line.clusters[(blank + 1)...]
+                    lines.append(SafeText(line.clusters[..<blank]))
+                    line = SafeText(rest)
+                } else {
+                    lines.append(line)
+                    line = .empty
+                }
+                lastBlank = nil
+            }
+            // Two wide characters can still be too many behind a carried-over word.
+            if line.width + cluster.width > columns, !line.isEmpty {
+                lines.append(line)
+                line = .empty
+            }
+            // Leading spaces are an indentation, not a place to break.
+            if cluster.isBlank, line.clusters.contains(where: { !$0.isBlank }) { lastBlank = line.clusters.count }
+            line.append(cluster)
+        }
+        lines.append(line)
+        return lines
+    }
+
+    private init(_ slice: ArraySlice<Cluster>) {
+        self.init(clusters: Array(slice), width: slice.reduce(0) { $0 + $1.width })
+    }
+}

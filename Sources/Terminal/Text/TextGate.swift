@@ -1,0 +1,131 @@
+/// The gate's state while a text passes through it: scalar by scalar, so that what comes out depends on nothing else.
+struct TextGate {
+    private var line = SafeText.empty
+    private var current: Cluster?
+    private var lastClass: UInt8 = 0
+    private var isJoined = false
+    private var endsWithReturn = false
+
+    private static let tabStop = 4
+
+    /// The text as one line.
+    mutating func line(_ text: String) -> SafeText {
+        if let plain = Self.printable(text) { return plain }
+        for scalar in text.unicodeScalars {
+            if breaksLine(scalar) == .isBreak { begin(.blank) } else { pass(scalar, expandsTabs: false) }
+        }
+        return takeLine()
+    }
+
+    /// The text with its line breaks.
+    mutating func lines(_ text: String) -> [SafeText] {
+        if let plain = Self.printable(text) { return [plain] }
+        var lines: [SafeText] = []
+        for scalar in text.unicodeScalars {
+            if breaksLine(scalar) == .isBreak { lines.append(takeLine()) } else { pass(scalar, expandsTabs: true) }
+        }
+        lines.append(takeLine())
+        return lines
+    }
+
+    /// The short way for printable ASCII, which needs no look at its characters' properties.
+    private static func printable(_ text: String) -> SafeText? {
+        var clusters: [Cluster] = []
+        clusters.reserveCapacity(text.utf8.count)
+        for byte in text.utf8 {
+            guard byte >= 0x20, byte < 0x7F else { return nil }
+            clusters.append(Cluster(ascii: byte))
+        }
+        return SafeText(clusters: clusters, width: clusters.count)
+    }
+
+    private enum Breaking { case isBreak, isSecondHalf, isNone }
+
+    private mutating func breaksLine(_ scalar: Unicode.Scalar) -> Breaking {
+        if scalar == "\n", endsWithReturn {
+            endsWithReturn = false
+            return .isSecondHalf
+        }
+        endsWithReturn = scalar == "\r"
+        if case .lineBreak = TextWidth.kind(of: scalar) { return .isBreak }
+        return .isNone
+    }
+
+    private mutating func pass(_ scalar: Unicode.Scalar, expandsTabs: Bool) {
+        switch TextWidth.kind(of: scalar) {
+        case .dropped, .lineBreak:
+            break
+        case .tab:
+            begin(.blank)
+            while expandsTabs, (line.width + 1) % Self.tabStop != 0 { begin(.blank) }
+        case .joiner:
+            isJoined = current.map { TextWidth.isPictograph($0.base) } ?? false
+        case .mark:
+            put(mark: scalar)
+        case .regionalIndicator:
+            putFlagHalf(scalar.value)
+        case .unknown:
+            begin(.replacement)
+        case .base(let width):
+            put(base: scalar.value, width: width)
+        }
+    }
+
+    private mutating func put(base: UInt32, width: Int) {
+        if let previous = current {
+            if isJoined, TextWidth.isPictograph(base) {
+                isJoined = false
+                return
+            }
+            if TextWidth.isSkinTone(base), TextWidth.isPictograph(previous.base) { return }
+            // Some pairs of spacing characters compose too.
+            if previous.count == 1, let composed = Composition.compose(previous.base, base), base >= 0x300 {
+                current = Cluster(base: composed, width: previous.width)
+                return
+            }
+        }
+        begin(Cluster(base: base, width: width))
+    }
+
+    private mutating func putFlagHalf(_ value: UInt32) {
+        if var flag = current, flag.count == 1, (0x1F1E6...0x1F1FF).contains(flag.base), flag.width == 1 {
+            flag = Cluster(base: flag.base, width: 2)
+            _ = flag.append(value)
+            current = flag
+        } else {
+            begin(Cluster(base: value, width: 1))
+        }
+    }
+
+    private mutating func put(mark: Unicode.Scalar) {
+        // A mark at the beginning has nothing to stand on; U+25CC is the customary place-holder.
+        var cluster = current ?? Cluster(base: 0x25CC, width: 1)
+        let markClass = mark.properties.canonicalCombiningClass.rawValue
+        let isBlocked = cluster.count > 1 && (lastClass == 0 || lastClass >= markClass)
+        if (0x1F1E6...0x1F1FF).contains(cluster.base) { return }
+        if !isBlocked, let composed = Composition.compose(cluster.base, mark.value) {
+            cluster = cluster.replacing(base: composed)
+        } else if cluster.append(mark.value) {
+            lastClass = markClass
+        }
+        current = cluster
+    }
+
+    private mutating func begin(_ cluster: Cluster) {
+        if let current { line.append(current) }
+        current = cluster
+        lastClass = 0
+        isJoined = false
+    }
+
+    private mutating func takeLine() -> SafeText {
+        if let current { line.append(current) }
+        defer {
+            line = .empty
+            current = nil
+            lastClass = 0
+            isJoined = false
+        }
+        return line
+    }
+}

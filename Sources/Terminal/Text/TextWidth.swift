@@ -1,0 +1,89 @@
+/// How many columns characters take, in their safe form.
+///
+/// Terminals disagree on joined emoji, skin tones, variation selectors and young characters. The answers here hold for
+/// the form that `SafeText` draws instead, on which they all agree.
+public enum TextWidth {
+    /// The columns of one character as it will be drawn: 0 for one that the gate drops whole, mostly 1 or 2, more only
+    /// for the rare cluster that terminals lay out in several cells.
+    public static func width(of character: Character) -> Int {
+        if let ascii = character.asciiValue, ascii >= 0x20, ascii < 0x7F { return 1 }
+        return SafeText(String(character)).width
+    }
+
+    /// The columns of a text as it will be drawn on one line.
+    public static func width(of text: String) -> Int {
+        SafeText(text).width
+    }
+
+    /// What the gate does with a scalar on its own.
+    enum Kind {
+        /// Never drawn.
+        case dropped
+        /// Drawn as one space; a line break in `SafeText.lines`.
+        case lineBreak
+        /// Drawn as one space.
+        case tab
+        /// Stands on the character before it.
+        case mark
+        /// Joins the emoji around it.
+        case joiner
+        /// Takes 1 or 2 columns.
+        case base(width: Int)
+        /// Half of a flag.
+        case regionalIndicator
+        /// Not known to every terminal: drawn as U+FFFD.
+        case unknown
+    }
+
+    static func kind(of scalar: Unicode.Scalar) -> Kind {
+        let value = scalar.value
+        switch value {
+        case 0x20..<0x7F: return .base(width: 1)
+        case 0x09: return .tab
+        case 0x0A...0x0D, 0x2028, 0x2029: return .lineBreak
+        case 0..<0x20, 0x7F..<0xA0: return .dropped
+        case 0xA0..<0x300 where value != 0xAD: return .base(width: 1)
+        case 0x200D: return .joiner
+        case 0x20E3: return .dropped
+        case 0xAC00...0xD7A3, 0x3041...0x3096, 0x4E00...0x9FFF: return .base(width: 2)
+        case 0x1F1E6...0x1F1FF: return .regionalIndicator
+        case 0x1160...0x11FF, 0xD7B0...0xD7FB: return scalar.properties.isDefaultIgnorableCodePoint ? .dropped : .mark
+        default: break
+        }
+        let properties = scalar.properties
+        if properties.isDefaultIgnorableCodePoint || properties.isVariationSelector || properties.isBidiControl {
+            return .dropped
+        }
+        switch properties.generalCategory {
+        case .control, .format, .surrogate:
+            return .dropped
+        case .lineSeparator, .paragraphSeparator:
+            return .lineBreak
+        case .unassigned:
+            return .unknown
+        case .privateUse:
+            return .base(width: 1)
+        case .nonspacingMark, .enclosingMark:
+            return isYoung(properties) ? .dropped : .mark
+        default:
+            if isYoung(properties) { return .unknown }
+            return .base(width: WideRanges.contains(value) ? 2 : 1)
+        }
+    }
+
+    /// Newer than Unicode 14: system libraries and terminals still disagree on its width.
+    private static func isYoung(_ properties: Unicode.Scalar.Properties) -> Bool {
+        guard let age = properties.age else { return true }
+        return age.major > 14
+    }
+
+    static func isSkinTone(_ value: UInt32) -> Bool {
+        value >= 0x1F3FB && value <= 0x1F3FF
+    }
+
+    /// True for a base that a joiner or a skin tone can change.
+    static func isPictograph(_ value: UInt32) -> Bool {
+        guard value >= 0x203C, let scalar = Unicode.Scalar(value) else { return false }
+        return scalar.properties.isEmoji
+    }
+}

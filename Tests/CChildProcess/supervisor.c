@@ -1,0 +1,206 @@
+#if defined(__linux__)
+#define _GNU_SOURCE
+#endif
+#include "supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+static int wake_reader = -1, wake_writer = -1;
+
+static void wake(int signal_number) {
+    int saved = errno;
+    unsigned char byte = (unsigned char)signal_number;
+    (void)!write(wake_writer, &byte, 1);
+    errno = saved;
+}
+
+static void handle_signal(int signal_number, void (*handler)(int)) {
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(signal_number, &action, NULL);
+}
+
+static void default_signals(void) {
+    for (int number = 1; number < NSIG; number++)
+        if (number != SIGKILL && number != SIGSTOP) handle_signal(number, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void send_record(int fd, int kind, int value) {
+    struct child_record record = {kind, value};
+    while (write(fd, &record, sizeof record) < 0 && errno == EINTR) {
+    }
+}
+
+static void close_span(int first, int last) {
+#if defined(__linux__)
+    if (first > last || close_range((unsigned)first, (unsigned)last, 0) == 0) return;
+#endif
+    long limit = sysconf(_SC_OPEN_MAX);
+    for (int fd = first; fd <= last && fd < limit; fd++) close(fd);
+}
+
+static void close_except(const int *kept, int count) {
+    int first = 3;
+    for (;;) {
+        int next = INT_MAX;
+        for (int i = 0; i < count; i++)
+            if (kept[i] >= first && kept[i] < next) next = kept[i];
+        if (next == INT_MAX) break;
+        close_span(first, next - 1);
+        first = next + 1;
+    }
+    close_span(first, INT_MAX);
+}
+
+/// Everything written before it has reached the reader when the reader sees it.
+static void mark(int terminal, int kind) {
+    if (terminal < 0) return;
+    char text[] = CHILD_MARK "?\033\\";
+    text[sizeof text - 4] = (char)kind;
+    size_t sent = 0;
+    while (sent < sizeof text - 1) {
+        ssize_t count = write(terminal, text + sent, sizeof text - 1 - sent);
+        if (count < 0 && errno != EINTR) return;
+        if (count > 0) sent += (size_t)count;
+    }
+}
+
+static _Noreturn void become(const struct child_request *request, int terminal, int verdict) {
+    int problem = 0;
+    if (request->kind == CHILD_SESSION_LEADER) {
+        if (setsid() < 0 || ioctl(terminal, TIOCSCTTY, 0) != 0) problem = errno;
+    } else {
+        setpgid(0, 0);
+        // SIGTTOU is still ignored here, so the job may take the foreground from the background.
+        if (request->kind == CHILD_SHELL_JOB && tcsetpgrp(terminal, getpgrp()) != 0) problem = errno;
+    }
+    int streams[3];
+    for (int i = 0; i < 3; i++) {
+        // First out of the way of 0…2, then into place.
+        streams[i] = fcntl(request->kind == CHILD_PLAIN ? request->streams[i] : terminal, F_DUPFD, 10);
+        if (streams[i] < 0) problem = errno;
+    }
+    for (int i = 0; i < 3; i++)
+        if (dup2(streams[i], i) < 0) problem = errno;
+    close_except(&verdict, 1);
+    default_signals();
+    if (problem == 0 && request->directory != NULL && chdir(request->directory) != 0) problem = errno;
+    if (problem == 0) {
+        execve(request->path, request->arguments, request->environment);
+        problem = errno;
+    }
+    (void)!write(verdict, &problem, sizeof problem);
+    _exit(127);
+}
+
+static void follow(const struct child_request *request, pid_t *child, int terminal, int reports) {
+    int status;
+    pid_t pid = *child;
+    while (*child > 0 && waitpid(pid, &status, WNOHANG | WUNTRACED | WCONTINUED) == pid) {
+        if (WIFCONTINUED(status)) {
+            send_record(reports, CHILD_REPORT_CONTINUED, 0);
+            continue;
+        }
+        int kind = WIFSTOPPED(status) ? CHILD_REPORT_STOPPED : CHILD_REPORT_EXITED;
+        if (kind == CHILD_REPORT_EXITED) *child = 0;
+        if (request->kind == CHILD_SHELL_JOB) tcsetpgrp(terminal, getpgrp());
+        send_record(reports, kind, kind == CHILD_REPORT_STOPPED ? WSTOPSIG(status) : status);
+        mark(terminal, kind);
+    }
+}
+
+static void obey(struct child_record command, pid_t child, pid_t group, int terminal) {
+    switch (command.kind) {
+    case CHILD_COMMAND_SIGNAL:
+        if (child > 0) kill(child, command.value);
+        break;
+    case CHILD_COMMAND_SIGNAL_GROUP:
+        kill(-group, command.value);
+        break;
+    case CHILD_COMMAND_FOREGROUND:
+        if (child > 0) {
+            tcsetpgrp(terminal, group);
+            kill(-group, SIGCONT);
+        }
+        break;
+    }
+}
+
+_Noreturn void supervise(const struct child_request *request, int terminal, int commands, int reports) {
+    handle_signal(SIGTTOU, SIG_IGN);
+    setsid();
+#if defined(__linux__)
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+#endif
+    int ends[2], verdict[2];
+    if (pipe(ends) != 0 || pipe(verdict) != 0) _exit(126);
+    fcntl(verdict[1], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    wake_reader = ends[0];
+    wake_writer = ends[1];
+    if (request->kind == CHILD_SHELL_JOB && ioctl(terminal, TIOCSCTTY, 0) != 0) {
+        send_record(reports, CHILD_REPORT_FAILED, errno);
+        _exit(126);
+    }
+    handle_signal(SIGCHLD, wake);
+    handle_signal(SIGHUP, wake);
+    for (int i = 0; i < 4; i++) handle_signal((int[]){SIGINT, SIGQUIT, SIGTSTP, SIGTTIN}[i], SIG_IGN);
+    handle_signal(SIGPIPE, SIG_IGN);
+
+    pid_t child = fork();
+    if (child == 0) become(request, terminal, verdict[1]);
+    const pid_t group = child;
+    close_except((int[]){terminal, commands, reports, verdict[0], wake_reader, wake_writer}, 6);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    int problem = child < 0 ? errno : 0;
+    ssize_t count;
+    do count = read(verdict[0], &problem, sizeof problem);
+    while (count < 0 && errno == EINTR);
+    if (problem != 0) {
+        send_record(reports, CHILD_REPORT_FAILED, problem);
+        _exit(126);
+    }
+    send_record(reports, CHILD_REPORT_STARTED, child);
+
+    struct pollfd waits[2] = {{.fd = commands, .events = POLLIN}, {.fd = wake_reader, .events = POLLIN}};
+    for (;;) {
+        if (poll(waits, 2, -1) < 0) {
+            if (errno != EINTR) break;
+            waits[0].revents = 0;
+        }
+        unsigned char signals[64];
+        ssize_t woken = read(wake_reader, signals, sizeof signals);
+        for (ssize_t i = 0; i < woken; i++)
+            if (signals[i] == SIGHUP && child > 0) kill(-group, SIGHUP);  // as a shell does for its jobs
+        follow(request, &child, terminal, reports);
+        if (waits[0].revents == 0) continue;
+        struct child_record command;
+        ssize_t size = read(commands, &command, sizeof command);
+        if (size == sizeof command) obey(command, child, group, terminal);
+        else if (size == 0 || errno != EINTR) break;
+    }
+    // The test process has let go, or is gone: nothing stays behind.
+    if (group > 0) kill(-group, SIGKILL);
+    if (child > 0) kill(child, SIGKILL);
+    // Orphans of the group are this process's to reap where the system has subreapers.
+    while (group > 0 && (waitpid(-group, NULL, 0) > 0 || errno == EINTR)) {
+    }
+    if (child > 0) waitpid(child, NULL, 0);
+    _exit(0);
+}

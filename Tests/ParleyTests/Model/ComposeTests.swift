@@ -1,0 +1,184 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Writing")
+struct ComposeTests {
+    @Test("B54: the compose pane takes and sends text in every state", arguments: ConnectionStatus.State.allCases)
+    func neverLocks(state: ConnectionStatus.State) {
+        var desk = Desk.joined("chat.lobby", state: state)
+        desk.effects = []
+        let sent = desk.enter("hi")
+        #expect(sent.contains { if case .publish(_, "chat.lobby", "hi", nil) = $0 { true } else { false } })
+        #expect(desk.model.queuedCount == 1)
+        #expect(desk.model.compose.isEmpty)
+    }
+
+    @Test("B54: offline says that the text will wait")
+    func offlineWords() {
+        var desk = Desk.joined("chat.lobby", state: .reconnecting)
+        #expect(desk.screen().contains { $0.hasPrefix(" > offline: will be sent when connected") })
+        desk.type("typed")
+        #expect(desk.screen().contains { $0.contains("─ offline: will be sent when connected ─") })
+        desk.press(.enter)
+        #expect(desk.screen().contains { $0.contains("typed") && $0.hasSuffix("…") })
+        #expect(desk.screen().first?.contains("⇅ 1") == true)
+    }
+
+    @Test("A paste keeps its line breaks and sends nothing; more than five lines are sent after a question")
+    func paste() {
+        var desk = Desk.joined("chat.lobby")
+        #expect(desk.send(.input(.paste("1\n2\n3\n4\n5\n6"))) == [])
+        #expect(desk.model.compose.text == "1\n2\n3\n4\n5\n6")
+        #expect(desk.press(.enter) == [])
+        #expect(desk.screen().last?.hasPrefix(" Send 6 lines to chat.lobby? y/N") == true)
+        desk.press(.character("n"))
+        #expect(desk.model.compose.text == "1\n2\n3\n4\n5\n6")
+        desk.press(.enter)
+        #expect(desk.press(.character("y")).count == 1)
+        #expect(desk.model.compose.isEmpty)
+        #expect(desk.texts("chat.lobby") == ["sending 1\n2\n3\n4\n5\n6"])
+    }
+
+    @Test("Alt-Enter breaks the line, and the pane grows to five rows")
+    func grows() {
+        var desk = Desk.joined("chat.lobby")
+        for number in 1...7 {
+            desk.type("line \(number)")
+            if number < 7 { desk.press(Key(.enter, .alt)) }
+        }
+        #expect(desk.model.layout(on: desk.model.size).compose.rows == 5)
+        #expect(desk.screen().filter { $0.contains("line ") }.count == 5)
+    }
+
+    @Test(
+        "Commands",
+        arguments: [
+            ("/join chat.qa", ChatEffect.subscribe(topic: "chat.qa")),
+            ("/leave", .unsubscribe(topic: "chat.lobby")),
+            ("/close", .disconnect),
+            ("/reconnect", .reconnect),
+            ("/quit", .quit),
+        ])
+    func commands(text: String, effect: ChatEffect) {
+        var desk = Desk.joined("chat.lobby")
+        #expect(desk.enter(text) == [effect])
+        #expect(desk.model.compose.isEmpty)
+    }
+
+    @Test(
+        "A slash can be said", arguments: [("//join x", "/join x"), ("/say /join x", "/join x"), ("///", "//")])
+    func slash(text: String, said: String) {
+        var desk = Desk.joined("chat.lobby")
+        desk.enter(text)
+        #expect(desk.texts("chat.lobby") == ["sending \(said)"])
+    }
+
+    @Test("An unknown or half-written command stays in the pane and says what helps")
+    func unknown() {
+        var desk = Desk.joined("chat.lobby")
+        #expect(desk.enter("/jion x") == [])
+        #expect(desk.model.compose.text == "/jion x")
+        #expect(desk.model.notice?.text.contains("/help") == true)
+        desk.press(.control("c"))
+        desk.enter("/post bob")
+        #expect(desk.model.notice?.text == "Write it as /post USER/POSTBOX TEXT")
+    }
+
+    @Test("A topic that breaks the grammar is refused with words")
+    func badTopic() {
+        var desk = Desk.joined("chat.lobby")
+        #expect(desk.enter("/join a..b") == [])
+        #expect(desk.model.conversations.count == 1)
+        #expect(desk.model.notice?.kind == .failure)
+    }
+
+    @Test("B35: nothing is published to a pattern")
+    func pattern() {
+        var desk = Desk.joined("alerts.>")
+        #expect(desk.enter("hello") == [])
+        #expect(desk.model.compose.text == "hello")
+    }
+
+    @Test("Tab completes commands and topics, and otherwise changes the pane")
+    func tab() {
+        var desk = Desk.joined("chat.lobby", "chat.quality")
+        desk.type("/le")
+        desk.press(.tab)
+        #expect(desk.model.compose.text == "/leave ")
+        desk.press(.tab)
+        #expect(desk.model.compose.text == "/leave chat.")
+        desk.type("q")
+        desk.press(.tab)
+        #expect(desk.model.compose.text == "/leave chat.quality")
+        desk.press(.control("c"))
+        var panes: [ChatModel.Pane] = []
+        for _ in 0..<3 {
+            desk.press(.tab)
+            panes.append(desk.model.pane)
+        }
+        #expect(panes == [.sidebar, .main, .compose])
+    }
+
+    @Test("^C clears the text, then twice quits; unsent lines ask first")
+    func interrupt() {
+        var desk = Desk.joined("chat.lobby")
+        desk.type("text")
+        #expect(desk.press(.control("c")) == [])
+        #expect(desk.model.compose.isEmpty)
+        #expect(desk.press(.control("c")) == [])
+        desk.type("x")
+        desk.press(.backspace)
+        #expect(desk.press(.control("c")) == [])
+        #expect(desk.press(.control("c")) == [.quit])
+        desk.enter("unsent")
+        #expect(desk.press(.control("q")) == [])
+        #expect(desk.screen().last?.contains("1 message is not sent yet. Quit anyway? y/N") == true)
+        #expect(desk.press(.character("y")) == [.quit])
+    }
+
+    @Test("A key tries to connect at once, but not each key of a fast typist")
+    func nudge() {
+        var desk = Desk.joined("chat.lobby", state: .reconnecting)
+        #expect(desk.press(.character("a")) == [.nudge])
+        #expect(desk.press(.character("b")) == [])
+        desk.wait(.seconds(6))
+        #expect(desk.press(.character("c")) == [.nudge])
+    }
+
+    @Test("^L paints, ^Z suspends, also over the help")
+    func screenKeys() {
+        var desk = Desk.joined("chat.lobby")
+        #expect(desk.press(.control("l")) == [.redraw])
+        desk.press(.function(1))
+        #expect(desk.press(.control("z")) == [.suspendProcess])
+        #expect(desk.send(.suspending) == [.setActive(false)])
+        #expect(desk.send(.resumed) == [.setActive(true), .nudge, .redraw])
+        desk.press(.escape)
+        #expect(desk.model.overlay == nil)
+    }
+
+    @Test("Typing in another pane goes to the text")
+    func typingReturns() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.function(2))
+        desk.type("hey")
+        #expect(desk.model.pane == .compose)
+        #expect(desk.model.compose.text == "hey")
+    }
+
+    @Test("The screen is drawn again when a countdown or a notice changes, and not otherwise")
+    func nextChange() throws {
+        var desk = Desk.joined("chat.lobby")
+        let now = desk.model.now.instant
+        #expect(desk.model.nextChange(after: now) == nil)
+        desk.send(.statusChanged(ConnectionStatus(
+            state: .reconnecting, attempt: 3, nextRetryAt: now.advanced(by: .milliseconds(3500)))))
+        #expect(desk.model.nextChange(after: now) == now.advanced(by: .milliseconds(500)))
+        #expect(desk.model.nextChange(after: now.advanced(by: .milliseconds(500))) == now.advanced(by: .milliseconds(1500)))
+        #expect(desk.screen(after: .zero).first?.contains("↻ RECONNECTING attempt 3 · in 4 s") == true)
+        #expect(desk.screen(after: .milliseconds(501)).first?.contains("in 3 s") == true)
+    }
+}

@@ -1,0 +1,126 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Conversations")
+struct ConversationTests {
+    @Test("B38: messages stand in stream order whatever order they came in, each once")
+    func order() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages([message(5, "five"), message(3, "three")])))
+        desk.send(.topic("chat.lobby", .messages([message(4, "four", isRecovered: true), message(5, "five")])))
+        desk.send(.topic("chat.lobby", .history([message(1, "one"), message(2, "two"), message(3, "x")], isComplete: true)))
+        #expect(desk.texts("chat.lobby") == ["1 one", "2 two", "3 three", "4 four", "5 five"])
+    }
+
+    @Test("B38: the same id under another sequence is the same message")
+    func sameID() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages([message(5, "five", id: "a"), message(9, "five", id: "a")])))
+        #expect(desk.texts("chat.lobby") == ["5 five"])
+    }
+
+    @Test("B38: a gap is marked between what was and what follows")
+    func gap() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages([message(2, "before")])))
+        desk.send(.topic("chat.lobby", .gap(lost: 7)))
+        desk.send(.topic("chat.lobby", .messages([message(10, "after")])))
+        #expect(desk.texts("chat.lobby") == ["2 before", "gap 7", "10 after"])
+        #expect(desk.screen().contains { $0.contains("─ 7 messages were lost ─") })
+    }
+
+    @Test(
+        "B39: an own message appears once, whether its echo comes before, between or after the acknowledgement",
+        arguments: [["accepted", "echo", "outcome"], ["accepted", "outcome", "echo"], ["echo", "accepted", "outcome"], ["accepted", "outcome"]])
+    func ownMessage(order: [String]) throws {
+        var desk = Desk.joined("chat.lobby")
+        let sent = desk.enter("hello")
+        guard case .publish(let local, "chat.lobby", "hello", nil) = try #require(sent.first) else {
+            Issue.record("nothing was published")
+            return
+        }
+        #expect(desk.texts("chat.lobby") == ["sending hello"])
+        for step in order {
+            switch step {
+            case "accepted": desk.send(.line(local, .accepted(id: "own-1")))
+            case "echo":
+                desk.send(.topic("chat.lobby", .messages([message(8, "hello", from: "alice", id: "own-1")])))
+            default: desk.send(.line(local, .outcome(.acknowledged(sequence: 8, duplicate: false))))
+            }
+        }
+        #expect(desk.texts("chat.lobby") == ["8 own hello"])
+        #expect(desk.model.queuedCount == 0)
+        #expect(desk.conversation("chat.lobby")?.unread == 0)
+    }
+
+    @Test("B29: a line that was not sent stays, says why, and can be sent again under its old id")
+    func failureAndResend() throws {
+        var desk = Desk.joined("chat.lobby")
+        guard case .publish(let local, _, _, _) = try #require(desk.enter("big").first) else { return }
+        desk.send(.line(local, .accepted(id: "own-1")))
+        desk.send(.line(local, .outcome(.failed(.timeout("The publish")))))
+        desk.send(.topic("chat.lobby", .messages([message(3, "later")])))
+        #expect(desk.screen().contains { $0.hasSuffix("✗") && $0.contains("big") })
+        #expect(desk.screen().contains { $0.contains("not sent: The publish was not answered in time") })
+        #expect(desk.model.queuedCount == 0)
+        #expect(desk.enter("/resend") == [.publish(local, topic: "chat.lobby", text: "big", retryOf: "own-1")])
+        #expect(desk.texts("chat.lobby") == ["3 later", "queued big"])
+    }
+
+    @Test("B32: a discarded line can be dropped for good")
+    func discard() throws {
+        var desk = Desk.joined("chat.lobby", state: .reconnecting)
+        guard case .publish(let local, _, _, _) = try #require(desk.enter("lost?").first) else { return }
+        desk.send(.line(local, .outcome(.discarded(.closedByUser))))
+        #expect(desk.conversation("chat.lobby")?.failedLines.count == 1)
+        desk.enter("/discard")
+        #expect(desk.texts("chat.lobby").isEmpty)
+    }
+
+    @Test("B40: a conversation keeps a bounded number of rows, the newest")
+    func bound() {
+        var desk = Desk.joined("chat.lobby")
+        for start in stride(from: UInt64(1), to: 12_000, by: 500) {
+            desk.send(.topic("chat.lobby", .messages((start..<start + 500).map { message($0, "m") })))
+        }
+        let conversation = desk.conversation("chat.lobby")
+        #expect((conversation?.rows.count ?? .max) <= Conversation.rowLimit)
+        #expect(conversation?.rows.last?.position == .message(12_000))
+        #expect(conversation?.history == .more)
+    }
+
+    @Test("B37: a message that two subscriptions bring is shown once, in the closest of them")
+    func overlap() {
+        var desk = Desk.joined("chat.>", "chat.lobby", ">")
+        for name in ["chat.>", "chat.lobby", ">"] {
+            desk.send(.topic(name, .messages([message(1, "hi"), message(2, "qa", topic: "chat.qa"), message(3, "x", topic: "y")])))
+        }
+        #expect(desk.texts("chat.lobby") == ["1 hi"])
+        #expect(desk.texts("chat.>") == ["2 qa"])
+        #expect(desk.texts(">") == ["3 x"])
+    }
+
+    @Test("B44: a topic that fails says so and the others go on")
+    func failedTopic() {
+        var desk = Desk.joined("chat.lobby", "secret.room")
+        desk.send(.topic("secret.room", .failed(.notAuthorized("secret.room"))))
+        #expect(desk.screen().contains { $0.contains("✗ secret.room") })
+        #expect(desk.conversation("chat.lobby")?.subscription == .live)
+    }
+
+    @Test("History is asked for once the topic is live, and again at the top")
+    func history() {
+        var desk = Desk()
+        desk.send(.start(topics: ["chat.lobby"]))
+        #expect(desk.effects == [.subscribe(topic: "chat.lobby"), .openPostbox])
+        #expect(desk.send(.topic("chat.lobby", .live)) == [.loadHistory(topic: "chat.lobby", before: nil, limit: 200)])
+        desk.send(.topic("chat.lobby", .history((51...99).map { message($0, "m\($0)") }, isComplete: false)))
+        #expect(desk.conversation("chat.lobby")?.unread == 0)
+        var asked: [ChatEffect] = []
+        for _ in 0..<10 { asked += desk.press(.pageUp) }
+        #expect(asked == [.loadHistory(topic: "chat.lobby", before: HistoryMark(sequence: 51, time: Desk.wall), limit: 200)])
+    }
+}

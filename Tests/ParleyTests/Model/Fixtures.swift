@@ -1,0 +1,141 @@
+import Relay
+import Terminal
+
+@testable import Parley
+
+/// A model with its effects so far, and short words for the events that tests send.
+struct Desk {
+    var model: ChatModel
+    var effects: [ChatEffect] = []
+
+    /// Friday 21 November 2025, 10:00:00 UTC.
+    static let wall = Timestamp(milliseconds: 1_763_719_200_000)
+    static let start = ContinuousClock.now
+
+    init(size: Size = Size(rows: 24, columns: 80), state: ConnectionStatus.State = .connected) {
+        model = ChatModel(
+            identity: .init(user: "alice", network: "local"), size: size,
+            now: Moment(instant: Self.start, wall: Self.wall), zone: .fixed(seconds: 0),
+            status: ConnectionStatus(state: state, roundTripTime: state == .connected ? .microseconds(400) : nil))
+    }
+
+    /// Joined to `topics`, all live with their history complete, and the effects of that forgotten.
+    static func joined(
+        _ topics: String..., size: Size = Size(rows: 24, columns: 80), state: ConnectionStatus.State = .connected
+    ) -> Desk {
+        var desk = Desk(size: size, state: state)
+        desk.send(.start(topics: topics))
+        for topic in topics {
+            desk.send(.topic(topic, .live))
+            desk.send(.topic(topic, .history([], isComplete: true)))
+        }
+        desk.effects = []
+        return desk
+    }
+
+    /// Sends an event and returns what followed, titles left out.
+    @discardableResult
+    mutating func send(_ event: ChatEvent) -> [ChatEffect] {
+        let new = update(&model, event).filter { effect in
+            if case .setTitle = effect { false } else { true }
+        }
+        effects += new
+        return new
+    }
+
+    @discardableResult
+    mutating func press(_ key: Key) -> [ChatEffect] { send(.input(.key(key))) }
+
+    @discardableResult
+    mutating func press(_ code: Key.Code) -> [ChatEffect] { press(Key(code)) }
+
+    mutating func type(_ text: String) {
+        for character in text { press(.character(character)) }
+    }
+
+    /// Types a text and presses Enter.
+    @discardableResult
+    mutating func enter(_ text: String) -> [ChatEffect] {
+        type(text)
+        return press(.enter)
+    }
+
+    mutating func loseFocus() {
+        // The first report shows that the terminal reports at all.
+        send(.input(.focusIn))
+        send(.input(.focusOut))
+    }
+
+    mutating func wait(_ duration: Duration) {
+        let milliseconds =
+            duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
+        send(
+            .tick(
+                Moment(
+                    instant: model.now.instant.advanced(by: duration),
+                    wall: Timestamp(milliseconds: model.now.wall.milliseconds + milliseconds))))
+    }
+
+    func conversation(_ name: String) -> Conversation? { model.conversations.named(name) }
+
+    /// What a conversation shows, row by row, in short.
+    func texts(_ name: String) -> [String] {
+        guard let conversation = conversation(name) else { return [] }
+        return (0..<conversation.count).compactMap { conversation.row(at: $0) }.map { row in
+            switch row {
+            case .message(let line): "\(line.sequence) \(line.isOwn ? "own " : "")\(line.text)"
+            case .gap(_, let lost): "gap \(lost)"
+            case .pending(let line): "\(line.state) \(line.text)"
+            }
+        }
+    }
+
+    /// The screen's rows.
+    func screen(_ size: Size? = nil, after wait: Duration = .zero) -> [String] {
+        render(model, size: size ?? model.size, now: model.now.instant.advanced(by: wait)).rows
+    }
+}
+
+/// A message as the core delivers it; `minutes` after 10:00.
+func message(
+    _ sequence: UInt64, _ text: String, from name: String = "bob", topic: String = "chat.lobby", id: String? = nil,
+    minutes: Int64 = 0, isRecovered: Bool = false
+) -> TopicMessage {
+    let time = Timestamp(milliseconds: Desk.wall.milliseconds + minutes * 60_000)
+    return TopicMessage(
+        id: id ?? "m\(sequence)", topic: topic, sequence: sequence, from: name, text: text, message: .string(text),
+        time: time, sentAt: time, isRecovered: isRecovered)
+}
+
+/// A letter in a postbox.
+func letter(_ number: Int, _ text: String = "a letter", from: String? = "bob", box: String = "b1") -> PostboxMessage {
+    let time = Timestamp(milliseconds: Desk.wall.milliseconds + Int64(number) * 60_000)
+    return PostboxMessage(
+        id: "l\(number)", createdAt: time, updatedAt: time, ownerId: "alice", sudoId: "s1", postboxId: box,
+        message: text, from: from)
+}
+
+/// A postbox of alice's.
+func postbox(_ id: String, _ name: String, isEnabled: Bool = true) -> Postbox {
+    Postbox(id: id, name: name, sudoId: "s1", isEnabled: isEnabled, createdAt: Desk.wall)
+}
+
+extension Desk {
+    /// The postbox open on a page of letters.
+    static func inbox(
+        _ letters: [PostboxMessage], next: String? = nil, size: Size = Size(rows: 24, columns: 80)
+    ) -> Desk {
+        var desk = Desk.joined("chat.lobby", size: size)
+        desk.send(.postbox(.boxes([postbox("b1", "personal"), postbox("b2", "work")])))
+        desk.press(.function(3))
+        desk.answerPage(letters, next: next)
+        desk.effects = []
+        return desk
+    }
+
+    /// Answers the page that is being fetched.
+    mutating func answerPage(_ letters: [PostboxMessage], next: String? = nil) {
+        guard let request = model.inbox.fetch?.request else { return }
+        send(.postbox(.page(request: request, ListOutput(items: letters, nextToken: next))))
+    }
+}

@@ -1,0 +1,178 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("The postbox")
+struct InboxTests {
+    @Test("B45: pages are walked forwards and backwards by their tokens")
+    func pages() {
+        var desk = Desk.inbox([letter(1)], next: "t2")
+        #expect(desk.press(.character("n")).isListing(token: "t2"))
+        desk.answerPage([letter(2)], next: nil)
+        #expect(desk.screen().contains { $0.contains("postbox ─ page 2 ─") })
+        #expect(desk.press(.character("n")) == [])
+        #expect(desk.press(.character("p")).isListing(token: nil))
+        desk.answerPage([letter(1)], next: "t2")
+        #expect(desk.screen().contains { $0.contains("page 1, more ▸") })
+    }
+
+    @Test("B47: a page is not fetched twice, and a late answer for another view is not shown")
+    func noDoubleFetch() throws {
+        var desk = Desk.inbox([letter(1)], next: "t2")
+        #expect(desk.press(.character("n")).count == 1)
+        #expect(desk.press(.character("n")) == [])
+        let stale = try #require(desk.model.inbox.fetch?.request)
+        desk.send(.postbox(.boxes([postbox("b2", "work")])))
+        desk.press(.function(2))
+        desk.press(.down)
+        desk.press(.down)
+        #expect(desk.press(.enter).isListing(token: nil, box: "b2"))
+        desk.send(.postbox(.page(request: stale, ListOutput(items: [letter(9)], nextToken: nil))))
+        #expect(desk.model.inbox.letters.isEmpty)
+    }
+
+    @Test("B50: one letter is deleted by d, and a list made before cannot bring it back")
+    func deleteOne() throws {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        let effects = desk.press(.character("d"))
+        guard case .deleteMessage(let request, "l1") = try #require(effects.first) else {
+            Issue.record("no deletion: \(effects)")
+            return
+        }
+        #expect(desk.model.inbox.selected == 1)
+        desk.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
+        #expect(desk.model.inbox.letters.map(\.id) == ["l2"])
+        #expect(desk.model.inbox.selected == 0)
+        #expect(desk.press(.character("R")).isListing(token: nil))
+        desk.answerPage([letter(1), letter(2)])
+        #expect(desk.model.inbox.letters.map(\.id) == ["l2"])
+    }
+
+    @Test("B50: marked letters are deleted after a question; anything but y keeps them")
+    func question() {
+        var desk = Desk.inbox((1...5).map { letter($0) })
+        desk.press(.character("*"))
+        desk.press(.character("D"))
+        #expect(desk.screen().last?.contains("Delete 5 letters? y/N") == true)
+        #expect(desk.press(.enter) == [])
+        #expect(desk.model.overlay == nil)
+        #expect(desk.model.inbox.letters.count == 5)
+        desk.press(.character("D"))
+        let effects = desk.press(.character("y"))
+        #expect(effects.count == 1)
+        guard case .bulkDelete(_, let ids)? = effects.first else { return }
+        #expect(ids == ["l1", "l2", "l3", "l4", "l5"])
+    }
+
+    @Test("B50: more than 25 letters go in chunks with progress, and what failed is told")
+    func chunks() throws {
+        var desk = Desk.inbox((1...25).map { letter($0) })
+        for number in 26...60 { desk.send(.postbox(.created(letter(number)))) }
+        desk.effects = []
+        desk.press(.character("*"))
+        desk.press(.character("D"))
+        desk.press(.character("y"))
+        var sizes: [Int] = []
+        while let deletion = desk.model.inbox.deletion {
+            sizes.append(deletion.current.count)
+            #expect(desk.screen().contains { $0.contains("deleting \(deletion.done) of 60") })
+            var result = BulkDeletion(deleted: deletion.current)
+            if sizes.count == 2 {
+                result.failed = [.init(id: result.deleted.removeLast(), error: .notAuthorized("that"))]
+            }
+            desk.send(.postbox(.deletion(request: deletion.request, result)))
+        }
+        #expect(sizes == [25, 25, 10])
+        #expect(desk.model.inbox.letters.map(\.id) == ["l50"])
+        #expect(desk.model.notice?.text.hasPrefix("Deleted 59 letters, 1 not.") == true)
+    }
+
+    @Test("Escape stops a deletion after the part that is under way")
+    func stop() throws {
+        var desk = Desk.inbox((1...25).map { letter($0) })
+        for number in 26...60 { desk.send(.postbox(.created(letter(number)))) }
+        desk.press(.character("*"))
+        desk.press(.character("D"))
+        desk.press(.character("y"))
+        desk.press(.escape)
+        let deletion = try #require(desk.model.inbox.deletion)
+        #expect(desk.send(.postbox(.deletion(request: deletion.request, BulkDeletion(deleted: deletion.current)))) == [.countLetters])
+        #expect(desk.model.inbox.letters.count == 35)
+    }
+
+    @Test("A deletion that the connection broke keeps the letters and their marks")
+    func brokenDeletion() throws {
+        var desk = Desk.inbox((1...3).map { letter($0) })
+        desk.press(.character("*"))
+        desk.press(.character("D"))
+        desk.press(.character("y"))
+        let request = try #require(desk.model.inbox.deletion?.request)
+        desk.send(.postbox(.deletionFailed(request: request, .notConnected)))
+        #expect(desk.model.inbox.letters.count == 3)
+        #expect(desk.model.inbox.marked.count == 3)
+        #expect(desk.model.notice?.text.hasPrefix("Deleted 0 of 3; 3 stay.") == true)
+    }
+
+    @Test("A page that was emptied shows what comes after it")
+    func refill() throws {
+        var desk = Desk.inbox([letter(1)], next: "t2")
+        desk.press(.character("d"))
+        let request = try #require(desk.model.inbox.deletion?.request)
+        let effects = desk.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
+        #expect(effects.contains { if case .listPage = $0 { true } else { false } })
+    }
+
+    @Test("B51: a letter that was not accepted says why and its text is kept")
+    func notAccepted() throws {
+        var desk = Desk.inbox([])
+        desk.press(.tab)
+        desk.type("/post bob/work lunch?")
+        guard case .postLetter(let local, "bob", "work", "lunch?") = try #require(desk.press(.enter).first) else {
+            Issue.record("no letter")
+            return
+        }
+        desk.send(.letter(local, .outcome(.failed(.postboxNotAccepting("bob/work")))))
+        #expect(desk.model.compose.text == "/post bob/work lunch?")
+        #expect(desk.model.notice?.text.contains("does not accept") == true)
+    }
+
+    @Test("r begins a reply to the sender, without what a hostile name could smuggle in")
+    func reply() {
+        var desk = Desk.inbox([letter(1, from: "bo b\n\u{1B}[2J/home")])
+        desk.press(.character("r"))
+        #expect(desk.model.compose.text == "/post bob[2J/home ")
+        #expect(desk.model.pane == .compose)
+    }
+
+    @Test("New letters join the last page and count")
+    func created() {
+        var desk = Desk.inbox([letter(1)])
+        desk.send(.postbox(.counts(["b1": 1])))
+        #expect(desk.send(.postbox(.created(letter(2)))) == [.countLetters])
+        desk.send(.postbox(.created(letter(2))))
+        #expect(desk.model.inbox.letters.count == 2)
+        #expect(desk.screen().first?.hasSuffix("✉ 2") == true)
+    }
+
+    @Test("A failed list says why, and is tried again when connected")
+    func failedList() throws {
+        var desk = Desk.joined("chat.lobby", state: .reconnecting)
+        desk.press(.function(3))
+        let request = try #require(desk.model.inbox.fetch?.request)
+        desk.send(.postbox(.pageFailed(request: request, .notConnected)))
+        #expect(desk.screen().contains { $0.contains("✗ There is no connection. Connect first. R tries again.") })
+        #expect(desk.send(.statusChanged(ConnectionStatus(state: .connected))).isListing(token: nil))
+    }
+}
+
+extension [ChatEffect] {
+    /// Whether a page is asked for with this token and postbox.
+    func isListing(token: String?, box: String? = nil) -> Bool {
+        contains { effect in
+            guard case .listPage(_, box, token, Inbox.pageSize) = effect else { return false }
+            return true
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("What counts as read")
+struct UnreadTests {
+    @Test("A message in view is read at once; one in another topic is not")
+    func inView() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.send(.topic("chat.lobby", .messages([message(1, "a")])))
+        desk.send(.topic("chat.qa", .messages([message(2, "b", topic: "chat.qa")])))
+        #expect(desk.conversation("chat.lobby")?.unread == 0)
+        #expect(desk.conversation("chat.qa")?.unread == 1)
+    }
+
+    @Test("B21: nothing counts as read while the terminal is out of focus; what came is marked new on return")
+    func outOfFocus() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages([message(1, "seen")])))
+        desk.loseFocus()
+        #expect(desk.effects.last == .setActive(false))
+        desk.send(.topic("chat.lobby", .messages([message(2, "missed"), message(3, "missed too")])))
+        #expect(desk.conversation("chat.lobby")?.unread == 2)
+        #expect(desk.send(.input(.focusIn)).contains(.setActive(true)))
+        #expect(desk.conversation("chat.lobby")?.unread == 0)
+        let screen = desk.screen()
+        let marker = screen.firstIndex { $0.contains("── new ─") }
+        let missed = screen.firstIndex { $0.hasSuffix("missed") }
+        #expect(marker != nil && marker.map { $0 + 1 } == missed)
+    }
+
+    @Test("A terminal that never reports focus is taken to be in front")
+    func unknownFocus() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.input(.focusOut))
+        desk.send(.topic("chat.lobby", .messages([message(1, "a")])))
+        #expect(desk.conversation("chat.lobby")?.unread == 0)
+    }
+
+    @Test("Any key while out of focus means that the person is back")
+    func keyMeansForeground() {
+        var desk = Desk.joined("chat.lobby")
+        desk.loseFocus()
+        #expect(desk.press(.character("x")).prefix(2) == [.setActive(true), .nudge])
+    }
+
+    @Test("Nothing counts as read while scrolled up; going to the end reads it")
+    func scrolledUp() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages((1...60).map { message($0, "m\($0)") })))
+        desk.press(.pageUp)
+        let before = desk.screen().filter { $0.contains("m4") }
+        desk.send(.topic("chat.lobby", .messages([message(61, "fresh")])))
+        #expect(desk.conversation("chat.lobby")?.unread == 1)
+        #expect(desk.screen().filter { $0.contains("m4") } == before)
+        #expect(desk.screen().last?.hasSuffix("↓ 1 new") == true)
+        desk.press(.end)
+        #expect(desk.conversation("chat.lobby")?.unread == 0)
+        #expect(desk.screen().last?.hasSuffix("⇣ bottom") == true)
+    }
+
+    @Test("Own lines are never unread")
+    func own() throws {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        guard case .publish(let local, _, _, _) = try #require(desk.enter("mine").first) else { return }
+        desk.send(.line(local, .accepted(id: "own")))
+        desk.press(.down, .alt)
+        desk.send(.topic("chat.lobby", .messages([message(1, "mine", from: "alice", id: "own")])))
+        #expect(desk.conversation("chat.lobby")?.unread == 0)
+    }
+
+    @Test("Alt-a goes to the next topic with unread messages")
+    func nextUnread() {
+        var desk = Desk.joined("a", "b", "c")
+        desk.send(.topic("c", .messages([message(1, "x", topic: "c")])))
+        desk.press(.alt("a"))
+        #expect(desk.model.view == .conversation("c"))
+        #expect(desk.conversation("c")?.unread == 0)
+    }
+
+    @Test("The title names who, where, and the unread count, without controls")
+    func title() {
+        var desk = Desk.joined("a", "b")
+        desk.model.identity.user = "al\u{1B}]0;x\u{7}ice"
+        _ = desk.send(.topic("b", .messages([message(1, "x", topic: "b")])))
+        #expect(desk.model.title.hasPrefix("(1) parley al"))
+        #expect(desk.model.title.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F })
+    }
+
+    @Test("A mention rings the bell only while away")
+    func bell() {
+        var desk = Desk.joined("chat.lobby")
+        #expect(desk.send(.topic("chat.lobby", .messages([message(1, "@alice hi")]))) == [])
+        desk.loseFocus()
+        #expect(desk.send(.topic("chat.lobby", .messages([message(2, "@alice hi"), message(3, "@alice")]))) == [.bell])
+        #expect(desk.send(.topic("chat.lobby", .messages([message(4, "nobody")]))) == [])
+    }
+}
+
+extension Desk {
+    @discardableResult
+    mutating func press(_ code: Key.Code, _ modifiers: Key.Modifiers) -> [ChatEffect] { press(Key(code, modifiers)) }
+}

@@ -1,0 +1,129 @@
+import NATS
+import Testing
+
+@testable import RelayNetwork
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+@Suite("Network: folder")
+struct DirectoryTests {
+    @Test("The folder follows XDG_DATA_HOME, else the home folder")
+    func standardPath() {
+        #expect(NetworkDirectory.standard(environment: ["XDG_DATA_HOME": "/x"]).path == "/x/parley/local")
+        #expect(
+            NetworkDirectory.standard(environment: ["XDG_DATA_HOME": "rel", "HOME": "/h"]).path
+                == "/h/.local/share/parley/local")
+    }
+
+    @Test("Two processes that begin at once agree on one identity")
+    func agreement() async throws {
+        let folder = try TemporaryFolder()
+        let directory = NetworkDirectory(path: folder.path + "/deep/local")
+        let identities = try await withThrowingTaskGroup(of: (String, String, Credentials).self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    let identity = try NetworkIdentity.open(in: directory)
+                    return (identity.accountToken, identity.names.hash, try directory.credentials(for: "alice"))
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(Set(identities.map(\.0)).count == 1)
+        #expect(Set(identities.map(\.1)).count == 1)
+        #expect(Set(identities.map(\.2.jwt)).count == 1)
+    }
+
+    @Test("Nothing in the folder can be read by others")
+    func modes() throws {
+        let folder = try TemporaryFolder()
+        let directory = NetworkDirectory(path: folder.path + "/local")
+        _ = try directory.credentials(for: "alice")
+        let names = try FileManager.default.subpathsOfDirectory(atPath: directory.path)
+        #expect(names.contains("users/alice.creds") && names.contains("keys/operator.nk"))
+        for path in names.map({ "\(directory.path)/\($0)" }) + [directory.path] {
+            var status = stat()
+            #expect(stat(path, &status) == 0)
+            #expect(status.st_mode & 0o077 == 0, "\(path)")
+        }
+        #expect(chmod(directory.path, 0o755) == 0)
+        _ = try NetworkIdentity.open(in: directory)
+        var status = stat()
+        #expect(stat(directory.path, &status) == 0 && status.st_mode & 0o777 == 0o700)
+    }
+
+    @Test("A user is made once; issued anew, it keeps its key and gets the new rights")
+    func users() throws {
+        let folder = try TemporaryFolder()
+        let directory = NetworkDirectory(path: folder.path + "/local")
+        let first = try directory.credentials(for: "alice")
+        #expect(try directory.credentials(for: "alice") == first)
+        let claims = try UserClaims.verify(first.jwt)
+        #expect(claims.name == "alice" && claims.inboxPrefix == "_INBOX_alice" && claims.expires == nil)
+        let second = try directory.issueCredentials(for: "alice", topics: ["chat.>"], expires: 4_102_444_800)
+        #expect(second.keyPair == first.keyPair)
+        #expect(try UserClaims.verify(second.jwt).expires == 4_102_444_800)
+        #expect(try directory.credentials(for: "alice") == second)
+        #expect(throws: NetworkError.invalidUserName("../bob")) { try directory.credentials(for: "../bob") }
+        #expect(throws: NetworkError.self) { try directory.issueCredentials(for: "bob", topics: ["chat.*"]) }
+        #expect(!FileManager.default.fileExists(atPath: directory.path + "/users/bob.creds"))
+    }
+
+    @Test("A damaged identity is named, and its secrets are not")
+    func damage() throws {
+        let folder = try TemporaryFolder()
+        let directory = NetworkDirectory(path: folder.path + "/local")
+        _ = try NetworkIdentity.open(in: directory)
+        let path = directory.keys + "/signing.nk"
+        let seed = try String(contentsOf: URL(filePath: path), encoding: .utf8)
+        try PrivateFile.write(Array(seed.utf8.dropLast()) + [65], to: path)
+        do {
+            _ = try NetworkIdentity.open(in: directory)
+            Issue.record("a damaged key was taken")
+        } catch {
+            #expect(error.description.contains("keys is damaged"))
+            #expect(!error.description.contains(seed.prefix(10)))
+        }
+    }
+
+    @Test("A file lock has one exclusive holder or many shared ones, and goes with its last reference")
+    func locks() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/lock"
+        var shared: [FileLock?] = [try FileLock.attempt(path, .shared), try FileLock.attempt(path, .shared)]
+        #expect(shared.allSatisfy { $0 != nil })
+        #expect(try FileLock.attempt(path, .exclusive) == nil)
+        #expect(try FileLock.isHeld(path, against: .exclusive) && !FileLock.isHeld(path, against: .shared))
+        shared = []
+        let exclusive = try FileLock.attempt(path, .exclusive)
+        #expect(try exclusive != nil && FileLock.isHeld(path, against: .shared))
+        #expect(throws: NetworkError.self) { try FileLock.attempt(folder.path + "/none/lock", .shared) }
+        withExtendedLifetime(exclusive) {}
+    }
+
+    @Test("A token of this network is known; a foreign, expired or altered one is not")
+    func verification() throws {
+        let folder = try TemporaryFolder()
+        let directory = NetworkDirectory(path: folder.path + "/a")
+        let other = NetworkDirectory(path: folder.path + "/b")
+        let identity = try NetworkIdentity.open(in: directory)
+        let alice = try directory.issueCredentials(for: "alice", expires: 1000)
+        #expect(identity.verifiedUser(alice.jwt, at: 999)?.name == "alice")
+        #expect(identity.verifiedUser(alice.jwt, at: 1000) == nil)
+        #expect(identity.verifiedUser(try other.credentials(for: "alice").jwt, at: 0) == nil)
+        #expect(identity.verifiedUser(String(alice.jwt.dropLast(4)), at: 0) == nil)
+        #expect(identity.verifiedUser(identity.accountToken, at: 0) == nil)
+        let outsider = NKeyPair.generate(.account)
+        let forged = UserClaims(
+            subject: alice.keyPair.publicKey, grant: .init(permissions: .init(), issuerAccount: identity.account))
+        #expect(identity.verifiedUser(try forged.encode(signedBy: outsider), at: 0) == nil)
+    }
+}

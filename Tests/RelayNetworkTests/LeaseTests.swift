@@ -1,0 +1,206 @@
+import NATS
+import Testing
+
+@testable import RelayNetwork
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Networks whose host is a process of its own, as the application has it.
+@Suite("Network: leases")
+struct LeaseTests {
+    /// The path of the test host, which the package builds beside the tests.
+    private static let hostFixture: String = {
+        for argument in ProcessInfo.processInfo.arguments where argument.contains(".xctest") {
+            var folder = URL(filePath: argument)
+            while folder.path().count > 1 {
+                folder.deleteLastPathComponent()
+                let candidate = folder.appending(path: "HostFixture").path()
+                if FileManager.default.isExecutableFile(atPath: candidate) { return candidate }
+            }
+        }
+        return "HostFixture not found"
+    }()
+
+    /// A network of its own for the body; at its end, host and server are gone or the test fails.
+    private func withNetwork(
+        server: String, idle: Duration = .milliseconds(400),
+        _ body: (NetworkDirectory, _ acquire: @escaping @Sendable () async throws -> NetworkLease) async throws -> Void
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let directory = NetworkDirectory(path: folder.path + "/local")
+        let milliseconds = idle.components.seconds * 1000 + idle.components.attoseconds / 1_000_000_000_000_000
+        var environment = ProcessInfo.processInfo.environment
+        environment["PARLEY_NATS_SERVER"] = server
+        do {
+            try await body(directory) { [environment] in
+                try await NetworkLease.acquire(
+                    directory: directory, hostCommand: [Self.hostFixture, directory.path, "\(milliseconds)"],
+                    environment: environment)
+            }
+        } catch {
+            try await NetworkControl.stop(directory: directory, evenIfUsed: true)
+            throw error
+        }
+        try await NetworkControl.stop(directory: directory, evenIfUsed: true)
+        withExtendedLifetime(folder) {}
+    }
+
+    private func isAlive(_ pid: Int32) -> Bool { kill(pid, 0) == 0 }
+
+    @Test("Two at once share one network; after the last has left, nothing runs any more", arguments: TestServers.all)
+    func sharing(server: String) async throws {
+        try await withNetwork(server: server) { directory, acquire in
+            async let one = acquire()
+            async let two = acquire()
+            let (first, second) = try await (one, two)
+            #expect(first.description == second.description)
+            #expect(ServerAddressText(first.url).port != 4222)
+            let alice = try await NATSConnection.connect(
+                to: ServerAddress(parsing: first.url), options: .init(authentication: .init(first.credentials(for: "alice"))))
+            let status = try await directory.status()
+            #expect(status.running && status.server == first.url && status.version == first.description.serverVersion)
+            #expect(status.clients == 1)
+            #expect(status.store == directory.store)
+            await alice.close()
+            let network = first.description
+            first.release()
+            // One share is left: the network outlasts the idle time several times over.
+            let deadline = ContinuousClock.now + .milliseconds(1600)
+            while ContinuousClock.now < deadline {
+                #expect(isAlive(network.serverPid))
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            second.release()
+            try await eventually("host and server have ended") {
+                !isAlive(network.serverPid) && !isAlive(network.hostPid)
+            }
+            #expect(try await directory.status().running == false)
+            // The next session finds the same server address and the same user.
+            let third = try await acquire()
+            #expect(third.url == network.url)
+            #expect(third.description.hash == network.hash)
+            third.release()
+        }
+    }
+
+    @Test("A host that is killed takes its server along, and a client brings both back", arguments: TestServers.all)
+    func hostKilled(server: String) async throws {
+        try await withNetwork(server: server, idle: .seconds(60)) { _, acquire in
+            let lease = try await acquire()
+            let before = lease.description
+            #expect(kill(before.hostPid, SIGKILL) == 0)
+            #if os(Linux)
+            try await eventually("the server has ended too") { !isAlive(before.serverPid) }
+            #endif
+            let after = try await lease.ensureRunning()
+            #expect(after.hostPid != before.hostPid && after.serverPid != before.serverPid)
+            #expect(after.url == before.url && lease.url == before.url)
+            lease.release()
+        }
+    }
+
+    @Test("A server that a killed host left behind is ended before the next starts", arguments: TestServers.all)
+    func staleServer(server: String) async throws {
+        try await withNetwork(server: server, idle: .seconds(60)) { directory, acquire in
+            _ = try NetworkIdentity.open(in: directory)
+            // Stands for the server of a host that was killed: its arguments name this network's configuration.
+            try PrivateFile.write([], to: directory.serverConfiguration)
+            let log = try LogFile(directory.serverLog)
+            let stale = try ProcessStart.start(
+                ["/usr/bin/tail", "-f", directory.serverConfiguration], environment: [:],
+                log: log.descriptor, isDetached: true
+            ).get()
+            let other = try ProcessStart.start(
+                ["/bin/sleep", "600"], environment: [:], log: log.descriptor, isDetached: true
+            ).get()
+            try PrivateFile.writeJSON(ServerRecord(port: 1, pid: stale), to: directory.serverFile)
+            #expect(StaleServer.isOurs(stale, directory) && !StaleServer.isOurs(other, directory))
+            let lease = try await acquire()
+            #expect(!isAlive(stale))
+            #expect(isAlive(other))
+            lease.release()
+            kill(other, SIGKILL)
+        }
+    }
+
+    @Test("What keeps the host from starting reaches the client in words")
+    func failures() async throws {
+        let server = try #require(TestServers.all.first)
+        try await withNetwork(server: "/nowhere/nats-server") { _, acquire in
+            let error = await #expect(throws: NetworkError.self) { _ = try await acquire() }
+            #expect(error?.description.contains("/nowhere/nats-server") == true)
+            #expect(error?.description.contains("./setup") == true)
+        }
+        try await withNetwork(server: server) { directory, _ in
+            let folder = try TemporaryFolder()
+            let broken = folder.path + "/nats-server"
+            try PrivateFile.write("#!/bin/sh\necho the disk is made of cheese\nexit 1\n".utf8, to: broken)
+            #expect(chmod(broken, 0o700) == 0)
+            let error = await #expect(throws: NetworkError.self) {
+                _ = try await NetworkLease.acquire(
+                    directory: directory, hostCommand: [Self.hostFixture, directory.path, "400"],
+                    environment: ["PARLEY_NATS_SERVER": broken])
+            }
+            #expect(error?.description.contains("the disk is made of cheese") == true)
+        }
+        try await withNetwork(server: server) { directory, _ in
+            let error = await #expect(throws: NetworkError.self) {
+                _ = try await NetworkLease.acquire(
+                    directory: directory, hostCommand: ["/nowhere/parley"], environment: [:])
+            }
+            #expect(error?.description.contains("/nowhere/parley") == true)
+        }
+    }
+
+    @Test("Without nats-server, one sentence says what to run")
+    func missingServer() {
+        #expect(NetworkError.serverMissing.description.contains("./setup"))
+        // The usual folders may hold one on this machine; an environment that names an absent one is refused anyway.
+        #expect(throws: NetworkError.serverNotExecutable(path: "/etc")) {
+            try ServerExecutable.find(in: ["PARLEY_NATS_SERVER": "/etc"])
+        }
+    }
+
+    @Test("A network started as a service stays without clients, until it is stopped", arguments: TestServers.all)
+    func keeping(server: String) async throws {
+        try await withNetwork(server: server) { directory, acquire in
+            var environment = ProcessInfo.processInfo.environment
+            environment["PARLEY_NATS_SERVER"] = server
+            let network = try await NetworkControl.start(
+                directory: directory, hostCommand: [Self.hostFixture, directory.path, "100"], environment: environment)
+            let deadline = ContinuousClock.now + .milliseconds(600)
+            while ContinuousClock.now < deadline {
+                #expect(isAlive(network.serverPid))
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            let lease = try await acquire()
+            #expect(lease.description == network)
+            #expect(try await NetworkControl.stop(directory: directory) == .inUse)
+            lease.release()
+            let outcome = try await NetworkControl.stop(directory: directory)
+            #expect(outcome == .stopped || outcome == .notRunning)
+            try await eventually("host and server have ended") {
+                !isAlive(network.serverPid) && !isAlive(network.hostPid)
+            }
+            #expect(try await NetworkControl.stop(directory: directory) == .notRunning)
+        }
+    }
+}
+
+/// The port of a server's URL.
+private struct ServerAddressText {
+    let port: Int
+
+    init(_ url: String) {
+        port = url.split(separator: ":").last.flatMap { Int($0) } ?? 4222
+    }
+}

@@ -1,0 +1,110 @@
+import NATS
+import Testing
+
+@testable import RelayNetwork
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The servers that the tests run against: `PARLEY_TEST_NATS_SERVERS`, colon-separated, else those of PATH and Debian.
+enum TestServers {
+    static let all: [String] = {
+        let environment = ProcessInfo.processInfo.environment
+        if let named = environment["PARLEY_TEST_NATS_SERVERS"] { return named.split(separator: ":").map(String.init) }
+        let folders = (environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        let found = (folders + ["/usr/sbin"]).map { "\($0)/nats-server" }
+            .filter { FileManager.default.isExecutableFile(atPath: $0) }
+            .map { URL(filePath: $0).resolvingSymlinksInPath().path() }
+        return found.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }()
+}
+
+/// A folder for one test, removed at its end.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.path() + "/parley-\(UUID().uuidString.prefix(13))"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}
+
+struct Expired: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Waits until a condition holds; throws when it does not within the deadline.
+func eventually(
+    _ what: String, within limit: Duration = .seconds(20), _ condition: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + limit
+    while try await !condition() {
+        guard ContinuousClock.now < deadline else { throw Expired(description: "never: \(what)") }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+}
+
+/// A private network whose host runs inside the test process.
+struct TestNetwork: Sendable {
+    let directory: NetworkDirectory
+    let description: NetworkDescription
+
+    /// Runs the body on a network of its own; host and server have ended when it returns.
+    static func run<R: Sendable>(
+        server: String, idleTimeout: Duration = .seconds(600),
+        _ body: @Sendable (TestNetwork) async throws -> R
+    ) async throws -> R {
+        let folder = try TemporaryFolder()
+        let directory = NetworkDirectory(path: folder.path + "/local")
+        var options = NetworkHost.Options(environment: ["PARLEY_NATS_SERVER": server])
+        options.handlesSignals = false
+        options.idleTimeout = idleTimeout
+        let host = NetworkHost(directory: directory, options: options)
+        let running = Task { await host.run() }
+        let result: Result<R, any Error>
+        do {
+            let description = try await answering(directory)
+            result = .success(try await body(TestNetwork(directory: directory, description: description)))
+        } catch {
+            result = .failure(error)
+        }
+        running.cancel()
+        let outcome = await running.value
+        if case .failure = result { print(outcome, LogFile.tail(of: directory.hostLog, lines: 20)) }
+        withExtendedLifetime(folder) {}
+        return try result.get()
+    }
+
+    static func answering(_ directory: NetworkDirectory) async throws -> NetworkDescription {
+        let launcher = HostLauncher(directory: directory, command: [], environment: [:])
+        var description: NetworkDescription?
+        try await eventually("the network answers") {
+            description = try await launcher.answering()
+            return description != nil
+        }
+        return try #require(description)
+    }
+
+    /// Connects as a user, who is made on first use.
+    func connect(as user: String, topics: [String]? = nil) async throws -> NATSConnection {
+        let credentials =
+            if let topics {
+                try directory.issueCredentials(for: user, topics: topics)
+            } else {
+                try directory.credentials(for: user)
+            }
+        return try await connect(credentials)
+    }
+
+    func connect(_ credentials: Credentials) async throws -> NATSConnection {
+        try await NATSConnection.connect(
+            to: ServerAddress(parsing: description.url), options: .init(authentication: .init(credentials)))
+    }
+}

@@ -1,0 +1,150 @@
+import NATS
+import NIOCore
+import Testing
+
+@testable import RelayNetwork
+
+@Suite("Network: permissions")
+struct PermissionTests {
+    /// What alice may not publish to, whatever she hopes for.
+    private func forbidden(hash: String) -> [String] {
+        let own = ["$JS.API.STREAM.CREATE.PB_alice", "$JS.API.STREAM.UPDATE.PB_alice", "$JS.API.STREAM.DELETE.PB_alice"]
+        let bob = [
+            "STREAM.INFO.PB_bob", "STREAM.MSG.GET.PB_bob", "DIRECT.GET.PB_bob", "DIRECT.GET.PB_bob.postbox.bob.personal",
+            "STREAM.MSG.DELETE.PB_bob", "STREAM.PURGE.PB_bob", "STREAM.DELETE.PB_bob", "STREAM.UPDATE.PB_bob",
+            "CONSUMER.CREATE.PB_bob", "CONSUMER.CREATE.PB_bob.c", "CONSUMER.CREATE.PB_bob.c.postbox.bob.personal",
+            "CONSUMER.DURABLE.CREATE.PB_bob.c", "CONSUMER.MSG.NEXT.PB_bob.c", "CONSUMER.DELETE.PB_bob.c",
+            "CONSUMER.INFO.PB_bob.c", "CONSUMER.NAMES.PB_bob", "STREAM.NAMES", "STREAM.LIST",
+        ]
+        let shared = [
+            "STREAM.MSG.GET.local_stream", "DIRECT.GET.local_stream", "DIRECT.GET.local_stream.\(hash).secret.x",
+            "CONSUMER.CREATE.local_stream", "CONSUMER.CREATE.local_stream.c",
+            "CONSUMER.CREATE.local_stream.c.\(hash).secret.x", "CONSUMER.DURABLE.CREATE.local_stream.c",
+            "STREAM.MSG.DELETE.local_stream", "STREAM.PURGE.local_stream", "STREAM.UPDATE.local_stream",
+            "CONSUMER.NAMES.local_stream",
+        ]
+        let buckets = [
+            "STREAM.INFO.KV_relay_postboxes", "DIRECT.GET.KV_relay_postboxes.$KV.relay_postboxes.bob",
+            "STREAM.MSG.GET.KV_relay_sessions", "DIRECT.GET.KV_relay_sessions.$KV.relay_sessions.bob",
+            "CONSUMER.CREATE.KV_relay_sessions.c.$KV.relay_sessions.bob", "STREAM.INFO.KV_relay_sessions",
+        ]
+        return own + (bob + shared + buckets).map { "$JS.API.\($0)" } + [
+            "\(hash).secret.x", "relay.postbox.bob.list", "relay.control.bob", "_INBOX_bob.x", "_INBOX.x",
+            "$KV.relay_sessions.bob", "$KV.relay_postboxes.alice", "postbox-none.bob", "$SYS.REQ.SERVER.PING",
+            "$SYS.REQ.CLAIMS.LIST",
+        ]
+    }
+
+    @Test("Alice cannot ask for what is Bob's or was not granted", arguments: TestServers.all)
+    func publishing(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let bob = try await network.connect(as: "bob")
+            _ = try await bob.request(ByteBuffer(), to: "relay.postbox.bob.list")
+            let alice = try await network.connect(as: "alice", topics: ["chat.>"])
+            for subject in forbidden(hash: network.description.hash) {
+                await #expect(throws: NATSError.publishNotPermitted(subject: subject), "\(subject)") {
+                    _ = try await alice.request(ByteBuffer(), to: subject, timeout: .seconds(5))
+                }
+            }
+            #expect(try await JetStream(bob).streamInfo("PB_bob").state.messages == 1)
+            await alice.close()
+            await bob.close()
+        }
+    }
+
+    @Test("Alice cannot listen to what is Bob's or was not granted", arguments: TestServers.all)
+    func subscribing(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let alice = try await network.connect(as: "alice", topics: ["chat.>"])
+            let hash = network.description.hash
+            for subject in [
+                ">", "*", "*.>", "_INBOX.>", "_INBOX_bob.>", "_INBOX_bob.x", "_INBOX_*.>", "*.x", "postbox.>",
+                "postbox.bob.personal", "postbox.alice.personal", "relay.>", "relay.control.bob", "relay.control.*",
+                "relay.postbox.bob.list", "accounts.user.get_namespace", "$JS.>", "$JS.API.>", "$KV.>", "\(hash).>",
+                "\(hash).secret.x", "\(hash).*.x", "$SYS.>",
+            ] {
+                let subscription = try alice.subscribe(to: subject)
+                await #expect(throws: NATSError.subscribeNotPermitted(subject: subject), "\(subject)") {
+                    for try await _ in subscription {}
+                }
+            }
+            await alice.close()
+        }
+    }
+
+    @Test("Alice can do what is hers: topics granted, postbox, session key, key-value", arguments: TestServers.all)
+    func granted(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let hash = network.description.hash
+            let bob = try await network.connect(as: "bob")
+            _ = try await bob.request(ByteBuffer(), to: "relay.postbox.bob.list")
+            for topic in ["chat.a", "secret.x", "chat.b.c"] {
+                _ = try await JetStream(bob).publish(ByteBuffer(string: topic), to: "\(hash).\(topic)")
+            }
+            let alice = try await network.connect(as: "alice", topics: ["chat.>"])
+            let own = JetStream(alice)
+            _ = try await own.accountInfo()
+            let page = try await own.page(of: "local_stream", filter: "\(hash).chat.>", from: .all, limit: 10)
+            #expect(page.messages.map { String(buffer: $0.payload) } == ["chat.a", "chat.b.c"])
+            #expect(try await own.page(of: "local_stream", filter: "\(hash).chat.a", from: .all, limit: 9).messages.count == 1)
+            #expect(try await own.lastMessageDirect(in: "local_stream", subject: "\(hash).chat.a")?.sequence == 1)
+            #expect(try await own.publish(ByteBuffer(string: "hi"), to: "\(hash).chat.a").sequence == 4)
+            #expect(try await own.streamInfo("local_stream").state.messages == 4)
+
+            // A consumer made for a granted topic cannot be turned to another by the request's body.
+            let body = #"{"stream_name":"local_stream","config":{"name":"c","ack_policy":"none","deliver_policy":"all","filter_subject":"\#(hash).secret.x"}}"#
+            let reply = try await alice.request(
+                ByteBuffer(string: body), to: "$JS.API.CONSUMER.CREATE.local_stream.c.\(hash).chat.a")
+            #expect(reply.text.contains("10131"))
+            let wide = #"{"stream_name":"local_stream","config":{"name":"d","ack_policy":"none","deliver_policy":"all","filter_subjects":["\#(hash).>"]}}"#
+            let refused = try await alice.request(
+                ByteBuffer(string: wide), to: "$JS.API.CONSUMER.CREATE.local_stream.d.\(hash).chat.a")
+            #expect(refused.text.contains("\"error\""))
+
+            _ = try await alice.request(ByteBuffer(), to: "relay.postbox.alice.list")
+            #expect(try await own.publish(ByteBuffer(string: "x"), to: "postbox.bob.personal").sequence == 2)
+            #expect(try await own.publish(ByteBuffer(string: "y"), to: "postbox.alice.personal").sequence == 2)
+            #expect(try await own.message(in: "PB_alice", sequence: 2).sequence == 2)
+            try await own.deleteMessage(in: "PB_alice", sequence: 2)
+            #expect(try await own.page(of: "PB_alice", from: .all, limit: 9).messages.count == 1)
+            var letters = try own.orderedMessages(in: "PB_alice", filter: nil, from: .all).makeAsyncIterator()
+            #expect(try await letters.next()?.sequence == 1)
+
+            let sessions = try KeyValueBucket(NetworkProvision.sessions, own)
+            let revision = try await sessions.create(ByteBuffer(string: "1"), for: "alice")
+            try await sessions.update(ByteBuffer(string: "2"), for: "alice", revision: revision)
+            #expect(try await sessions.get("alice").map { String(buffer: $0.value) } == "2")
+            var changes = try sessions.watch("alice").makeAsyncIterator()
+            #expect(try await changes.next().map { String(buffer: $0.value) } == "2")
+
+            let bucket = try KeyValueBucket(network.description.namespace, own)
+            try await bucket.put(ByteBuffer(string: "v"), for: "k/1")
+            #expect(try await bucket.keys() == ["k/1"])
+            try await bucket.purge("k/1")
+            #expect(try await bucket.get("k/1") == nil)
+
+            let control = try alice.subscribe(to: "relay.control.alice")
+            try await alice.flush()
+            control.unsubscribe()
+            #expect(alice.isOpen)
+            await alice.close()
+            await bob.close()
+        }
+    }
+
+    @Test("With every topic granted, the stream can be read in every way", arguments: TestServers.all)
+    func wholeStream(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let alice = try await network.connect(as: "alice")
+            let own = JetStream(alice)
+            _ = try await own.publish(ByteBuffer(string: "1"), to: "\(network.description.hash).a")
+            _ = try await own.publish(ByteBuffer(string: "2"), to: "\(network.description.hash).b.c")
+            #expect(try await own.page(of: "local_stream", from: .all, limit: 9).messages.count == 2)
+            #expect(try await own.message(in: "local_stream", sequence: 2).sequence == 2)
+            let all = try await own.page(
+                of: "local_stream", filter: "\(network.description.hash).>", from: .all, limit: 9)
+            #expect(all.messages.count == 2)
+            await alice.close()
+        }
+    }
+}

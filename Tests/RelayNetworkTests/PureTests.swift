@@ -1,0 +1,111 @@
+import Relay
+import Testing
+
+@testable import RelayNetwork
+
+@Suite("Network: rules")
+struct NetworkRuleTests {
+    @Test("A user's name is 1 to 64 of the allowed characters")
+    func userNames() throws {
+        for text in ["a", "alice", "A+b=c_d-9", String(repeating: "x", count: 64)] {
+            #expect(try UserName(text).text == text)
+        }
+        for text in ["", "a.b", "a b", "a/b", "..", "ä", "a*", ">", "a\n", "~service", String(repeating: "x", count: 65)] {
+            #expect(throws: NetworkError.invalidUserName(text)) { try UserName(text) }
+        }
+        #expect(try UserName("a+b=2B").key == "a=2Bb=3D2B")
+        #expect(try UserName("a+b").key != UserName("a=2Bb").key)
+    }
+
+    @Test("A grant that the server could not hold is refused")
+    func grants() throws {
+        let alice = try UserName("alice")
+        for topic in ["*", "chat.*", "a.*.*", "", "a..b", "$SYS.>", "a b", "CONNECTED", ">.a"] {
+            #expect(throws: NetworkError.self, "\(topic)") {
+                try UserPermissions(user: alice, topics: [topic], namespace: "n", hash: "h")
+            }
+        }
+        let rules = try UserPermissions(user: alice, topics: ["chat.>", "a.*.b"], namespace: "n", hash: "h").permissions
+        let pub = try #require(rules.pub?.allow)
+        let sub = try #require(rules.sub?.allow)
+        #expect(sub == ["h.chat.>", "h.a.*.b", "relay.control.alice", "_INBOX_alice.>"])
+        #expect(pub.contains("$JS.API.CONSUMER.CREATE.n_stream.*.h.chat.>"))
+        #expect(pub.contains("$JS.API.DIRECT.GET.n_stream.h.a.*.b"))
+        for subject in ["$JS.API.STREAM.MSG.GET.n_stream", "$JS.API.DIRECT.GET.n_stream", "$JS.API.CONSUMER.CREATE.n_stream"] {
+            #expect(!pub.contains(subject))
+        }
+        let whole = try UserPermissions(user: alice, namespace: "n", hash: "h").permissions
+        #expect(whole.pub?.allow?.contains("$JS.API.STREAM.MSG.GET.n_stream") == true)
+    }
+
+    @Test("A server that ends is started at once, then ever later, and not for ever")
+    func restarts() {
+        var policy = RestartPolicy()
+        let first = policy.delay(afterLifetime: .seconds(60), didAnswer: true)
+        let second = policy.delay(afterLifetime: .seconds(60), didAnswer: true)
+        #expect(first == .zero && second == .zero)
+        var delays: [Duration] = []
+        while let delay = policy.delay(afterLifetime: .milliseconds(50), didAnswer: true) { delays.append(delay) }
+        #expect(delays == [100, 200, 400, 800, 1600, 3200].map { .milliseconds($0) })
+        let afterGood = policy.delay(afterLifetime: .seconds(60), didAnswer: true)
+        #expect(afterGood == .zero)
+        var silent = RestartPolicy()
+        let silentDelays = (0..<3).map { _ in silent.delay(afterLifetime: .milliseconds(50), didAnswer: false) }
+        #expect(silentDelays == [.zero, .milliseconds(100), nil])
+    }
+
+    @Test("A network is idle only after the whole time without a client")
+    func idling() {
+        let begin = ContinuousClock.now
+        var clock = IdleClock(timeout: .seconds(30))
+        let seen = [(false, 0), (false, 29), (true, 30), (false, 31), (false, 60), (false, 61)].map { isUsed, second in
+            clock.observe(isUsed: isUsed, at: begin + .seconds(second))
+        }
+        #expect(seen == [false, false, false, false, false, true])
+    }
+
+    @Test("B51: a postbox is created once, switched, deleted, and named like a subject token")
+    func register() throws {
+        var register = PostboxRegister(sudoId: "s", at: 1)
+        let alice = try UserName("alice")
+        #expect(register.subjects(of: alice) == ["postbox.alice.personal"])
+        let work = try register.apply(.create, .init(name: "work", sudoId: "t"), at: 2)
+        let shop = try register.apply(.create, .init(name: "shop"), at: 2)
+        #expect(work.sudoId == "t" && shop.sudoId == "s")
+        #expect(register.subjects(of: alice) == ["personal", "work", "shop"].map { "postbox.alice.\($0)" })
+        #expect(refusal(.create, "work", &register) == .exists)
+        #expect(refusal(.enable, "none", &register) == .notFound)
+        for name in ["", "a.b", "*", ">", "a b", "ü", String(repeating: "x", count: 65)] {
+            #expect(refusal(.create, name, &register) == .invalidName)
+        }
+        for name in ["personal", "work", "shop"] {
+            let entry = try register.apply(.disable, .init(name: name), at: 3)
+            #expect(!entry.isEnabled)
+        }
+        #expect(register.subjects(of: alice) == ["postbox-none.alice"])
+        let enabled = try register.apply(.enable, .init(name: "work"), at: 3)
+        let deleted = try register.apply(.delete, .init(name: "work"), at: 3)
+        #expect(enabled.isEnabled && deleted.name == "work")
+        #expect(register.postboxes.map(\.name) == ["personal", "shop"])
+        for index in register.postboxes.count..<PostboxRegister.limit {
+            _ = try register.apply(.create, .init(name: "p\(index)"), at: 4)
+        }
+        #expect(refusal(.create, "one-more", &register) == .limitExceeded)
+    }
+
+    private func refusal(
+        _ change: PostboxRegister.Change, _ name: String, _ register: inout PostboxRegister
+    ) -> PostboxReply.Failure? {
+        do throws(PostboxRegister.Refusal) {
+            _ = try register.apply(change, .init(name: name), at: 9)
+            return nil
+        } catch {
+            return error.failure
+        }
+    }
+
+    @Test("Any path stands in the server's configuration")
+    func quoting() {
+        #expect(ServerConfiguration.quoted(#"/a b/"c"\d"#) == #""/a b/\"c\"\\d""#)
+    }
+}

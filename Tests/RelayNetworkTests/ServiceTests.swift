@@ -1,0 +1,175 @@
+import NATS
+import NIOCore
+import Relay
+import Testing
+
+@testable import RelayNetwork
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+@Suite("Network: services")
+struct ServiceTests {
+    private struct Namespace: Decodable {
+        var status: String
+        var data: NetworkIdentity.Names?
+    }
+
+    @Test("A client learns the names by its token; a foreign token learns nothing", arguments: TestServers.all)
+    func namespace(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let alice = try network.directory.credentials(for: "alice")
+            let connection = try await network.connect(alice)
+            func ask(_ body: String) async throws -> Namespace {
+                let reply = try await connection.request(ByteBuffer(string: body), to: NamespaceService.subject)
+                return try JSONDecoder().decode(Namespace.self, from: Data(reply.bytes))
+            }
+            let known = try await ask(#"{"api_key":"\#(alice.jwt)"}"#)
+            #expect(known.status == "NAMESPACE_RETRIEVE_SUCCESS")
+            #expect(known.data?.namespace == network.description.namespace)
+            #expect(known.data?.hash == network.description.hash)
+            for body in ["", "{}", #"{"api_key":"a.b.c"}"#, #"{"api_key":"\#(alice.jwt)x"}"#] {
+                let unknown = try await ask(body)
+                #expect(unknown.status == "NAMESPACE_RETRIEVE_FAILURE" && unknown.data == nil)
+            }
+            // The stream that the names lead to stores what is published.
+            let stored = try await JetStream(connection).publish(
+                ByteBuffer(string: "hello"), to: "\(network.description.hash).chat.lobby")
+            #expect(stored.stream == "\(network.description.namespace)_stream" && stored.sequence == 1)
+            await connection.close()
+        }
+    }
+
+    private func ask(
+        _ verb: String, of user: String, _ connection: NATSConnection, _ request: PostboxRequest? = nil
+    ) async throws -> PostboxReply {
+        let body = try request.map { try JSONEncoder().encode($0) } ?? Data()
+        let reply = try await connection.request(ByteBuffer(bytes: body), to: "relay.postbox.\(user).\(verb)")
+        return try JSONDecoder().decode(PostboxReply.self, from: Data(reply.bytes))
+    }
+
+    @Test("B51: a postbox from its welcome through disabling to deletion", arguments: TestServers.all)
+    func postboxLife(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let alice = try await network.connect(as: "alice")
+            let bob = try await network.connect(as: "bob")
+            let own = JetStream(alice)
+            let sender = JetStream(bob)
+            let first = try #require(try await ask("list", of: "alice", alice).postboxes)
+            #expect(first.map(\.name) == ["personal"] && first.allSatisfy(\.isEnabled))
+            #expect(try await ask("list", of: "alice", alice).postboxes == first)
+            let page = try await own.page(of: "PB_alice", from: .all, limit: 10)
+            let letters = try page.messages.map {
+                try JSONDecoder().decode(PostboxLetter.self, from: Data($0.payload.readableBytesView))
+            }
+            #expect(letters.map(\.from) == ["parley"])
+            #expect(letters[0].message.contains("alice"))
+
+            let work = try #require(try await ask("create", of: "alice", alice, .init(name: "work", sudoId: "s")).postboxes)
+            #expect(work.map(\.name) == ["work"] && work[0].sudoId == "s")
+            #expect(try await ask("create", of: "alice", alice, .init(name: "work")).error == .exists)
+            #expect(try await ask("create", of: "alice", alice, .init(name: "a.b")).error == .invalidName)
+            #expect(try await ask("enable", of: "alice", alice, .init(name: "none")).error == .notFound)
+            #expect(try await ask("paint", of: "alice", alice, .init(name: "work")).error == .invalidRequest)
+            #expect(try await sender.publish(ByteBuffer(string: "1"), to: "postbox.alice.work").sequence == 2)
+
+            #expect(try await ask("disable", of: "alice", alice, .init(name: "work")).postboxes?[0].isEnabled == false)
+            await #expect(throws: NATSError.noResponders(subject: "postbox.alice.work")) {
+                _ = try await sender.publish(ByteBuffer(string: "2"), to: "postbox.alice.work")
+            }
+            #expect(try await own.page(of: "PB_alice", from: .all, limit: 10).messages.count == 2)
+            #expect(try await ask("disable", of: "alice", alice, .init(name: "personal")).error == nil)
+            await #expect(throws: NATSError.self) {
+                _ = try await sender.publish(ByteBuffer(string: "2"), to: "postbox.alice.personal")
+            }
+            #expect(try await ask("enable", of: "alice", alice, .init(name: "work")).postboxes?[0].isEnabled == true)
+            #expect(try await sender.publish(ByteBuffer(string: "3"), to: "postbox.alice.work").sequence == 3)
+
+            #expect(try await ask("delete", of: "alice", alice, .init(name: "work")).postboxes?[0].name == "work")
+            let left = try await own.page(of: "PB_alice", from: .all, limit: 10).messages
+            #expect(left.map(\.subject) == ["postbox.alice.personal"])
+            #expect(try await ask("list", of: "alice", alice).postboxes?.map(\.isEnabled) == [false])
+            await alice.close()
+            await bob.close()
+        }
+    }
+
+    @Test("Requests at the same time all take effect, whichever host answers", arguments: TestServers.all)
+    func concurrentChanges(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let alice = try await network.connect(as: "a+b=c")
+            // A second set of services stands for the host of another machine.
+            let identity = try NetworkIdentity.open(in: network.directory)
+            let second = try await network.connect(identity.service)
+            let services = try NetworkServices(connection: second, identity: identity)
+            let answering = Task { try await services.run() }
+            try await second.flush()
+            let names = (0..<12).map { "p\($0)" }
+            try await withThrowingTaskGroup(of: PostboxReply.self) { group in
+                for name in names {
+                    group.addTask { try await ask("create", of: "a+b=c", alice, .init(name: name)) }
+                }
+                var refused: [String] = []
+                for try await reply in group where reply.error != nil {
+                    refused.append("\(reply)")
+                }
+                #expect(refused.count < names.count, "\(refused)")
+            }
+            let listed = try #require(try await ask("list", of: "a+b=c", alice).postboxes).map(\.name)
+            let subjects = try await JetStream(alice).streamInfo("PB_a+b=c").configuration.subjects ?? []
+            #expect(Set(subjects) == Set(listed.map { "postbox.a+b=c.\($0)" }))
+            #expect(Set(listed).count == listed.count)
+            let welcome = try await JetStream(alice).page(of: "PB_a+b=c", from: .all, limit: 10)
+            #expect(welcome.messages.count == 1)
+            answering.cancel()
+            await second.close()
+            await alice.close()
+        }
+    }
+
+    @Test("The service answers nobody but the one who asked", arguments: TestServers.all)
+    func foreignReply(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let alice = try await network.connect(as: "alice")
+            let bob = try await network.connect(as: "bob")
+            let seen = try bob.subscribe(to: "_INBOX_bob.>")
+            try await bob.flush()
+            _ = try alice.publish([], to: "relay.postbox.alice.list", reply: "_INBOX_bob.x")
+            // The service works in order of arrival: once this is answered, the other would have been.
+            _ = try await ask("list", of: "alice", alice)
+            _ = try bob.publish([1], to: "relay.postbox.bob.list", reply: "_INBOX_bob.end")
+            var iterator = seen.makeAsyncIterator()
+            #expect(try await iterator.next()?.subject == "_INBOX_bob.end")
+            await alice.close()
+            await bob.close()
+        }
+    }
+
+    @Test("A server that is killed comes back at the same port, with its data and services", arguments: TestServers.all)
+    func serverKilled(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let before = try await network.connect(as: "alice")
+            _ = try await JetStream(before).publish(ByteBuffer(string: "kept"), to: "\(network.description.hash).a")
+            #expect(kill(network.description.serverPid, SIGKILL) == 0)
+            #expect(await before.waitUntilClosed() != nil)
+            var after: NetworkDescription?
+            try await eventually("another server runs") {
+                after = try await HostLauncher(directory: network.directory, command: [], environment: [:]).answering()
+                return after.map { $0.serverPid != network.description.serverPid } ?? false
+            }
+            #expect(after?.url == network.description.url)
+            let again = try await network.connect(as: "alice")
+            #expect(try await JetStream(again).streamInfo("local_stream").state.messages == 1)
+            #expect(try await ask("list", of: "alice", again).postboxes?.count == 1)
+            await again.close()
+        }
+    }
+}

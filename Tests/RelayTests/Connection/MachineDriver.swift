@@ -1,0 +1,93 @@
+import Relay
+import Testing
+
+/// Plays a driver without sockets and clocks: it carries the machine's actions out on paper and keeps the books.
+struct MachineDriver {
+    var machine: ConnectionMachine
+    private(set) var now = ContinuousClock.now
+    private(set) var timers: [ConnectionMachine.TimerID: ContinuousClock.Instant] = [:]
+    private(set) var sockets: Set<UInt64> = []
+    private(set) var dials: [UInt64] = []
+    private(set) var events: [SystemEvent] = []
+    private(set) var statuses: [ConnectionStatus] = []
+    private(set) var completions: [RelayError?] = []
+    private(set) var discards: [ConnectionReason] = []
+    private(set) var probes = 0
+    private(set) var renewals = 0
+
+    init(_ policy: ReconnectPolicy = .rongcloud, seed: UInt64 = 1) {
+        machine = ConnectionMachine(policy: policy, seed: seed)
+    }
+
+    var status: ConnectionStatus { machine.status }
+    var state: ConnectionStatus.State { machine.status.state }
+    var generation: UInt64 { machine.generation }
+    var waiting: Duration? { status.nextRetryAt.map { $0 - now } }
+
+    @discardableResult
+    mutating func handle(_ event: ConnectionMachine.Event) -> [ConnectionMachine.Action] {
+        if case .connectionFailed(let generation, _) = event { sockets.remove(generation) }
+        let actions = machine.handle(event, at: now)
+        for action in actions {
+            switch action {
+            case .dial(let generation, _):
+                dials.append(generation)
+                sockets.insert(generation)
+            case .closeSocket(let generation): sockets.remove(generation)
+            case .startTimer(let id, let moment): timers[id] = moment
+            case .cancelTimer(let id): timers[id] = nil
+            case .publish(let status): statuses.append(status)
+            case .event(let event): events.append(event)
+            case .completeConnect(let error): completions.append(error)
+            case .discardOutbox(let reason): discards.append(reason)
+            case .probe: probes += 1
+            case .renewCredentials: renewals += 1
+            case .restore: break
+            }
+        }
+        return actions
+    }
+
+    /// Lets time pass, firing the timers that fall due in their order.
+    mutating func advance(_ duration: Duration) {
+        let end = now + duration
+        while let (id, moment) = timers.min(by: { $0.value < $1.value }), moment <= end {
+            now = max(now, moment)
+            timers[id] = nil
+            handle(.timerFired(id))
+        }
+        now = end
+    }
+
+    /// Lets time pass while nothing can run, as when a laptop sleeps.
+    mutating func sleep(_ duration: Duration) { now += duration }
+
+    /// Fires whatever is due, in the opposite of its order.
+    mutating func fireLate() {
+        for (id, moment) in timers.sorted(by: { $0.value > $1.value }) where moment <= now && timers[id] != nil {
+            timers[id] = nil
+            handle(.timerFired(id))
+        }
+    }
+
+    mutating func connect(limit: Duration? = nil) { handle(.connectRequested(timeLimit: limit)) }
+
+    /// The present dial succeeds and everything is restored.
+    mutating func succeed() {
+        handle(.dialSucceeded(generation: generation))
+        handle(.restored(generation: generation))
+    }
+
+    mutating func fail(_ reason: ConnectionReason = .unreachable("refused")) {
+        handle(.connectionFailed(generation: generation, reason: reason))
+    }
+
+    /// A driver whose machine has been connected for a minute.
+    static func connected(_ policy: ReconnectPolicy = .rongcloud) -> MachineDriver {
+        var driver = MachineDriver(policy)
+        driver.connect()
+        driver.succeed()
+        driver.advance(.seconds(60))
+        return driver
+    }
+}

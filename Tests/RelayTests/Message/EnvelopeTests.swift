@@ -1,0 +1,136 @@
+import Relay
+import Testing
+
+@Suite struct EnvelopeTests {
+    static let moment = Timestamp(milliseconds: 1_763_719_262_345)
+
+    private func decode(_ map: MessageValue) throws(EnvelopeError) -> Envelope {
+        try Envelope(decoding: MessagePack.encode(map))
+    }
+
+    @Test("B34: every kind of message survives the wire")
+    func roundTrip() throws {
+        var random = SeededGenerator(seed: 5)
+        for number in 0..<1_000 {
+            var message = random.value()
+            if case .binary = message { message = .null }
+            let envelope = Envelope(
+                clientID: number % 2 == 0 ? "ios_1" : nil, id: "id-\(number)", room: "chat.lobby", message: message,
+                start: Self.moment, unknown: number % 3 == 0 ? [.init(key: "later", value: [1, 2])] : []
+            )
+            #expect(try Envelope(decoding: envelope.encoded()) == envelope)
+        }
+    }
+
+    @Test("The known keys come first, in RelayX's order")
+    func layout() throws {
+        let envelope = Envelope(
+            clientID: "c", id: "i", room: "r", message: "m", start: Timestamp(milliseconds: 1),
+            unknown: [.init(key: "z", value: 1)]
+        )
+        let map = try MessagePack.decode(envelope.encoded())
+        #expect(map == ["client_id": "c", "id": "i", "room": "r", "message": "m", "start": 1, "z": 1])
+    }
+
+    @Test("Unknown keys survive decoding and encoding, whatever their types")
+    func unknownKeys() throws {
+        let envelope = try decode(["x": nil, "id": "1", 7: [true], "room": "r", "message": 0, "start": 1_763_719_262_345, "x": 2])
+        #expect(envelope.unknown == [.init(key: "x", value: nil), .init(key: 7, value: [true]), .init(key: "x", value: 2)])
+        #expect(try Envelope(decoding: envelope.encoded()) == envelope)
+    }
+
+    @Test("B34: a binary that holds JSON is that JSON; any other stays binary; a JSON-looking string stays a string")
+    func binaryMessages() throws {
+        func message(_ value: MessageValue) throws -> MessageValue {
+            try decode(["id": "1", "room": "r", "message": value, "start": 1]).message
+        }
+        #expect(try message(.binary(Array(#"{"b":1,"a":[2.5]}"#.utf8))) == ["b": 1, "a": [2.5]])
+        #expect(try message(.binary([0x00, 0xFF])) == .binary([0x00, 0xFF]))
+        #expect(try message(.binary(Array(#"{"b":"#.utf8))) == .binary(Array(#"{"b":"#.utf8)))
+        #expect(try message(.binary([])) == .binary([]))
+        #expect(try message(#"{"b":1}"#) == #"{"b":1}"#)
+        #expect(try message("5") == "5")
+        #expect(try message(nil) == nil)
+    }
+
+    @Test(
+        "A start counts milliseconds or seconds",
+        arguments: [
+            (1_763_719_262_345, 1_763_719_262_345), (1_763_719_262, 1_763_719_262_000),
+            (1_763_719_262.345, 1_763_719_262_345), (1_763_719_262_345.0, 1_763_719_262_345),
+            (.timestamp(seconds: 1_763_719_262, nanoseconds: 345_000_000), 1_763_719_262_345),
+            ("2025-11-21T10:01:02.345Z", 1_763_719_262_345),
+        ] as [(MessageValue, Int64)]
+    ) func start(_ value: MessageValue, _ milliseconds: Int64) throws {
+        let envelope = try decode(["id": "1", "room": "r", "message": 0, "start": value])
+        #expect(envelope.start.milliseconds == milliseconds)
+    }
+
+    @Test("Absent or unusable fields take the caller's fallbacks, and are errors without")
+    func fallbacks() throws {
+        let bytes = MessagePack.encode(["message": "hi", "id": "", "room": nil, "start": "soon"])
+        let envelope = try Envelope(
+            decoding: bytes, fallbackID: "seq-9", fallbackRoom: "chat.lobby", fallbackStart: Self.moment
+        )
+        #expect(envelope == Envelope(id: "seq-9", room: "chat.lobby", message: "hi", start: Self.moment))
+        #expect(throws: EnvelopeError.missing("id")) { try Envelope(decoding: bytes) }
+        #expect(throws: EnvelopeError.missing("room")) { try Envelope(decoding: bytes, fallbackID: "1") }
+        #expect(throws: EnvelopeError.missing("start")) {
+            try Envelope(decoding: bytes, fallbackID: "1", fallbackRoom: "r")
+        }
+        #expect(throws: EnvelopeError.missing("message")) { try decode(["id": "1"]) }
+        #expect(try decode(["id": 7, "room": "r", "message": 0, "start": 1]).id == "7")
+    }
+
+    @Test("A payload of another kind has a typed error")
+    func foreign() {
+        #expect(throws: EnvelopeError.notAMap) { try decode([1, 2]) }
+        #expect(throws: EnvelopeError.malformed(.trailingBytes(offset: 1))) { try Envelope(decoding: Array("hello".utf8)) }
+        #expect(throws: EnvelopeError.malformed(.truncated(offset: 0))) { try Envelope(decoding: []) }
+        #expect(throws: EnvelopeError.malformed(.tooDeep(limit: 64))) {
+            try Envelope(decoding: [0x81] + [UInt8](repeating: 0x91, count: 1_000))
+        }
+    }
+
+    @Test("A chat line is a map with username and text")
+    func chatLine() {
+        let line = ChatLine(username: "alice", text: "hi", timestamp: Self.moment)
+        #expect(line.value == ["username": "alice", "text": "hi", "timestamp": "2025-11-21T10:01:02.345Z"])
+        #expect(ChatLine(line.value) == line)
+        #expect(ChatLine(["username": "a", "text": "t"])?.timestamp == nil)
+        #expect(ChatLine(["username": "a", "text": "t", "timestamp": 1_763_719_262_345])?.timestamp == Self.moment)
+        #expect(ChatLine(["username": "a", "text": 1]) == nil)
+        #expect(ChatLine(["text": "t"]) == nil)
+        #expect(ChatLine("hi") == nil)
+    }
+
+    @Test("A topic message shows a chat line's text, a bare string, or JSON")
+    func topicMessage() {
+        func shown(_ message: MessageValue, client: String? = nil) -> TopicMessage {
+            let envelope = Envelope(clientID: client, id: "1", room: "r", message: message, start: Self.moment)
+            return TopicMessage(envelope, topic: "chat.lobby", sequence: 4, time: Timestamp(milliseconds: 5))
+        }
+        #expect(shown(["username": "bob", "text": "hello"]).text == "hello")
+        #expect(shown(["username": "bob", "text": "hello"], client: "c").from == "bob")
+        #expect(shown("plain", client: "c").from == "c")
+        #expect(shown("plain").text == "plain")
+        #expect(shown([1, ["a": nil]]).text == #"[1,{"a":null}]"#)
+        #expect(shown(nil).text == "null")
+        #expect(shown("x").sequence == 4 && shown("x").sentAt == Self.moment && shown("x").from == nil)
+    }
+
+    @Test("Maps keep order and repetitions; the last entry under a key counts")
+    func maps() {
+        var map: MessageMap = ["b": 1, "a": 2, "b": 3]
+        #expect(map["b"] == 3 && map.count == 3)
+        map["b"] = 4
+        map["c"] = 5
+        #expect(map == ["b": 1, "a": 2, "b": 4, "c": 5])
+        map["b"] = nil
+        #expect(map == ["a": 2, "c": 5])
+        #expect(MessageValue.map(map)["c"]?.intValue == 5)
+        #expect(MessageValue.array([1, 2])[1] == 2)
+        #expect(MessageValue.array([1, 2])[2] == nil)
+        #expect(MessageValue.integer(5) == .int(5))
+    }
+}

@@ -1,0 +1,297 @@
+import CChildProcess
+import Dispatch
+import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The line to one running program: a thread that carries bytes both ways, and tasks that await what it sees.
+final class ChildLink: Sendable {
+    /// Where the program's bytes come from and go to.
+    struct Streams: Sendable {
+        /// Descriptors to read, each named by its index.
+        var outputs: [Int32]
+        /// The descriptor to write, or -1.
+        var input: Int32
+    }
+
+    /// What is known of the program.
+    struct Condition: Sendable {
+        var exit: ExitStatus?
+        var isStopped = false
+        /// For each output: whether its end has been read.
+        var ended: [Bool]
+        var isClosed = false
+    }
+
+    private struct State {
+        var condition: Condition
+        var openInput: Bool
+        var unsent: [UInt8] = []
+        var isReadingPaused = false
+        var wantsInputClosed = false
+        var wantsHangUp = false
+        var wantsClose = false
+        var generation: UInt64 = 0
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// What a program may be sent and has not read yet, in bytes.
+    static let unsentLimit = 64 << 20
+
+    /// A program that no longer reads is a failed write, not the end of the test run.
+    private static let ignoresBrokenPipes: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
+
+    let processID: Int32
+    private let handle: child_handle
+    private let streams: Streams
+    private let wakePipe: (reader: Int32, writer: Int32)
+    private let state: Mutex<State>
+    private let finished = DispatchSemaphore(value: 0)
+    /// Takes what was read; returns what to answer.
+    private let receive: @Sendable (_ output: Int, _ bytes: UnsafeRawBufferPointer) -> [UInt8]
+
+    init(
+        handle: child_handle, streams: Streams,
+        receive: @escaping @Sendable (_ output: Int, _ bytes: UnsafeRawBufferPointer) -> [UInt8]
+    ) throws {
+        Self.ignoresBrokenPipes
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw TestFailure("cannot make a pipe: errno \(errno)") }
+        for descriptor in ends + streams.outputs + [streams.input] where descriptor >= 0 {
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        }
+        self.handle = handle
+        self.processID = handle.process
+        self.streams = streams
+        self.receive = receive
+        wakePipe = (ends[0], ends[1])
+        let condition = Condition(ended: streams.outputs.map { _ in false })
+        state = Mutex(State(condition: condition, openInput: streams.input >= 0))
+        let thread = Thread { self.run() }
+        thread.name = "child \(processID)"
+        thread.start()
+    }
+
+    // MARK: - Asking
+
+    var condition: Condition { state.withLock { $0.condition } }
+
+    /// The first value that `probe` returns, looked for whenever the program has done something; nil at the deadline.
+    func wait<Value>(until deadline: ContinuousClock.Instant, for probe: () throws -> Value?) async rethrows -> Value? {
+        while true {
+            let seen = state.withLock { $0.generation }
+            let isLast = ContinuousClock.now >= deadline || Task.isCancelled || condition.isClosed
+            if let value = try probe() { return value }
+            if isLast { return nil }
+            await change(since: seen)
+        }
+    }
+
+    private func change(since generation: UInt64) async {
+        await withCheckedContinuation { continuation in
+            let isPast = state.withLock { state in
+                if state.generation != generation || state.condition.isClosed { return true }
+                state.waiters.append(continuation)
+                return false
+            }
+            if isPast { continuation.resume() } else { wake() }
+        }
+    }
+
+    // MARK: - Telling
+
+    func write(_ bytes: some Sequence<UInt8>) throws {
+        let fits = state.withLock { state in
+            guard state.openInput, state.unsent.count < Self.unsentLimit else { return false }
+            state.unsent.append(contentsOf: bytes)
+            return true
+        }
+        guard fits else { throw TestFailure("the program takes no more input") }
+        wake()
+    }
+
+    func command(_ kind: Int, _ value: Int32 = 0) {
+        state.withLock { state in
+            guard !state.condition.isClosed else { return }
+            var record = child_record(kind: Int32(kind), value: value)
+            _ = Self.write(handle.commands, &record, MemoryLayout<child_record>.size)
+        }
+    }
+
+    /// Ends the program's input once all of it is sent.
+    func closeInput() { change { $0.wantsInputClosed = true } }
+
+    func pauseReading(_ isPaused: Bool) { change { $0.isReadingPaused = isPaused } }
+
+    /// Closes a terminal, as happens when its window is closed.
+    func hangUp() { change { $0.wantsHangUp = true } }
+
+    /// Kills what still runs and returns when it is gone; safe to call again.
+    func close() {
+        change { $0.wantsClose = true }
+        finished.wait()
+        finished.signal()
+    }
+
+    private func change(_ body: (inout State) -> Void) {
+        state.withLock { body(&$0) }
+        wake()
+    }
+
+    private func wake() {
+        state.withLock { state in
+            guard !state.condition.isClosed else { return }
+            var byte: UInt8 = 0
+            _ = Self.write(wakePipe.writer, &byte, 1)
+        }
+    }
+
+    // MARK: - The thread
+
+    private static let readEvent = Int16(POLLIN)
+    private static let writeEvent = Int16(POLLOUT)
+
+    private func run() {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+        defer { buffer.deallocate() }
+        while !state.withLock({ $0.wantsClose }) {
+            settleInput()
+            var (waits, timeout) = nextWaits()
+            guard poll(&waits, nfds_t(waits.count), timeout) >= 0 || errno == EINTR else { break }
+            _ = Self.read(wakePipe.reader, buffer)
+            if waits[1].revents != 0 { readReports() }
+            for index in streams.outputs.indices where waits[2 + index].revents & ~Self.writeEvent != 0 {
+                readOutput(index, into: buffer)
+            }
+            wakeWaiters()
+        }
+        shutDown()
+    }
+
+    private func nextWaits() -> (waits: [pollfd], timeout: Int32) {
+        state.withLock { state in
+            let outputs = streams.outputs.indices.map { index in
+                let isOpen = !state.condition.ended[index] && !state.isReadingPaused
+                return pollfd(fd: isOpen ? streams.outputs[index] : -1, events: Self.readEvent, revents: 0)
+            }
+            let wantsToWrite = state.openInput && !state.unsent.isEmpty
+            let report = pollfd(
+                fd: state.condition.exit == nil ? handle.reports : -1, events: Self.readEvent, revents: 0)
+            let waits =
+                [pollfd(fd: wakePipe.reader, events: Self.readEvent, revents: 0), report] + outputs
+                + [pollfd(fd: wantsToWrite ? streams.input : -1, events: Self.writeEvent, revents: 0)]
+            // Whoever waits looks at its own deadline when woken.
+            return (waits, state.waiters.isEmpty ? -1 : 50)
+        }
+    }
+
+    private func readReports() {
+        var record = child_record()
+        let count = withUnsafeMutableBytes(of: &record) { Self.read(handle.reports, $0) }
+        state.withLock { state in
+            switch Int(record.kind) {
+            case _ where count != MemoryLayout<child_record>.size: state.condition.exit = .signalled(SIGKILL)
+            case CHILD_REPORT_STOPPED: state.condition.isStopped = true
+            case CHILD_REPORT_CONTINUED: state.condition.isStopped = false
+            case CHILD_REPORT_EXITED:
+                state.condition.exit = ExitStatus(waitStatus: record.value)
+                state.condition.isStopped = false
+            default: break
+            }
+        }
+    }
+
+    private func readOutput(_ index: Int, into buffer: UnsafeMutableRawBufferPointer) {
+        let count = Self.read(streams.outputs[index], buffer)
+        if count > 0 {
+            let answer = receive(index, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            state.withLock { if $0.openInput { $0.unsent.append(contentsOf: answer) } }
+        } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
+            state.withLock { $0.condition.ended[index] = true }
+        }
+    }
+
+    /// Sends what fits, and closes what is to be closed.
+    private func settleInput() {
+        state.withLock { state in
+            if state.wantsHangUp {
+                state.wantsHangUp = false
+                for index in streams.outputs.indices {
+                    state.condition.ended[index] = true
+                }
+                if state.openInput { Self.close(streams.input) }
+                state.openInput = false
+            }
+            guard state.openInput else { return }
+            while !state.unsent.isEmpty {
+                let count = state.unsent.withUnsafeBytes { Self.write(streams.input, $0.baseAddress, $0.count) }
+                if count < 0 {
+                    if errno != EAGAIN && errno != EINTR { state.unsent = [] }
+                    break
+                }
+                state.unsent.removeFirst(count)
+            }
+            if state.wantsInputClosed && state.unsent.isEmpty {
+                Self.close(streams.input)
+                state.openInput = false
+            }
+        }
+    }
+
+    private func wakeWaiters() {
+        let waiters = state.withLock { state in
+            state.generation += 1
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    private func shutDown() {
+        // Marked closed first: nobody may write to a descriptor number that is about to be used again.
+        let isHungUp = state.withLock { state in
+            state.condition.isClosed = true
+            let isHungUp = !state.openInput && streams.outputs.contains(streams.input)
+            if state.openInput { Self.close(streams.input) }
+            state.openInput = false
+            return isHungUp
+        }
+        for output in streams.outputs where output != streams.input && !isHungUp { Self.close(output) }
+        Self.close(handle.commands)
+        child_reap(handle.supervisor)
+        for descriptor in [handle.reports, wakePipe.reader, wakePipe.writer] { Self.close(descriptor) }
+        wakeWaiters()
+        finished.signal()
+    }
+
+    private static func close(_ descriptor: Int32) {
+        #if canImport(Glibc)
+            _ = Glibc.close(descriptor)
+        #else
+            _ = Darwin.close(descriptor)
+        #endif
+    }
+
+    private static func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+        guard let bytes else { return 0 }
+        #if canImport(Glibc)
+            return Glibc.write(descriptor, bytes, count)
+        #else
+            return Darwin.write(descriptor, bytes, count)
+        #endif
+    }
+
+    private static func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        #if canImport(Glibc)
+            return Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+        #else
+            return Darwin.read(descriptor, buffer.baseAddress, buffer.count)
+        #endif
+    }
+}

@@ -1,0 +1,175 @@
+import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A real nats-server on a loopback port that the system chose, for one test.
+///
+/// It ends with `close()`, with this value's last reference, or with the test process, whichever comes first; its store
+/// is removed with it.
+public final class NATSServerProcess: Sendable {
+    /// The server that runs.
+    public let binary: NATSServerBinary
+    /// The loopback port; the same after each `restart()`.
+    public let port: Int
+    /// Where configuration, store and log are.
+    public let directory: TemporaryDirectory
+
+    private let process: Mutex<ChildProcess>
+
+    /// Starts a server and returns when it takes connections.
+    ///
+    /// - Parameters:
+    ///   - configuration: nats-server configuration beside `listen` and `jetstream`, which are made here.
+    ///   - jetStream: whether JetStream is on, with its store in `directory`.
+    ///   - port: 0 lets the system choose.
+    /// - Throws: `TestFailure` with the server's log when it does not come up within 15 s.
+    public static func start(
+        _ binary: NATSServerBinary = NATSServerProcess.anyBinary, configuration: String = "", jetStream: Bool = true,
+        port: Int = 0, directory: TemporaryDirectory? = nil
+    ) async throws -> NATSServerProcess {
+        let directory = try directory ?? TemporaryDirectory("nats")
+        guard FileManager.default.isExecutableFile(atPath: binary.path) else {
+            throw TestFailure("there is no nats-server at \(binary.path): run ./setup, which installs it")
+        }
+        let store = jetStream ? "jetstream { store_dir: \"\(directory.path("store"))\" }\n" : ""
+        try directory.write(store + configuration, to: "server.conf")
+        let process = try launch(binary, directory: directory, port: port == 0 ? -1 : port)
+        let chosen = try await ready(process, directory: directory)
+        return NATSServerProcess(binary: binary, port: chosen, directory: directory, process: process)
+    }
+
+    private init(binary: NATSServerBinary, port: Int, directory: TemporaryDirectory, process: ChildProcess) {
+        self.binary = binary
+        self.port = port
+        self.directory = directory
+        self.process = Mutex(process)
+    }
+
+    deinit { process.withLock { $0.close() } }
+
+    /// `nats://127.0.0.1:<port>`
+    public var url: String { "nats://127.0.0.1:\(port)" }
+
+    /// The server's process id.
+    public var processID: Int32 { current.processID }
+
+    /// What the server has logged since it was last started.
+    public var log: String { current.diagnostics }
+
+    /// Whether the server has not ended.
+    public var isRunning: Bool { current.exitStatus == nil }
+
+    /// Shuts the server down in good order and returns when it has ended.
+    public func stop() async throws {
+        current.signal(SIGTERM)
+        try await current.waitForExit()
+    }
+
+    /// Ends the server without any warning, as a power cut does, and returns when it has ended.
+    public func kill9() async throws {
+        current.signal(SIGKILL)
+        try await current.waitForExit()
+    }
+
+    /// Freezes the server: connections stay open and nothing is answered.
+    public func pause() { current.signal(SIGSTOP) }
+
+    /// Lets a frozen server go on.
+    public func resume() { current.signal(SIGCONT) }
+
+    /// Has the server read its configuration again.
+    public func reload(configuration: String? = nil) throws {
+        if let configuration { try write(configuration) }
+        current.signal(SIGHUP)
+    }
+
+    /// Starts the server again on the same port with the same store; stops it first where it still runs.
+    ///
+    /// - Parameter configuration: takes the place of the text that was given at first, where not nil.
+    public func restart(configuration: String? = nil) async throws {
+        if isRunning { try await stop() }
+        if let configuration { try write(configuration) }
+        let new = try Self.launch(binary, directory: directory, port: port)
+        process.withLock { $0 = new }
+        _ = try await Self.ready(new, directory: directory)
+    }
+
+    /// Kills the server where it still runs, and removes its store.
+    public func close() {
+        current.close()
+        directory.remove()
+    }
+
+    private var current: ChildProcess { process.withLock { $0 } }
+
+    private func write(_ configuration: String) throws {
+        let isStored = FileManager.default.fileExists(atPath: directory.path("store"))
+        let store = isStored ? "jetstream { store_dir: \"\(directory.path("store"))\" }\n" : ""
+        try directory.write(store + configuration, to: "server.conf")
+    }
+
+    private static func launch(
+        _ binary: NATSServerBinary, directory: TemporaryDirectory, port: Int
+    ) throws -> ChildProcess {
+        try ChildProcess(
+            binary.path,
+            [
+                "-a", "127.0.0.1", "-p", "\(port)", "-c", directory.path("server.conf"), "--ports_file_dir",
+                directory.path,
+            ])
+    }
+
+    /// The port of a server that greets those who connect.
+    private static func ready(_ process: ChildProcess, directory: TemporaryDirectory) async throws -> Int {
+        let name = "nats-server_\(process.processID).ports"
+        var port: Int?
+        do {
+            try await eventually("a nats-server that takes connections", deadline: .seconds(15)) {
+                guard process.exitStatus == nil else { throw TestFailure("nats-server has ended") }
+                port = port ?? listedPort(directory.url.appendingPathComponent(name))
+                return port.map(greets) ?? false
+            }
+        } catch {
+            // What it said last is read to its end.
+            if process.exitStatus != nil { try await process.waitForExit() }
+            throw TestFailure("\(error)\n\(process.diagnostics.suffix(4_000))")
+        }
+        guard let port else { throw TestFailure("nats-server named no port") }
+        return port
+    }
+
+    private static func listedPort(_ file: URL) -> Int? {
+        struct Ports: Decodable { var nats: [String]? }
+        guard let data = try? Data(contentsOf: file), let ports = try? JSONDecoder().decode(Ports.self, from: data)
+        else { return nil }
+        return ports.nats?.first.flatMap { $0.split(separator: ":").last }.flatMap { Int($0) }
+    }
+
+    /// Whether a server sends its INFO on this port.
+    private static func greets(_ port: Int) -> Bool {
+        #if canImport(Glibc)
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { _ = Glibc.close(descriptor) }
+        #else
+            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+            defer { _ = Darwin.close(descriptor) }
+        #endif
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) == 0 }
+        }
+        var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        var greeting = [UInt8](repeating: 0, count: 4)
+        return isConnected && poll(&wait, 1, 1_000) == 1 && recv(descriptor, &greeting, 4, 0) == 4
+            && greeting == Array("INFO".utf8)
+    }
+}
