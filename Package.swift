@@ -82,6 +82,38 @@ let package = Package(
             swiftSettings: strict,
             linkerSettings: standalone
         ),
+        .systemLibrary(
+            name: "CVTerm", path: "Tests/CVTerm", pkgConfig: "vterm",
+            providers: [.apt(["libvterm-dev"]), .brew(["libvterm"])]
+        ),
+        .target(name: "CChildProcess", path: "Tests/CChildProcess"),
+        .testTarget(name: "TestSupport", dependencies: ["CVTerm", "CChildProcess"], swiftSettings: strict),
+        .testTarget(
+            name: "NATSTests",
+            dependencies: [
+                "NATS", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RelayTests",
+            dependencies: ["Relay", "TestSupport"],
+            exclude: ["Interop/peer.py"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RelayNetworkTests",
+            dependencies: ["NATS", "Relay", "RelayNetwork", "TestSupport"],
+            exclude: ["HostFixture"],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "TerminalTests", dependencies: ["Terminal"], swiftSettings: strict),
+        .testTarget(
+            name: "ParleyTests",
+            dependencies: ["Parley", "Relay", "RelayNetwork", "Terminal", "TestSupport"],
+            swiftSettings: strict
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

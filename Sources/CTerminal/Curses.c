@@ -41,6 +41,9 @@ enum cterminal_open_result cterminal_open(const char *type) {
         return status < 0 ? CTERMINAL_OPEN_NO_DATABASE : CTERMINAL_OPEN_UNKNOWN_TYPE;
     }
     del_curterm(cur_term);
+    // The window's size counts, not what LINES and COLUMNS claim.
+    use_env(FALSE);
+    use_tioctl(TRUE);
     screen = newterm(type, stdout, stdin);
     if (screen == NULL) {
         return CTERMINAL_OPEN_FAILED;

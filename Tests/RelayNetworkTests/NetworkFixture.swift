@@ -4,9 +4,9 @@ import Testing
 @testable import RelayNetwork
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+    import FoundationEssentials
 #else
-import Foundation
+    import Foundation
 #endif
 
 /// The servers that the tests run against: `PARLEY_TEST_NATS_SERVERS`, colon-separated, else those of PATH and Debian.

@@ -8,9 +8,12 @@ import Testing
 struct PermissionTests {
     /// What alice may not publish to, whatever she hopes for.
     private func forbidden(hash: String) -> [String] {
-        let own = ["$JS.API.STREAM.CREATE.PB_alice", "$JS.API.STREAM.UPDATE.PB_alice", "$JS.API.STREAM.DELETE.PB_alice"]
+        let own = [
+            "$JS.API.STREAM.CREATE.PB_alice", "$JS.API.STREAM.UPDATE.PB_alice", "$JS.API.STREAM.DELETE.PB_alice",
+        ]
         let bob = [
-            "STREAM.INFO.PB_bob", "STREAM.MSG.GET.PB_bob", "DIRECT.GET.PB_bob", "DIRECT.GET.PB_bob.postbox.bob.personal",
+            "STREAM.INFO.PB_bob", "STREAM.MSG.GET.PB_bob", "DIRECT.GET.PB_bob",
+            "DIRECT.GET.PB_bob.postbox.bob.personal",
             "STREAM.MSG.DELETE.PB_bob", "STREAM.PURGE.PB_bob", "STREAM.DELETE.PB_bob", "STREAM.UPDATE.PB_bob",
             "CONSUMER.CREATE.PB_bob", "CONSUMER.CREATE.PB_bob.c", "CONSUMER.CREATE.PB_bob.c.postbox.bob.personal",
             "CONSUMER.DURABLE.CREATE.PB_bob.c", "CONSUMER.MSG.NEXT.PB_bob.c", "CONSUMER.DELETE.PB_bob.c",
@@ -86,17 +89,21 @@ struct PermissionTests {
             _ = try await own.accountInfo()
             let page = try await own.page(of: "local_stream", filter: "\(hash).chat.>", from: .all, limit: 10)
             #expect(page.messages.map { String(buffer: $0.payload) } == ["chat.a", "chat.b.c"])
-            #expect(try await own.page(of: "local_stream", filter: "\(hash).chat.a", from: .all, limit: 9).messages.count == 1)
+            #expect(
+                try await own.page(of: "local_stream", filter: "\(hash).chat.a", from: .all, limit: 9).messages.count
+                    == 1)
             #expect(try await own.lastMessageDirect(in: "local_stream", subject: "\(hash).chat.a")?.sequence == 1)
             #expect(try await own.publish(ByteBuffer(string: "hi"), to: "\(hash).chat.a").sequence == 4)
             #expect(try await own.streamInfo("local_stream").state.messages == 4)
 
             // A consumer made for a granted topic cannot be turned to another by the request's body.
-            let body = #"{"stream_name":"local_stream","config":{"name":"c","ack_policy":"none","deliver_policy":"all","filter_subject":"\#(hash).secret.x"}}"#
+            let body =
+                #"{"stream_name":"local_stream","config":{"name":"c","ack_policy":"none","deliver_policy":"all","filter_subject":"\#(hash).secret.x"}}"#
             let reply = try await alice.request(
                 ByteBuffer(string: body), to: "$JS.API.CONSUMER.CREATE.local_stream.c.\(hash).chat.a")
             #expect(reply.text.contains("10131"))
-            let wide = #"{"stream_name":"local_stream","config":{"name":"d","ack_policy":"none","deliver_policy":"all","filter_subjects":["\#(hash).>"]}}"#
+            let wide =
+                #"{"stream_name":"local_stream","config":{"name":"d","ack_policy":"none","deliver_policy":"all","filter_subjects":["\#(hash).>"]}}"#
             let refused = try await alice.request(
                 ByteBuffer(string: wide), to: "$JS.API.CONSUMER.CREATE.local_stream.d.\(hash).chat.a")
             #expect(refused.text.contains("\"error\""))

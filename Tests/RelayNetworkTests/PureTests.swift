@@ -10,7 +10,9 @@ struct NetworkRuleTests {
         for text in ["a", "alice", "A+b=c_d-9", String(repeating: "x", count: 64)] {
             #expect(try UserName(text).text == text)
         }
-        for text in ["", "a.b", "a b", "a/b", "..", "ä", "a*", ">", "a\n", "~service", String(repeating: "x", count: 65)] {
+        for text in [
+            "", "a.b", "a b", "a/b", "..", "ä", "a*", ">", "a\n", "~service", String(repeating: "x", count: 65),
+        ] {
             #expect(throws: NetworkError.invalidUserName(text)) { try UserName(text) }
         }
         #expect(try UserName("a+b=2B").key == "a=2Bb=3D2B")
@@ -31,7 +33,9 @@ struct NetworkRuleTests {
         #expect(sub == ["h.chat.>", "h.a.*.b", "relay.control.alice", "_INBOX_alice.>"])
         #expect(pub.contains("$JS.API.CONSUMER.CREATE.n_stream.*.h.chat.>"))
         #expect(pub.contains("$JS.API.DIRECT.GET.n_stream.h.a.*.b"))
-        for subject in ["$JS.API.STREAM.MSG.GET.n_stream", "$JS.API.DIRECT.GET.n_stream", "$JS.API.CONSUMER.CREATE.n_stream"] {
+        for subject in [
+            "$JS.API.STREAM.MSG.GET.n_stream", "$JS.API.DIRECT.GET.n_stream", "$JS.API.CONSUMER.CREATE.n_stream",
+        ] {
             #expect(!pub.contains(subject))
         }
         let whole = try UserPermissions(user: alice, namespace: "n", hash: "h").permissions

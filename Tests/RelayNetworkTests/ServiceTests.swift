@@ -6,14 +6,14 @@ import Testing
 @testable import RelayNetwork
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+    import FoundationEssentials
 #else
-import Foundation
+    import Foundation
 #endif
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 @Suite("Network: services")
@@ -73,7 +73,8 @@ struct ServiceTests {
             #expect(letters.map(\.from) == ["parley"])
             #expect(letters[0].message.contains("alice"))
 
-            let work = try #require(try await ask("create", of: "alice", alice, .init(name: "work", sudoId: "s")).postboxes)
+            let work = try #require(
+                try await ask("create", of: "alice", alice, .init(name: "work", sudoId: "s")).postboxes)
             #expect(work.map(\.name) == ["work"] && work[0].sudoId == "s")
             #expect(try await ask("create", of: "alice", alice, .init(name: "work")).error == .exists)
             #expect(try await ask("create", of: "alice", alice, .init(name: "a.b")).error == .invalidName)
@@ -150,6 +151,18 @@ struct ServiceTests {
             #expect(try await iterator.next()?.subject == "_INBOX_bob.end")
             await alice.close()
             await bob.close()
+        }
+    }
+
+    @Test("A second host of the same folder leaves at once and changes nothing", arguments: TestServers.all)
+    func secondHost(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            var options = NetworkHost.Options(environment: ["PARLEY_NATS_SERVER": server])
+            options.handlesSignals = false
+            let outcome = await NetworkHost(directory: network.directory, options: options).run()
+            #expect(outcome == .alreadyRunning)
+            let after = try await TestNetwork.answering(network.directory)
+            #expect(after == network.description)
         }
     }
 

@@ -2,7 +2,9 @@ import ArgumentParser
 import Relay
 
 /// `parley chat`: the interactive client.
-struct ChatCommand: AsyncParsableCommand {
+///
+/// Its `run` does not suspend, so that it keeps the process's first thread and no thread of the tasks' pool.
+struct ChatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat", abstract: "Chat and read the postbox in the terminal (the default).")
 
@@ -25,8 +27,8 @@ struct ChatCommand: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
-        try await reportingFailures {
+    func run() throws {
+        try reportingFailures {
             let policy: LifecyclePolicy = suspendAfter == 0 ? .ignore : .suspend(after: .seconds(suspendAfter))
             let connector = try Connector(connection.plan(), lifecycle: policy)
             try ChatSession.run(connector, topics: topics.isEmpty ? ["chat.lobby"] : topics)

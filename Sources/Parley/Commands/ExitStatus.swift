@@ -73,18 +73,24 @@ struct CommandFailure: Error, Hashable {
 
 /// Runs a command's body and turns its failure into a sentence on standard error and an exit status.
 func reportingFailures(_ body: () async throws -> Void) async throws {
-    do {
-        try await body()
-    } catch {
-        let failure: CommandFailure
-        switch error {
-        case let error as CommandFailure: failure = error
-        case let error as RelayError: failure = CommandFailure(error)
-        case let error as NetworkError: failure = CommandFailure(error)
-        case let error as CancellationError: failure = CommandFailure(CommandFailure.interrupted, "\(error)")
-        default: throw error
-        }
-        Output.complain("parley: " + failure.text)
-        throw ExitCode(failure.code)
+    do { try await body() } catch { throw reported(error) }
+}
+
+/// As the other one, for a body that does not suspend.
+func reportingFailures(_ body: () throws -> Void) throws {
+    do { try body() } catch { throw reported(error) }
+}
+
+/// Says what went wrong, where that was not said yet, and gives the exit status for it.
+private func reported(_ error: any Error) -> any Error {
+    let failure: CommandFailure
+    switch error {
+    case let error as CommandFailure: failure = error
+    case let error as RelayError: failure = CommandFailure(error)
+    case let error as NetworkError: failure = CommandFailure(error)
+    case is CancellationError: failure = CommandFailure(CommandFailure.interrupted, "Interrupted.")
+    default: return error
     }
+    Output.complain("parley: " + failure.text)
+    return ExitCode(failure.code)
 }

@@ -84,7 +84,7 @@ struct NetworkUserCommand: AsyncParsableCommand {
 }
 
 /// `parley network user add`.
-struct NetworkUserAddCommand: AsyncParsableCommand {
+struct NetworkUserAddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Make a user and write the credentials file.")
 
@@ -111,8 +111,8 @@ struct NetworkUserAddCommand: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
-        try await reportingFailures {
+    func run() throws {
+        try reportingFailures {
             let now = WallClock.now.milliseconds / 1_000
             let end = expires.flatMap(PastTime.seconds).map { now + Int64($0) }
             let directory = NetworkDirectory.standard()

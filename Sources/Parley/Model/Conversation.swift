@@ -105,14 +105,10 @@ struct Conversation: Equatable, Sendable {
 
     /// Takes in messages of the live subscription or of history, in any order, each once.
     ///
-    /// - Parameters:
-    ///   - isOwn: tells own messages by id.
-    ///   - countsUnread: whether nobody looks at them now; false for history.
+    /// - Parameter countsUnread: whether nobody looks at them now; false for history.
     /// - Returns: the messages that were new here.
     @discardableResult
-    mutating func receive(
-        _ messages: [TopicMessage], countsUnread: Bool, isOwn: (String) -> Bool
-    ) -> [StoredLine] {
+    mutating func receive(_ messages: [TopicMessage], countsUnread: Bool) -> [StoredLine] {
         var fresh: [StoredLine] = []
         for message in messages {
             let key = MessageKey(topic: message.topic, id: message.id)
@@ -126,7 +122,7 @@ struct Conversation: Equatable, Sendable {
             fresh.append(
                 StoredLine(
                     id: message.id, topic: message.topic, sequence: message.sequence, name: message.from ?? "",
-                    text: message.text, time: message.time, isOwn: waiting != nil || isOwn(message.id),
+                    text: message.text, time: message.time, isOwn: waiting != nil,
                     isRecovered: message.isRecovered
                 )
             )

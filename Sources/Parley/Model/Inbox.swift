@@ -150,7 +150,8 @@ struct Inbox: Equatable, Sendable {
         marked.subtract(gone)
         if let open, gone.contains(open) { self.open = nil }
         selected -= before
-        if let wasSelected, !gone.contains(wasSelected), let index = letters.firstIndex(where: { $0.id == wasSelected }) {
+        if let wasSelected, !gone.contains(wasSelected), let index = letters.firstIndex(where: { $0.id == wasSelected })
+        {
             selected = index
         }
         clampSelection()

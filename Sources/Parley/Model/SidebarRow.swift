@@ -20,14 +20,11 @@ extension ChatModel {
 
     /// The sidebar's row at `index`; nil outside.
     func sidebarRow(at index: Int) -> SidebarRow? {
-        switch index {
-        case ..<0: nil
-        case 0: .topicsHeading
-        case 1...conversations.count where conversations.count > 0: .topic(index - 1)
-        case conversations.count + 1: .allLetters
-        case ..<sidebarCount: .postbox(index - conversations.count - 2)
-        default: nil
-        }
+        let heading = conversations.count + 1
+        if index < 0 || index >= sidebarCount { return nil }
+        if index == 0 { return .topicsHeading }
+        if index < heading { return .topic(index - 1) }
+        return index == heading ? .allLetters : .postbox(index - heading - 1)
     }
 
     /// The sidebar row of what the main pane shows.

@@ -58,6 +58,7 @@ extension ChatModel {
                 say("Open a topic first.")
                 return []
             }
+            if conversations.named(name)?.history == .complete { say("The first message of \(name) is here already.") }
             return loadHistory(name)
         case .delete:
             guard case .inbox = view else {

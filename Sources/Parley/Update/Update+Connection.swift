@@ -8,6 +8,7 @@ extension ChatModel {
         status = newStatus
         guard before.state != newStatus.state else { return [] }
         note(newStatus.words)
+        if before.state == .connected { requeue() }
         switch newStatus.state {
         case .connected:
             if let notice, notice.kind == .failure { self.notice = nil }
@@ -22,6 +23,13 @@ extension ChatModel {
             break
         }
         return []
+    }
+
+    /// What was on its way when the connection went waits again; the core keeps it.
+    private mutating func requeue() {
+        for case (let local, .line(let name)) in outgoing {
+            conversations.update(name) { _ = $0.setState(.queued, of: local) }
+        }
     }
 
     /// Tells the core when the person came or went, and tries to connect at once when they came.

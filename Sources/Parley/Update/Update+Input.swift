@@ -93,7 +93,9 @@ extension ChatModel {
         case .help: overlay = .help(scroll: 0)
         case .focusTopics: pane = pane == .sidebar ? .compose : .sidebar
         case .openPostbox:
-            if case .inbox(let box) = view, box != nil || pane != .main { return openInbox(box) }
+            let isInFront = pane == .main
+            pane = .main
+            if case .inbox(let box) = view, !isInFront { return openInbox(box) }
             return openInbox(nil)
         case .nextPane: return nextPane()
         case .previousPane: pane = pane == .compose ? .main : pane == .main ? .sidebar : .compose
@@ -210,7 +212,9 @@ extension ChatModel {
     /// Opens what a sidebar row stands for.
     mutating func openSidebarRow(_ index: Int) -> [ChatEffect] {
         switch view(ofSidebarRow: index) {
-        case .inbox(let box): return openInbox(box)
+        case .inbox(let box):
+            pane = .main
+            return openInbox(box)
         case .conversation(let name):
             show(.conversation(name))
             pane = .compose
@@ -227,7 +231,11 @@ extension ChatModel {
         case .toBeginning: inbox.selected = 0
         case .toEnd: inbox.selected = inbox.letters.count - 1
         default:
-            if inbox.open != nil, inbox.open == inbox.selectedLetter?.id { inbox.open = nil } else { inbox.openSelected() }
+            if inbox.open != nil, inbox.open == inbox.selectedLetter?.id {
+                inbox.open = nil
+            } else {
+                inbox.openSelected()
+            }
             return []
         }
         inbox.clampSelection()

@@ -4,9 +4,8 @@ extension ChatModel {
     /// Shows the letters of one postbox, or of all.
     mutating func openInbox(_ box: String?) -> [ChatEffect] {
         let isSame = view == .inbox(box)
-        if case .inbox(let shown) = view, shown == box {} else { inbox.reset() }
+        if !isSame { inbox.reset() }
         show(.inbox(box))
-        pane = .main
         return isSame && inbox.isLoaded ? [] : fetch(inbox.trail)
     }
 
@@ -24,6 +23,7 @@ extension ChatModel {
             guard inbox.fetch?.request == request else { return [] }
             inbox.fetch = nil
             inbox.failure = error.words
+            if !inbox.letters.isEmpty { say("The page could not be listed. \(error.words)", .failure) }
             if error == .invalidToken, inbox.trail.count > 1 { return fetch([nil]) }
         case .created(let letter):
             return take(letter)

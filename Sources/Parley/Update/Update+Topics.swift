@@ -64,7 +64,7 @@ extension ChatModel {
             note("\(name): \(Wording.count(Int(clamping: lost), "message")) lost")
         case .history(let messages, let isComplete):
             conversations.update(name) { conversation in
-                conversation.receive(messages, countsUnread: false) { _ in false }
+                conversation.receive(messages, countsUnread: false)
                 conversation.history = isComplete ? .complete : .more
             }
         case .historyFailed(let error):
@@ -110,7 +110,7 @@ extension ChatModel {
         let watched = isWatching ? lookedAt : nil
         for (home, messages) in homes {
             let added = conversations.update(home) {
-                $0.receive(messages, countsUnread: home != watched) { _ in false }
+                $0.receive(messages, countsUnread: home != watched)
             }
             guard let added, !attention.isForeground, added.contains(where: mentionsMe) else { continue }
             effects = [.bell]

@@ -9,8 +9,6 @@ struct ConversationLayout {
     let zone: DisplayZone
     /// The present year; dates of other years name theirs.
     let currentYear: Int?
-    /// Whose own unsent lines these are.
-    let ownName: String
 
     /// Characters of one message that are shown at most.
     static let characterLimit = 16_384
@@ -214,6 +212,6 @@ extension ChatModel {
     func conversationLayout(_ conversation: Conversation, columns: Int) -> ConversationLayout {
         ConversationLayout(
             conversation: conversation, columns: columns, zone: zone,
-            currentYear: CivilTime(now.wall, zone: zone).year, ownName: identity.user)
+            currentYear: CivilTime(now.wall, zone: zone).year)
     }
 }

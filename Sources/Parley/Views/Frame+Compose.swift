@@ -19,13 +19,15 @@ extension Frame {
         let area = layout.compose
         guard !area.isEmpty else { return }
         let prompt = ScreenLayout.promptColumns
-        let text = Rect(row: area.row, column: area.column + prompt, rows: area.rows, columns: area.columns - prompt - 1)
+        let text = Rect(
+            row: area.row, column: area.column + prompt, rows: area.rows, columns: area.columns - prompt - 1)
         let promptStyle = model.pane == .compose ? theme.heading : theme.rule
         canvas.write(" > ", row: area.row, column: area.column, style: promptStyle)
         let hasKeys = model.pane == .compose
         guard !model.compose.isEmpty else {
             let words = SafeText(placeholder).truncated(columns: text.columns)
-            canvas.write(words, row: text.row, column: text.column, style: model.isOffline ? theme.waiting : theme.dimmed)
+            canvas.write(
+                words, row: text.row, column: text.column, style: model.isOffline ? theme.waiting : theme.dimmed)
             if hasKeys { canvas.cursor = Position(row: text.row, column: text.column) }
             return
         }
@@ -119,7 +121,8 @@ extension Frame {
             }
             let texts = model.conversationLayout(conversation, columns: layout.main.columns)
             let below = texts.viewport(rows: layout.main.rows).rowsBelow
-            return conversation.unread > 0 ? "↓ \(Wording.compact(conversation.unread)) new" : "↓ \(Wording.compact(below)) below"
+            return conversation.unread > 0
+                ? "↓ \(Wording.compact(conversation.unread)) new" : "↓ \(Wording.compact(below)) below"
         case .inbox:
             let count = model.inbox.letters.count
             return count == 0 ? "0/0" : "\(min(model.inbox.selected + 1, count))/\(count)"

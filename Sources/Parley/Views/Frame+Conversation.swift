@@ -15,8 +15,8 @@ extension Frame {
     private mutating func drawWelcome() {
         drawHeading(SafeText("welcome"))
         let lines = [
-            "", "Nothing is joined yet.", "", "/join chat.lobby   join a topic, and write to it",
-            "F3                 read your postbox", "F1                 all keys and commands",
+            "", "Nothing is joined yet.", "", "/join chat.lobby  joins a topic", "F3  opens your postbox",
+            "F1  shows all keys and commands",
         ]
         for (row, line) in lines.prefix(layout.main.rows).enumerated() {
             canvas.write(
@@ -107,8 +107,10 @@ extension Frame {
         switch source {
         case .gap: ("", false, "", .plain)
         case .message(let line):
-            (line.name.isEmpty ? "?" : line.name, line.isOwn, line.isOwn ? "✓" : line.isRecovered ? "↺" : "",
-                line.isOwn ? theme.connected : theme.dimmed)
+            (
+                line.name.isEmpty ? "?" : line.name, line.isOwn, line.isOwn ? "✓" : line.isRecovered ? "↺" : "",
+                line.isOwn ? theme.connected : theme.dimmed
+            )
         case .pending(let line):
             switch line.state {
             case .queued: (model.identity.user, true, "…", theme.waiting)

@@ -11,7 +11,8 @@ extension Frame {
         for offset in 0..<parts.table.rows {
             let index = model.inbox.firstVisible + offset
             guard model.inbox.letters.indices.contains(index) else { break }
-            let row = Rect(row: parts.table.row + offset, column: parts.table.column, rows: 1, columns: parts.table.columns)
+            let row = Rect(
+                row: parts.table.row + offset, column: parts.table.column, rows: 1, columns: parts.table.columns)
             drawLetter(model.inbox.letters[index], in: row, columns, isSelected: index == model.inbox.selected)
         }
         drawReader(parts)
@@ -102,6 +103,7 @@ extension Frame {
         let stop = deletion.waiting.isEmpty ? "" : "   Esc stops"
         let words = " \(bar) deleting \(deletion.done) of \(deletion.total)\(stop)"
         canvas.fill(area)
-        canvas.write(SafeText(words).truncated(columns: area.columns), row: area.row, column: area.column, style: theme.marker)
+        canvas.write(
+            SafeText(words).truncated(columns: area.columns), row: area.row, column: area.column, style: theme.marker)
     }
 }

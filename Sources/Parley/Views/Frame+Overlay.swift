@@ -24,10 +24,12 @@ extension Frame {
         switch line {
         case .blank: break
         case .heading(let words):
-            canvas.write(SafeText(words).truncated(columns: row.columns), row: row.row, column: row.column, style: theme.heading)
+            canvas.write(
+                SafeText(words).truncated(columns: row.columns), row: row.row, column: row.column, style: theme.heading)
         case .entry(let key, let words):
             let keys = min(HelpText.keyColumns, max(10, row.columns / 3))
-            canvas.write(SafeText(key).truncated(columns: keys - 1), row: row.row, column: row.column, style: theme.hintKey)
+            canvas.write(
+                SafeText(key).truncated(columns: keys - 1), row: row.row, column: row.column, style: theme.hintKey)
             let text = SafeText(words).truncated(columns: row.columns - keys)
             canvas.write(text, row: row.row, column: row.column + keys)
         }

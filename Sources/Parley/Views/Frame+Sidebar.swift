@@ -22,7 +22,8 @@ extension Frame {
         switch row {
         case .topicsHeading:
             let count = model.conversations.count
-            canvas.write(count > 99 ? " TOPICS \(count)" : " TOPICS", row: line.row, column: line.column, style: theme.heading)
+            canvas.write(
+                count > 99 ? " TOPICS \(count)" : " TOPICS", row: line.row, column: line.column, style: theme.heading)
         case .allLetters:
             if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
             canvas.write("POSTBOX", row: line.row, column: line.column + 1, style: theme.heading)

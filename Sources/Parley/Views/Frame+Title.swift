@@ -12,16 +12,9 @@ extension Frame {
             queued > 0 ? "  ⇅ \(Wording.compact(queued))" : "",
             "",
         ]
-        var right = SafeText.empty
-        var form = SafeText.empty
-        choice: for count in counts {
-            for text in status.forms {
-                form = SafeText(text)
-                right = SafeText(count)
-                if form.width + right.width + 3 <= area.columns { break choice }
-            }
-        }
-        form = form.truncated(columns: area.columns)
+        let choices = counts.flatMap { count in status.forms.map { (SafeText($0), SafeText(count)) } }
+        let fitting = choices.first { $0.0.width + $0.1.width + 3 <= area.columns }
+        let (form, right) = fitting ?? (SafeText(status.abbreviation), .empty)
         let width = form.width + right.width + 1
         let start = max(0, area.columns - width)
         if start > 0 { canvas.write(" ", row: area.row, column: start - 1) }

@@ -4,6 +4,8 @@ import Terminal
 /// The connection's status in symbol and word, longest form first: a narrow screen takes the first that fits.
 struct StatusText: Hashable {
     let forms: [String]
+    /// For a screen that even the shortest form is too wide for.
+    let abbreviation: String
     let kind: Kind
 
     /// How a status is coloured.
@@ -16,24 +18,30 @@ struct StatusText: Hashable {
     init(_ status: ConnectionStatus, now: ContinuousClock.Instant) {
         switch status.state {
         case .initialized:
-            forms = ["◌ NOT CONNECTED", "◌ OFFLINE"]
+            forms = ["◌ NOT CONNECTED"]
+            abbreviation = "◌ OFFLINE"
             kind = .waiting
         case .connecting:
             forms = Self.attempts("◌ CONNECTING", status, now: now, showsFirst: false)
+            abbreviation = "◌"
             kind = .waiting
         case .connected:
             let time = status.roundTripTime.map { " " + Wording.latency($0) } ?? ""
-            forms = ["● CONNECTED\(time)", "● CONNECTED", "● ON"]
+            forms = ["● CONNECTED\(time)", "● CONNECTED"]
+            abbreviation = "● ON"
             kind = .connected
         case .reconnecting:
             forms = Self.attempts("↻ RECONNECTING", status, now: now, showsFirst: true)
+            abbreviation = "↻"
             kind = .waiting
         case .suspended:
-            forms = ["⏸ SUSPENDED", "⏸"]
+            forms = ["⏸ SUSPENDED"]
+            abbreviation = "⏸"
             kind = .waiting
         case .disconnected:
             let reason = status.reason.map { " · \(Self.short($0))" } ?? ""
-            forms = ["✕ DISCONNECTED\(reason)", "✕ DISCONNECTED", "✕ OFF"]
+            forms = ["✕ DISCONNECTED\(reason)", "✕ DISCONNECTED"]
+            abbreviation = "✕ OFF"
             kind = .broken
         }
     }

@@ -93,7 +93,7 @@ extension ConnectionMachine {
 
     /// Lets go of the present dial or socket after a failure, and opens an outage if it was connected.
     private mutating func leaveSocket(_ reason: ConnectionReason, at now: ContinuousClock.Instant) {
-        if phase == .restoring || phase == .online { output.append(.closeSocket(generation: generation)) }
+        if hasSocket { output.append(.closeSocket(generation: generation)) }
         if phase == .online {
             // A connection that never lasts must not be retried at the pace of one that does.
             if let connectedAt, now - connectedAt >= policy.stableAfter { backoffStep = 0 }
@@ -174,9 +174,6 @@ extension ConnectionMachine {
     }
 
     private mutating func abandonSocket() {
-        switch phase {
-        case .dialing, .restoring, .online: output.append(.closeSocket(generation: generation))
-        case .resting, .waiting, .renewing, .suspended: break
-        }
+        if phase == .dialing || hasSocket { output.append(.closeSocket(generation: generation)) }
     }
 }

@@ -86,9 +86,9 @@ public struct ConnectionMachine: Sendable {
         case .dialSucceeded(let number): dialSucceeded(number)
         case .restored(let number): restored(number, at: now)
         case .connectionFailed(let number, let reason):
-            if owns(number, in: [.dialing, .restoring, .online]) { fail(reason, at: now) }
+            if number == generation, phase == .dialing || hasSocket { fail(reason, at: now) }
         case .serverControl(let number, let reason):
-            if reason.isFinal, owns(number, in: [.restoring, .online]) { fail(reason, at: now) }
+            if number == generation, hasSocket, reason.isFinal { fail(reason, at: now) }
         case .timerFired(let id): timerFired(id, at: now)
         case .disconnectRequested: if phase != .resting { end(.closedByUser) }
         case .suspendRequested: suspend()
@@ -97,26 +97,27 @@ public struct ConnectionMachine: Sendable {
         case .networkReturned: networkReturned(at: now)
         case .nudged: if phase == .waiting { hasten(at: now) }
         case .roundTrip(let number, let duration):
-            if owns(number, in: [.online]) { status.roundTripTime = duration }
-        case .credentialsRenewed(let number): if owns(number, in: [.renewing]) { dialOrPause(at: now) }
-        case .credentialsUnavailable(let number): if owns(number, in: [.renewing]) { end(.tokenExpired) }
+            if number == generation, phase == .online { status.roundTripTime = duration }
+        case .credentialsRenewed(let number):
+            if number == generation, phase == .renewing { dialOrPause(at: now) }
+        case .credentialsUnavailable(let number):
+            if number == generation, phase == .renewing { end(.tokenExpired) }
         }
         publish()
         return output
     }
 
-    /// Whether the event's socket or dial is the present one, and the machine is in one of these phases with it.
-    private func owns(_ number: UInt64, in phases: Set<Phase>) -> Bool {
-        number == generation && phases.contains(phase)
-    }
+    /// Whether the present dial has led to a socket that is still in use.
+    var hasSocket: Bool { phase == .restoring || phase == .online }
 
     /// A limit or window that has passed counts before anything else that happens, even when its timer is late: after a
     /// laptop slept, say. Only a connection that stands is kept.
     private mutating func expire(before event: Event, at now: ContinuousClock.Instant) {
         if case .restored = event { return }
         if case .disconnectRequested = event { return }
-        let due = [timers[.timeLimit], timers[.window]].compactMap(\.self).filter { $0.deadline <= now }
-        guard let first = due.min(by: { $0.deadline < $1.deadline }) else { return }
+        guard var first = timers[.timeLimit] ?? timers[.window] else { return }
+        if let window = timers[.window], window.deadline < first.deadline { first = window }
+        guard first.deadline <= now else { return }
         if case .timerFired(let id) = event {
             if id == first.id { return }
             if timers[id.kind]?.id == id { timers[id.kind] = nil }
@@ -158,17 +159,17 @@ public struct ConnectionMachine: Sendable {
     }
 
     private mutating func dialSucceeded(_ number: UInt64) {
-        if owns(number, in: [.dialing]) {
+        if number == generation, phase == .dialing {
             phase = .restoring
             output.append(.restore(generation: number))
-        } else if !owns(number, in: [.restoring, .online]) {
+        } else if number != generation || !hasSocket {
             // A dial that was given up while it succeeded.
             output.append(.closeSocket(generation: number))
         }
     }
 
     private mutating func restored(_ number: UInt64, at now: ContinuousClock.Instant) {
-        guard owns(number, in: [.restoring]) else { return }
+        guard number == generation, phase == .restoring else { return }
         phase = .online
         connectedAt = now
         renewals = 0

@@ -53,7 +53,8 @@ struct NetworkIdentity: Sendable {
     }
 
     static func issue(
-        to pair: NKeyPair, name: String, account: NKey, signer: NKeyPair, permissions: Permissions, expires: Int64? = nil
+        to pair: NKeyPair, name: String, account: NKey, signer: NKeyPair, permissions: Permissions,
+        expires: Int64? = nil
     ) throws(NetworkError) -> Credentials {
         do {
             let issuerAccount = signer.publicKey == account ? nil : account

@@ -1,14 +1,14 @@
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+    import FoundationEssentials
 #else
-import Foundation
+    import Foundation
 #endif
 
 /// Files and folders that only their owner can read.
@@ -101,11 +101,11 @@ enum PrivateFile {
     private static func read(_ descriptor: Int32, _ chunk: inout [UInt8]) -> Int {
         chunk.withUnsafeMutableBytes { buffer in
             #if canImport(Darwin)
-            Darwin.read(descriptor, buffer.baseAddress, buffer.count)
+                Darwin.read(descriptor, buffer.baseAddress, buffer.count)
             #elseif canImport(Glibc)
-            Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                Glibc.read(descriptor, buffer.baseAddress, buffer.count)
             #else
-            Musl.read(descriptor, buffer.baseAddress, buffer.count)
+                Musl.read(descriptor, buffer.baseAddress, buffer.count)
             #endif
         }
     }
@@ -117,11 +117,11 @@ enum PrivateFile {
                 bytes.withUnsafeBytes { buffer in
                     let rest = UnsafeRawBufferPointer(rebasing: buffer[offset...])
                     #if canImport(Darwin)
-                    return Darwin.write(descriptor, rest.baseAddress, rest.count)
+                        return Darwin.write(descriptor, rest.baseAddress, rest.count)
                     #elseif canImport(Glibc)
-                    return Glibc.write(descriptor, rest.baseAddress, rest.count)
+                        return Glibc.write(descriptor, rest.baseAddress, rest.count)
                     #else
-                    return Musl.write(descriptor, rest.baseAddress, rest.count)
+                        return Musl.write(descriptor, rest.baseAddress, rest.count)
                     #endif
                 }
             }

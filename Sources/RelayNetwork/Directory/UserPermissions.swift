@@ -30,7 +30,8 @@ public struct UserPermissions: Hashable, Sendable {
             }
             guard text != "*", !text.hasSuffix(".*") else {
                 throw .invalidGrant(
-                    topics: text, reason: "end in > to grant all below, or name each topic; a last * cannot be enforced.")
+                    topics: text,
+                    reason: "end in > to grant all below, or name each topic; a last * cannot be enforced.")
             }
             return pattern
         }
@@ -45,7 +46,8 @@ public struct UserPermissions: Hashable, Sendable {
         return Permissions(
             pub: SubjectRules(
                 allow: subjects + ["postbox.*.*", "relay.postbox.\(user).*", "accounts.user.get_namespace"]
-                    + ["INFO"].map(Self.api) + postboxInterface + subjects.flatMap(topicInterface) + sharedStreamInterface
+                    + ["INFO"].map(Self.api) + postboxInterface + subjects.flatMap(topicInterface)
+                    + sharedStreamInterface
                     + bucketInterface + sessionInterface),
             sub: SubjectRules(allow: subjects + ["relay.control.\(user)", "\(user.inboxPrefix).>"])
         )

@@ -1,11 +1,11 @@
 import NATS
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// The host's work on one running server: waiting for its answer, provisioning, announcing, and answering services.

@@ -1,16 +1,16 @@
 import NATS
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+    import FoundationEssentials
 #else
-import Foundation
+    import Foundation
 #endif
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// The process behind a private network: it keeps a `nats-server` running, makes what the network needs on it, answers
@@ -151,11 +151,16 @@ public struct NetworkHost: Sendable {
         var clock = IdleClock(timeout: options.idleTimeout)
         let step = min(Duration.seconds(1), options.idleTimeout / 4)
         while true {
-            let lock = try FileLock.attempt(directory.clientsLock, .exclusive)
-            let isUsed = lock == nil || PrivateFile.exists(directory.keepMarker)
-            if clock.observe(isUsed: isUsed, at: .now), let lock { return lock }
-            withExtendedLifetime(lock) {}
+            if let lock = try idleLock(&clock) { return lock }
             try await Pause.sleep(step)
         }
+    }
+
+    /// Looks once; the clients' lock when it is time to end. Otherwise the lock is free again on return, or clients
+    /// that come during the pause would have to wait.
+    private func idleLock(_ clock: inout IdleClock) throws(NetworkError) -> FileLock? {
+        let lock = try FileLock.attempt(directory.clientsLock, .exclusive)
+        let isUsed = lock == nil || PrivateFile.exists(directory.keepMarker)
+        return clock.observe(isUsed: isUsed, at: .now) ? lock : nil
     }
 }

@@ -2,9 +2,9 @@ import NATS
 import Synchronization
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+    import FoundationEssentials
 #else
-import Foundation
+    import Foundation
 #endif
 
 /// A client's share in the private network: as long as one is held, the network stays up.

@@ -1,9 +1,9 @@
 import NATS
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+    import FoundationEssentials
 #else
-import Foundation
+    import Foundation
 #endif
 
 /// Whether a private network runs, and how: what `parley network status` prints.

@@ -1,11 +1,11 @@
 import NATS
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// Looks whether a NATS server answers at an address of this machine.
@@ -16,9 +16,9 @@ enum ServerProbe {
             return false
         }
         #if canImport(Darwin)
-        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
         #else
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         #endif
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
@@ -44,11 +44,11 @@ enum ServerProbe {
         return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
                 #if canImport(Darwin)
-                let result = Darwin.connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size))
+                    let result = Darwin.connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size))
                 #elseif canImport(Glibc)
-                let result = Glibc.connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size))
+                    let result = Glibc.connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size))
                 #else
-                let result = Musl.connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size))
+                    let result = Musl.connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size))
                 #endif
                 return result == 0 || errno == EINPROGRESS
             }

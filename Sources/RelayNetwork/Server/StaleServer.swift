@@ -1,9 +1,9 @@
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// The port and the process of a network's newest server, kept for the next one.
@@ -44,18 +44,18 @@ enum ProcessArguments {
     /// The arguments, or nil when there is no such process or it may not be looked at.
     static func read(of pid: pid_t) -> [String]? {
         #if canImport(Darwin)
-        // The kernel's answer: the number of arguments, the path, zeros, then the arguments, each ended by a zero.
-        var request: [Int32] = [CTL_KERN, KERN_PROCARGS2, pid]
-        var size = 0
-        guard sysctl(&request, 3, nil, &size, nil, 0) == 0, size > 4 else { return nil }
-        var buffer = [UInt8](repeating: 0, count: size)
-        guard sysctl(&request, 3, &buffer, &size, nil, 0) == 0 else { return nil }
-        let texts = buffer[4..<min(size, buffer.count)].split(separator: 0)
-        let count = buffer.withUnsafeBytes { $0.loadUnaligned(as: Int32.self) }
-        return texts.dropFirst().prefix(Int(max(0, count))).map { String(decoding: $0, as: UTF8.self) }
+            // The kernel's answer: the number of arguments, the path, zeros, then the arguments, each ended by a zero.
+            var request: [Int32] = [CTL_KERN, KERN_PROCARGS2, pid]
+            var size = 0
+            guard sysctl(&request, 3, nil, &size, nil, 0) == 0, size > 4 else { return nil }
+            var buffer = [UInt8](repeating: 0, count: size)
+            guard sysctl(&request, 3, &buffer, &size, nil, 0) == 0 else { return nil }
+            let texts = buffer[4..<min(size, buffer.count)].split(separator: 0)
+            let count = buffer.withUnsafeBytes { $0.loadUnaligned(as: Int32.self) }
+            return texts.dropFirst().prefix(Int(max(0, count))).map { String(decoding: $0, as: UTF8.self) }
         #else
-        guard let bytes = try? PrivateFile.read("/proc/\(pid)/cmdline"), !bytes.isEmpty else { return nil }
-        return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+            guard let bytes = try? PrivateFile.read("/proc/\(pid)/cmdline"), !bytes.isEmpty else { return nil }
+            return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
         #endif
     }
 }

@@ -1,9 +1,9 @@
 import NATS
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+    import FoundationEssentials
 #else
-import Foundation
+    import Foundation
 #endif
 
 /// Tells a client that shows its token the names that the network's subjects are made of, as RelayX does.

@@ -3,9 +3,9 @@ import NIOCore
 import Relay
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+    import FoundationEssentials
 #else
-import Foundation
+    import Foundation
 #endif
 
 /// Creates, enables, disables and deletes users' postboxes: `relay.postbox.<user>.<verb>`.

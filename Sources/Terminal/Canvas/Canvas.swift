@@ -1,9 +1,9 @@
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// A grid of cells: what views draw on, what the session shows, what golden tests read.
@@ -119,7 +119,8 @@ public struct Canvas: Hashable, Sendable {
         return cells.withUnsafeBytes { left in
             other.cells.withUnsafeBytes { right in
                 guard bytes.upperBound <= left.count, bytes.upperBound <= right.count,
-                    let left = left.baseAddress?.advanced(by: bytes.lowerBound), let right = right.baseAddress?.advanced(by: bytes.lowerBound)
+                    let left = left.baseAddress?.advanced(by: bytes.lowerBound),
+                    let right = right.baseAddress?.advanced(by: bytes.lowerBound)
                 else { return bytes.isEmpty }
                 return memcmp(left, right, bytes.count) == 0
             }

@@ -39,19 +39,14 @@ extension LineEditor {
         var line = SafeText.empty
         var place = Position(row: 0, column: 0)
         for (index, character) in characters.enumerated() {
-            let drawn = character.isNewline ? SafeText.empty : Self.drawn(character)
-            if line.width + drawn.width > width {
+            let drawn = character.isNewline ? SafeText.empty : Self.drawn(character).prefix(columns: width)
+            // A full row has no cell left for the cursor.
+            if line.width + drawn.width > width || (index == cursor && line.width == width) {
                 lines.append(line)
                 line = .empty
             }
             if index == cursor { place = Position(row: lines.count, column: line.width) }
             if character.isNewline {
-                if index == cursor, line.width == width {
-                    // No cell is left in the row for the cursor.
-                    lines.append(line)
-                    line = .empty
-                    place = Position(row: lines.count, column: 0)
-                }
                 lines.append(line)
                 line = .empty
             } else {

@@ -85,8 +85,11 @@ public struct LineEditor: Sendable {
     // MARK: changes
 
     mutating func insert(_ inserted: [Character], joins: Bool) {
-        // A combining character typed on its own belongs to the character before it, and one inserted before a
-        // combining character takes that along.
+        if inserted.first?.isASCII ?? true {
+            replace(cursor..<cursor, with: inserted, joins: joins)
+            return
+        }
+        // A combining character typed on its own belongs to the character before it.
         let before = cursor > 0 ? cursor - 1 : cursor
         let joined = Array(String(characters[before..<cursor]) + String(inserted))
         if cursor > 0, let first = joined.first, first != characters[before] || joined.count != inserted.count + 1 {

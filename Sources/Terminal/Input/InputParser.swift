@@ -76,13 +76,9 @@ public struct InputParser: Sendable {
         case .ground:
             if decoder.isPartial { emit(decoder.finish()) }
         case .escape(let alt):
-            if decoder.isPartial {
-                emit(decoder.finish())
-            } else {
-                emit(Key(.escape))
-                if alt { emit(Key(.escape)) }
-                mayBeLate = true
-            }
+            emit(Key(.escape))
+            if alt { emit(Key(.escape)) }
+            mayBeLate = true
         case .control(let alt):
             if sequence.isEmpty { emitTyped("[", alt: alt) }
         case .single(let alt):

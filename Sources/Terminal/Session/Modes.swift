@@ -54,7 +54,8 @@ struct Modes {
     /// True for terminals that take a question they do not know without printing any of it.
     static func canBeAsked(type: String) -> Bool {
         if environmentValue("TERM_PROGRAM") == "Apple_Terminal" { return false }
-        return ["xterm", "tmux", "screen", "alacritty", "foot", "ghostty", "kitty", "wezterm", "contour", "rxvt", "st-",
+        return [
+            "xterm", "tmux", "screen", "alacritty", "foot", "ghostty", "kitty", "wezterm", "contour", "rxvt", "st-",
             "konsole", "vte", "rio",
         ].contains(where: type.hasPrefix)
     }

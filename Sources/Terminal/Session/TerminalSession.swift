@@ -1,11 +1,11 @@
 import CTerminal
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// Owns the terminal: ncurses for what is shown, our own parser for what is typed, every mode that is switched on, and
@@ -99,7 +99,7 @@ public final class TerminalSession {
             _ = cterminal_set_strings(strings.restore, strings.restore.count, strings.enter, strings.enter.count)
             size = Self.currentSize()
             if size != Size(rows: Int(cterminal_lines()), columns: Int(cterminal_columns())) {
-                // The environment may hold another size than the window has.
+                // The window may have changed meanwhile.
                 resizeterm(Int32(size.rows), Int32(size.columns))
             }
             painter = Painter(size: size, colors: options.colors, isUTF8: isUTF8)
@@ -162,7 +162,9 @@ public final class TerminalSession {
 
     /// Types whose entry is often missing on the other end of a connection, and what they can do as well.
     private static func substitutes(for type: String) -> [String] {
-        let likeXterm = ["xterm", "alacritty", "foot", "ghostty", "kitty", "wezterm", "contour", "rio", "konsole", "vte"]
+        let likeXterm = [
+            "xterm", "alacritty", "foot", "ghostty", "kitty", "wezterm", "contour", "rio", "konsole", "vte",
+        ]
         if likeXterm.contains(where: type.hasPrefix) { return ["xterm-256color", "xterm"] }
         if type.hasPrefix("tmux") || type.hasPrefix("screen") { return ["screen-256color", "screen"] }
         return []

@@ -78,8 +78,10 @@ struct TextGate {
                 return
             }
             if TextWidth.isSkinTone(base), TextWidth.isPictograph(previous.base) { return }
-            // Some pairs of spacing characters compose too.
-            if previous.count == 1, let composed = Composition.compose(previous.base, base), base >= 0x300 {
+            // Some vowel signs of Indic scripts take a column of their own and compose all the same.
+            if previous.count == 1, (0x9BE...0x1B35).contains(base),
+                let composed = Composition.compose(previous.base, base)
+            {
                 current = Cluster(base: composed, width: previous.width)
                 return
             }

@@ -98,7 +98,10 @@ struct InboxTests {
         desk.press(.character("y"))
         desk.press(.escape)
         let deletion = try #require(desk.model.inbox.deletion)
-        #expect(desk.send(.postbox(.deletion(request: deletion.request, BulkDeletion(deleted: deletion.current)))) == [.countLetters])
+        #expect(
+            desk.send(.postbox(.deletion(request: deletion.request, BulkDeletion(deleted: deletion.current)))) == [
+                .countLetters
+            ])
         #expect(desk.model.inbox.letters.count == 35)
     }
 

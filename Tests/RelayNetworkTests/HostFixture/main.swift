@@ -1,11 +1,11 @@
 import RelayNetwork
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 // The host process as the application runs it, for tests: HostFixture FOLDER IDLE-MILLISECONDS

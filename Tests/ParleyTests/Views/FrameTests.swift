@@ -1,0 +1,139 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Frames")
+struct FrameTests {
+    @Test("B53: hostile text in every remote place moves nothing and reorders nothing")
+    func hostile() {
+        let attack = "\u{1B}[2J\u{1B}]0;pwned\u{7}\u{9B}5n\u{202E}evil\u{2066}\r\u{8}\u{0}"
+        var desk = Desk.inbox([letter(1, attack, from: attack, box: attack)])
+        desk.send(.postbox(.boxes([postbox("b1", attack)])))
+        desk.press(.enter)
+        let postboxScreen = desk.screen().joined(separator: "\n")
+        desk.send(.topic("chat.lobby", .messages([message(1, attack, from: attack, id: attack)])))
+        desk.send(.topic("chat.lobby", .failed(.server(code: 1, attack))))
+        desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .kicked(by: attack))))
+        desk.press(.escape)
+        desk.press(.alt("a"))
+        for screen in [postboxScreen, desk.screen().joined(separator: "\n")] {
+            #expect(screen.contains("evil"))
+            #expect(
+                screen.unicodeScalars.allSatisfy { scalar in
+                    scalar == "\n"
+                        || scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value)
+                            && ![0x202E, 0x2066].contains(scalar.value)
+                })
+        }
+    }
+
+    @Test("A name takes at most 16 columns, wide characters counted as two")
+    func names() {
+        var desk = Desk.joined("chat.lobby", size: Size(rows: 10, columns: 120))
+        let long = String(repeating: "名", count: 40)
+        desk.send(.topic("chat.lobby", .messages([message(1, "text", from: long), message(2, "other", from: "bob")])))
+        let rows = desk.screen()
+        let prefix = " 10:00  " + String(repeating: "名", count: 7) + "…   text"
+        #expect(rows.contains { $0.hasSuffix("│" + prefix) })
+    }
+
+    @Test("A thousand topics scroll, with the cursor always in view")
+    func thousandTopics() {
+        var desk = Desk(size: Size(rows: 24, columns: 80))
+        desk.send(.start(topics: (0..<1000).map { "room.\($0)" }))
+        desk.press(.function(2))
+        desk.press(.end)
+        for _ in 0..<30 { desk.press(.up) }
+        let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant)
+        let row = frame.cursor?.row ?? 0
+        #expect(frame.text(row: row).hasPrefix(" room.970 "))
+        #expect(desk.press(.enter) == [])
+        #expect(desk.model.view == .conversation("room.970"))
+        #expect(desk.screen().contains { $0.hasPrefix("▌room.970") })
+    }
+
+    @Test("On a narrow screen F2 shows the topics in the main pane's place")
+    func narrowSidebar() {
+        var desk = Desk.joined("chat.lobby", "chat.qa", size: Size(rows: 12, columns: 40))
+        #expect(!desk.screen().contains { $0.contains("TOPICS") })
+        desk.press(.function(2))
+        #expect(desk.screen().contains { $0.contains("TOPICS") })
+        desk.press(.down)
+        desk.press(.enter)
+        #expect(desk.model.view == .conversation("chat.qa"))
+        #expect(!desk.screen().contains { $0.contains("TOPICS") })
+    }
+
+    @Test("Every size shows the status and the text being written as long as anything fits", arguments: 5...24)
+    func degradation(rows: Int) {
+        for columns in 20...80 {
+            let size = Size(rows: rows, columns: columns)
+            var desk = Desk.joined("chat.lobby", size: size)
+            desk.type("abc")
+            let screen = desk.screen()
+            #expect(screen.first?.contains("● CONNECTED") == true)
+            #expect(screen.contains { $0.contains("> abc") })
+        }
+    }
+
+    @Test("The mouse selects topics and letters, marks, and scrolls")
+    func mouse() {
+        var desk = Desk.inbox((1...30).map { letter($0) })
+        desk.click(row: 3, column: 40)
+        #expect(desk.model.inbox.selected == 1)
+        desk.click(row: 3, column: 40)
+        #expect(desk.model.inbox.open == "l2")
+        desk.press(.escape)
+        desk.click(row: 4, column: 22)
+        #expect(desk.model.inbox.marked == ["l3"])
+        desk.send(.input(.mouse(MouseEvent(kind: .scrollDown, button: .none, row: 5, column: 40))))
+        #expect(desk.model.inbox.selected == 5)
+        desk.click(row: 2, column: 3)
+        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.model.pane == .compose)
+        desk.send(.topic("chat.lobby", .messages((1...60).map { message($0, "m\($0)") })))
+        desk.send(.input(.mouse(MouseEvent(kind: .scrollUp, button: .none, row: 5, column: 40))))
+        #expect(desk.screen().last?.hasSuffix("↓ 3 below") == true)
+    }
+
+    @Test("Without colours every style is attributes alone")
+    func colorless() {
+        let desk = Scene.outage(Size(rows: 24, columns: 80))
+        let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant, theme: .colorless)
+        for row in 0..<24 {
+            for column in 0..<80 {
+                #expect(
+                    frame[row, column].style.foreground == .standard && frame[row, column].style.background == .standard
+                )
+            }
+        }
+        #expect(frame.rows == desk.screen())
+    }
+
+    @Test("A name keeps its colour")
+    func nameColour() {
+        #expect(Theme.standard.style(ofName: "bob") == Theme.standard.style(ofName: "bob"))
+        let colours = Set(["bob", "carol", "dave", "erin", "frank"].map { Theme.standard.style(ofName: $0) })
+        #expect(colours.count > 1)
+    }
+
+    @Test("A long outage is said in words")
+    func longOutage() {
+        var desk = Desk.joined("chat.lobby", size: Size(rows: 24, columns: 120), state: .reconnecting)
+        let now = desk.model.now.instant
+        desk.send(
+            .statusChanged(
+                ConnectionStatus(
+                    state: .reconnecting, attempt: 12, nextRetryAt: now.advanced(by: .seconds(30)),
+                    outageBegan: now.advanced(by: .seconds(-300)), isLongOutage: true)))
+        #expect(desk.screen().first?.contains("↻ RECONNECTING attempt 12 · in 30 s · offline for 5 min") == true)
+    }
+}
+
+extension Desk {
+    mutating func click(row: Int, column: Int) {
+        send(.input(.mouse(MouseEvent(kind: .press, button: .left, row: row, column: column))))
+    }
+}

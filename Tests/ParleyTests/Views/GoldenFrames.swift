@@ -1,0 +1,316 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Typical screens")
+struct GoldenFrames {
+    @Test("A conversation at 120×40")
+    func chat120x40() {
+        let size = Size(rows: 40, columns: 120)
+        expect(
+            Scene.chat(size),
+            """
+             parley  alice@local ────────────────────────────────────────────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 12
+             TOPICS                 │── chat.lobby ─ 3 here ────────────────────────────────────────────────────────────────────────
+            ▌chat.lobby             │── the beginning ─────────────────────────────────────────────────────────────────────────────
+             chat.qa                │── Thursday 20 November ──────────────────────────────────────────────────────────────────────
+             alerts.>             9 │ 22:20  bob     good night
+             POSTBOX                │── Friday 21 November ────────────────────────────────────────────────────────────────────────
+              personal           12 │ 10:01  bob     hello
+              work (off)          0 │ 10:00  alice   hi there                                                                      ✓
+                                    │ 10:00  alice   is it built?                                                                  ✓
+                                    │── 7 messages were lost ──────────────────────────────────────────────────────────────────────
+                                    │── new ───────────────────────────────────────────────────────────────────────────────────────
+                                    │ 10:04  carol   the build is green, and everything that was red yesterday is green with it
+                                    │ 10:05  李小龍  日本語のテキスト 👍                                                           ↺
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+            ────────────────────────┴───────────────────────────────────────────────────────────────────────────────────────────────
+             > write to chat.lobby
+             F1 help  F2 topics  F3 postbox  Tab pane  Alt-a next unread  ^Q quit                                          ⇣ bottom
+            """)
+    }
+
+    @Test("A conversation at 80×24")
+    func chat80x24() {
+        let size = Size(rows: 24, columns: 80)
+        expect(
+            Scene.chat(size),
+            """
+             parley  alice@local ────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 12
+             TOPICS             │── chat.lobby ─ 3 here ────────────────────────────────────
+            ▌chat.lobby         │── the beginning ─────────────────────────────────────────
+             chat.qa            │── Thursday 20 November ──────────────────────────────────
+             alerts.>         9 │ 22:20  bob     good night
+             POSTBOX            │── Friday 21 November ────────────────────────────────────
+              personal       12 │ 10:01  bob     hello
+              work (off)      0 │ 10:00  alice   hi there                                  ✓
+                                │ 10:00  alice   is it built?                              ✓
+                                │── 7 messages were lost ──────────────────────────────────
+                                │── new ───────────────────────────────────────────────────
+                                │ 10:04  carol   the build is green, and everything that
+                                │                was red yesterday is green with it
+                                │ 10:05  李小龍  日本語のテキスト 👍                       ↺
+                                │
+                                │
+                                │
+                                │
+                                │
+                                │
+                                │
+            ────────────────────┴───────────────────────────────────────────────────────────
+             > write to chat.lobby
+             F1 help  F2 topics  F3 postbox  Tab pane  Alt-a next unread           ⇣ bottom
+            """)
+    }
+
+    @Test("A conversation at 40×12")
+    func chat40x12() {
+        let size = Size(rows: 12, columns: 40)
+        expect(
+            Scene.chat(size),
+            """
+            ─────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 12
+            ── chat.lobby ─ 3 here ─────────────────
+            ── 7 messages were lost ───────────────
+            ── new ────────────────────────────────
+             10:04  carol   the build is green,
+                            and everything that
+                            was red yesterday is
+                            green with it
+             10:05  李小龍  日本語のテキスト 👍    ↺
+            ────────────────────────────────────────
+             > write to chat.lobby
+             F1 help  F2 topics            ⇣ bottom
+            """)
+    }
+
+    @Test("A conversation at 10×3")
+    func chat10x3() {
+        let size = Size(rows: 3, columns: 10)
+        expect(
+            Scene.chat(size),
+            """
+            too small:
+            20×5 at
+            least
+            """)
+    }
+
+    @Test("A conversation at 1×1")
+    func chat1x1() {
+        let size = Size(rows: 1, columns: 1)
+        expect(
+            Scene.chat(size),
+            """
+            t
+            """)
+    }
+
+    @Test("The connection lost at 80×24")
+    func outage80x24() {
+        let size = Size(rows: 24, columns: 80)
+        expect(
+            Scene.outage(size),
+            """
+             parley  alice@local ─────────── ↻ RECONNECTING attempt 3 · in 4 s   ⇅ 1   ✉ 12
+             TOPICS             │── chat.lobby ─ 3 here ────────────────────────────────────
+            ▌chat.lobby         │── the beginning ─────────────────────────────────────────
+             chat.qa            │── Thursday 20 November ──────────────────────────────────
+             alerts.>         9 │ 22:20  bob     good night
+             POSTBOX            │── Friday 21 November ────────────────────────────────────
+              personal       12 │ 10:01  bob     hello
+              work (off)      0 │ 10:00  alice   hi there                                  ✓
+                                │ 10:00  alice   is it built?                              ✓
+                                │── 7 messages were lost ──────────────────────────────────
+                                │ 10:04  carol   the build is green, and everything that
+                                │                was red yesterday is green with it
+                                │ 10:05  李小龍  日本語のテキスト 👍                       ↺
+                                │ 10:00  alice   too much                                  ✗
+                                │                not sent: The message takes 200000 bytes
+                                │                and at most 131072 are accepted. Shorten
+                                │                it. /resend or /discard
+                                │ 10:00  alice   and this waits                            …
+                                │
+                                │
+                                │
+            ────────────────────┴───────────────────────────────────────────────────────────
+             > offline: will be sent when connected
+             F1 help  F2 topics  F3 postbox  Tab pane  Alt-a next unread           ⇣ bottom
+            """)
+    }
+
+    @Test("The connection lost at 40×12")
+    func outage40x12() {
+        let size = Size(rows: 12, columns: 40)
+        expect(
+            Scene.outage(size),
+            """
+            ─────── ↻ RECONNECTING 4 s   ⇅ 1   ✉ 12
+            ── chat.lobby ─ 3 here ─────────────────
+             10:05  李小龍  日本語のテキスト 👍    ↺
+             10:00  alice   too much               ✗
+                            not sent: The message
+                            takes 200000 bytes and
+                            at most 131072 are
+                            accepted. Shorten it.
+             10:00  alice   and this waits         …
+            ────────────────────────────────────────
+             > offline: will be sent when connected
+             F1 help  F2 topics            ⇣ bottom
+            """)
+    }
+
+    @Test("The postbox at 80×24")
+    func inbox80x24() {
+        let size = Size(rows: 24, columns: 80)
+        expect(
+            Scene.inbox(size),
+            """
+             parley  alice@local ────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 31
+             TOPICS             │── postbox ─ page 1, more ▸ ─ 1 marked ────────────────────
+             chat.lobby         │ *• 21 Nov 10:01  bob          Lunch on Friday?
+            ▌POSTBOX            │  • 21 Nov 10:02  builder      Your build finished.
+              personal       30 │▌   21 Nov 10:03  carol        A word about the release:
+              work            1 │
+                                │
+                                │
+                                │── from carol to personal, 21 Nov 10:03 ───────────────────
+                                │ A word about the release:
+                                │
+                                │ please read the notes before you tag it.
+                                │
+                                │
+                                │
+                                │
+                                │
+                                │
+                                │
+                                │
+                                │
+            ────────────────────┴───────────────────────────────────────────────────────────
+             > /post USER/POSTBOX TEXT, or r to reply
+             Enter read  Space mark  d delete  D delete marked  r reply  n next page    3/3
+            """)
+    }
+
+    @Test("The postbox at 40×12")
+    func inbox40x12() {
+        let size = Size(rows: 12, columns: 40)
+        expect(
+            Scene.inbox(size),
+            """
+            ─────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 31
+            ── postbox ─ page 1, more ▸ ─ 1 mark… ──
+            ── from carol to personal, 21 Nov 10… ──
+             A word about the release:
+
+             please read the notes before you tag
+             it.
+
+
+            ────────────────────────────────────────
+             > /post USER/POSTBOX TEXT, or r to re…
+             Enter read  Space mark  d delete   3/3
+            """)
+    }
+
+    @Test("The help at 80×24")
+    func help80x24() {
+        let size = Size(rows: 24, columns: 80)
+        expect(
+            Scene.help(size),
+            """
+             parley  alice@local ────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 12
+             TOPICS             │── chat.lobby ─ 3 here ────────────────────────────────────
+            ▌cha┌─ Help ───────────────────────────────────────────────────────────────┐───
+             cha│ Everywhere                                                           │───
+             ale│ F1                    this help                                      │
+             POS│ F2                    go to the topics                               │───
+              pe│ F3                    open the postbox                               │
+              wo│ Tab                   next pane; in a /command: complete it          │   ✓
+                │ Shift-Tab             previous pane                                  │   ✓
+                │ Alt-Up ^P             previous topic                                 │───
+                │ Alt-Down ^N           next topic                                     │───
+                │ Alt-a                 next topic with unread messages                │
+                │ PgUp                  page up                                        │
+                │ PgDn                  page down                                      │   ↺
+                │ ^L                    paint the screen again                         │
+                │ ^Z                    suspend; the shell's fg returns                │
+                │ ^C                    clear the text; on no text twice: quit         │
+                │ ^Q                    quit                                           │
+                │ Esc                   close what lies on top, or go back to the text │
+                │                                                                      │
+                │ Compose                                                              │
+            ────└─ PgDn more  Esc closes ──────────────────────────────────────────────┘────
+             > write to chat.lobby
+             F1 help  F2 topics  F3 postbox  Tab pane  Alt-a next unread           ⇣ bottom
+            """)
+    }
+
+    @Test("The help at 20×5")
+    func help20x5() {
+        let size = Size(rows: 5, columns: 20)
+        expect(
+            Scene.help(size),
+            """
+            ┌─ Help ───────────┐
+            │ Everywhere       │
+            │ F1        this … │
+            │ F2        go to… │
+            └─ PgDn more  Esc…─┘
+            """)
+    }
+
+    @Test("Nothing joined yet at 60×12")
+    func welcome60x12() {
+        let size = Size(rows: 12, columns: 60)
+        expect(
+            Desk(size: size),
+            """
+             parley  alice@local ─────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 0
+             TOPICS             │── welcome ────────────────────────────
+             POSTBOX            │
+                                │  Nothing is joined yet.
+                                │
+                                │  /join chat.lobby  joins a topic
+                                │  F3  opens your postbox
+                                │  F1  shows all keys and commands
+                                │
+            ────────────────────┴───────────────────────────────────────
+             > /join TOPIC
+             F1 help  F2 topics  F3 postbox  Tab pane  ^Q quit
+            """)
+    }
+
+    private func expect(
+        _ desk: Desk, _ golden: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let expected = golden.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        #expect(desk.screen() == expected, sourceLocation: sourceLocation)
+    }
+}

@@ -1,0 +1,187 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+/// Events that a person, a network and an attacker could cause, from a seed.
+private struct EventSource {
+    var state: UInt64
+
+    mutating func next(_ bound: Int) -> Int {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
+        return Int((mixed ^ mixed >> 31) % UInt64(max(1, bound)))
+    }
+
+    mutating func pick<Element>(_ choices: [Element]) -> Element { choices[next(choices.count)] }
+
+    static let topics = ["chat.lobby", "chat.qa", "alerts.>", "a.b.c", "chat.*"]
+    static let texts = [
+        "hello", "", " ", "日本語のテキスト", "👩‍👩‍👧‍👦👍🏽❤️", "e\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}", "\u{1B}[2J\u{1B}]0;x\u{7}",
+        "\u{9B}31m", "a\u{202E}b\u{2066}c", "tab\tnew\nline\r\n\n", String(repeating: "long ", count: 80),
+        String(repeating: "字", count: 90), "/join chat.qa", "/leave", "/nothing", "//x", "\u{7F}\u{0}", "@alice",
+        "\u{E0041}\u{200D}\u{FEFF}",
+        String(repeating: "\n", count: 220),
+    ]
+    static let codes: [Key.Code] = [
+        .enter, .tab, .backTab, .backspace, .delete, .insert, .escape, .up, .down, .left, .right, .home, .end, .pageUp,
+        .pageDown, .function(1), .function(2), .function(3), .function(12),
+    ]
+
+    mutating func key() -> Key {
+        switch next(6) {
+        case 0, 1: Key(pick(Self.codes))
+        case 2: Key(pick(Self.codes), pick([.alt, .control, .shift]))
+        case 3: .control(pick(Array("abcdefghijklnopqtuwyz")))
+        case 4: Key(.character(pick(Array("dD rRcnp*jkyN/xyä字👍 "))))
+        default: .alt(pick(Array("abdfx")))
+        }
+    }
+
+    mutating func text() -> String { pick(Self.texts) }
+
+    mutating func topicMessage() -> TopicMessage {
+        let sequence = pick([UInt64(next(400)), UInt64(next(400)), UInt64.max, 0])
+        let time = Timestamp(milliseconds: pick([Desk.wall.milliseconds + Int64(next(1 << 30)), .max, .min, 0]))
+        return TopicMessage(
+            id: "m\(next(500))", topic: pick(["chat.lobby", "chat.qa", "alerts.x", "a.b.c"]), sequence: sequence,
+            from: pick([nil, text()]), text: text(), message: .null, time: time, sentAt: time, isRecovered: next(2) == 0
+        )
+    }
+
+    mutating func letters() -> [PostboxMessage] {
+        (0..<next(30)).map { _ in
+            letter(next(100), text(), from: pick([nil, text()]), box: pick(["b1", "b2", text()]))
+        }
+    }
+
+    mutating func error() -> RelayError {
+        pick([.notConnected, .server(code: 7, text()), .notFound(text()), .invalidToken, .timeout(text())])
+    }
+
+    mutating func outcome() -> PublishOutcome {
+        pick([
+            .acknowledged(sequence: UInt64(next(400)), duplicate: false), .failed(error()), .discarded(.closedByUser),
+        ])
+    }
+
+    mutating func event(_ model: ChatModel) -> ChatEvent {
+        switch next(24) {
+        case 0...6: return .input(.key(key()))
+        case 7: return .input(.paste(text()))
+        case 8:
+            return .input(
+                .mouse(
+                    MouseEvent(
+                        kind: pick([.press, .release, .drag, .scrollUp, .scrollDown]), button: pick([.left, .right]),
+                        row: next(50), column: next(140))))
+        case 9: return .input(pick([.focusIn, .focusOut, .reply(.deviceAttributes)]))
+        case 10: return .resized(size())
+        case 11:
+            let instant = model.now.instant.advanced(by: .milliseconds(next(9000)))
+            return .tick(Moment(instant: instant, wall: model.now.wall))
+        case 12: return .statusChanged(status(model))
+        case 13, 14: return .topic(pick(Self.topics), .messages((0..<next(40)).map { _ in topicMessage() }))
+        case 15:
+            return .topic(
+                pick(Self.topics), .history((0..<next(40)).map { _ in topicMessage() }, isComplete: next(2) == 0))
+        case 16:
+            return .topic(
+                pick(Self.topics),
+                pick([
+                    .live, .gap(lost: UInt64(next(9))), .failed(error()), .presence(next(9)), .historyFailed(error()),
+                ]))
+        case 17, 18:
+            let local = LocalID(value: UInt64(next(40)))
+            return .line(local, pick([.accepted(id: "m\(next(500))"), .sending, .queued, .outcome(outcome())]))
+        case 19: return .letter(LocalID(value: UInt64(next(40))), .outcome(outcome()))
+        case 20:
+            let request = model.inbox.fetch?.request ?? UInt64(next(40))
+            return .postbox(
+                pick([
+                    .page(request: request, ListOutput(items: letters(), nextToken: pick([nil, "t"]))),
+                    .pageFailed(request: request, error()),
+                ]))
+        case 21:
+            let deletion = model.inbox.deletion
+            let request = deletion?.request ?? UInt64(next(40))
+            let result = BulkDeletion(deleted: deletion?.current ?? ["l1"], failed: [.init(id: "l2", error: error())])
+            return .postbox(pick([.deletion(request: request, result), .deletionFailed(request: request, error())]))
+        case 22:
+            return .postbox(
+                pick([
+                    .boxes([postbox("b1", text()), postbox("b2", "work", isEnabled: false)]), .boxes([]),
+                    .counts(["b1": next(2000), "b2": -1]), .created(letter(next(100), text())),
+                    .deleted(["l\(next(100))"]),
+                ]))
+        default:
+            if next(8) == 0 {
+                let command = pick(["/leave", "/leave chat.qa", "/close", "/resend", "/discard", "/delete", "/history"])
+                return .input(.paste(command))
+            }
+            return pick([
+                .suspending, .resumed, .log(text()), .notice(text(), isFailure: true), .start(topics: Self.topics),
+            ])
+        }
+    }
+
+    mutating func size() -> Size {
+        switch next(4) {
+        case 0: Size(rows: next(6), columns: next(24))
+        case 1: Size(rows: next(46), columns: next(130))
+        default: Size(rows: 4 + next(12), columns: 18 + next(60))
+        }
+    }
+
+    mutating func status(_ model: ChatModel) -> ConnectionStatus {
+        ConnectionStatus(
+            state: pick(ConnectionStatus.State.allCases),
+            reason: pick([nil, .connectionLost(text()), .kickedByOtherDevice(text()), .banned(text())]),
+            attempt: next(100),
+            nextRetryAt: pick([nil, model.now.instant.advanced(by: .milliseconds(next(100_000)))]),
+            roundTripTime: pick([nil, .microseconds(next(10_000_000))]),
+            outageBegan: pick([nil, model.now.instant]), isLongOutage: next(2) == 0)
+    }
+}
+
+@Suite("Frames under anything")
+struct RandomFrames {
+    @Test(
+        "B53: whatever happens, a frame has the screen's size, no control character, and its cursor inside",
+        arguments: [1, 2, 3, 4] as [UInt64])
+    func property(seed: UInt64) {
+        var source = EventSource(state: seed)
+        // Half of the runs begin with nothing joined.
+        var desk = seed.isMultiple(of: 2) ? Desk.joined("chat.lobby", "alerts.>") : Desk()
+        for step in 0..<5_000 {
+            let event = source.event(desk.model)
+            _ = update(&desk.model, event)
+            if case .input(.paste(let text)) = event, text.hasPrefix("/") { desk.press(.enter) }
+            let size = source.next(8) == 0 ? source.size() : desk.model.size
+            let frame = render(desk.model, size: size, now: desk.model.now.instant)
+            guard frame.size == size, isClean(frame), cursorIsInside(frame) else {
+                Issue.record(
+                    "seed \(seed), step \(step): \(size) after \(event)\n\(frame.rows.joined(separator: "\n"))")
+                return
+            }
+        }
+        #expect(desk.model.conversations.count > 0 || desk.model.view == .welcome)
+    }
+
+    private func isClean(_ frame: Canvas) -> Bool {
+        frame.rows.allSatisfy { row in
+            row.unicodeScalars.allSatisfy { scalar in
+                scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value)
+                    && !(0x202A...0x202E).contains(scalar.value) && !(0x2066...0x2069).contains(scalar.value)
+            }
+        }
+    }
+
+    private func cursorIsInside(_ frame: Canvas) -> Bool {
+        guard let cursor = frame.cursor else { return true }
+        return Rect(frame.size).contains(cursor)
+    }
+}

@@ -1,0 +1,79 @@
+import Relay
+import Terminal
+
+@testable import Parley
+
+/// Screens that people see, as models.
+enum Scene {
+    /// A conversation with a past, something new, an own line in each state, and another topic unread.
+    static func chat(_ size: Size) -> Desk {
+        var desk = Desk.joined("chat.lobby", "chat.qa", "alerts.>", size: size)
+        desk.send(.postbox(.boxes([postbox("b1", "personal"), postbox("b2", "work", isEnabled: false)])))
+        desk.send(.postbox(.counts(["b1": 12, "b2": 0])))
+        desk.send(.topic("chat.lobby", .presence(3)))
+        desk.send(
+            .topic(
+                "chat.lobby",
+                .messages([
+                    message(1, "good night", minutes: -700),
+                    message(2, "hello", minutes: 1),
+                ])))
+        for (text, sequence) in [("hi there", UInt64(3)), ("is it built?", 4)] {
+            if case .publish(let local, _, _, _)? = desk.enter(text).first {
+                desk.send(.line(local, .outcome(.acknowledged(sequence: sequence, duplicate: false))))
+            }
+        }
+        desk.send(.topic("alerts.>", .messages((5...13).map { message($0, "disk", topic: "alerts.disk") })))
+        desk.loseFocus()
+        desk.send(.topic("chat.lobby", .gap(lost: 7)))
+        desk.send(
+            .topic(
+                "chat.lobby",
+                .messages([
+                    message(
+                        21, "the build is green, and everything that was red yesterday is green with it", from: "carol",
+                        minutes: 4),
+                    message(22, "日本語のテキスト 👍🏽", from: "李小龍", minutes: 5, isRecovered: true),
+                ])))
+        desk.send(.input(.focusIn))
+        return desk
+    }
+
+    /// The same while the connection is lost, with a line that waits and one that failed.
+    static func outage(_ size: Size) -> Desk {
+        var desk = chat(size)
+        if case .publish(let local, _, _, _)? = desk.enter("too much").first {
+            desk.send(.line(local, .outcome(.failed(.tooLarge(bytes: 200_000, limit: 131_072)))))
+        }
+        desk.send(
+            .statusChanged(
+                ConnectionStatus(
+                    state: .reconnecting, reason: .connectionLost("reset"), attempt: 3,
+                    nextRetryAt: desk.model.now.instant.advanced(by: .seconds(4)))))
+        desk.enter("and this waits")
+        desk.press(.escape)
+        return desk
+    }
+
+    /// The postbox, one letter open.
+    static func inbox(_ size: Size, opens: Bool = true) -> Desk {
+        var desk = Desk.inbox(
+            [
+                letter(1, "Lunch on Friday?\nThe usual place.", from: "bob"),
+                letter(2, "Your build finished.", from: "builder", box: "b2"),
+                letter(3, "A word about the release:\n\nplease read the notes before you tag it.", from: "carol"),
+            ], next: "t2", size: size)
+        desk.send(.postbox(.counts(["b1": 30, "b2": 1])))
+        desk.press(.character(" "))
+        desk.press(.down)
+        if opens { desk.press(.enter) }
+        return desk
+    }
+
+    /// The help over a conversation.
+    static func help(_ size: Size) -> Desk {
+        var desk = chat(size)
+        desk.press(.function(1))
+        return desk
+    }
+}

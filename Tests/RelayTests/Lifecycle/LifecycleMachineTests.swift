@@ -1,0 +1,185 @@
+import Relay
+import Testing
+
+@Suite struct LifecycleMachineTests {
+    /// Carries out the machine's actions on paper.
+    struct Driver {
+        var machine: LifecycleMachine
+        var now = ContinuousClock.now
+        var timer: (id: LifecycleMachine.TimerID, at: ContinuousClock.Instant)?
+        var calls: [LifecycleMachine.Action] = []
+
+        init(_ policy: LifecyclePolicy = .suspend(after: .seconds(120)), connected: Bool = true) {
+            machine = LifecycleMachine(policy: policy)
+            if connected { handle(.userConnected) }
+        }
+
+        mutating func handle(_ event: LifecycleMachine.Event) {
+            for action in machine.handle(event, at: now) {
+                switch action {
+                case .startTimer(let id, let moment): timer = (id, moment)
+                case .cancelTimer(let id): if timer?.id == id { timer = nil }
+                case .suspend, .resume, .probe: calls.append(action)
+                }
+            }
+        }
+
+        mutating func advance(_ duration: Duration) {
+            let end = now + duration
+            if let (id, moment) = timer, moment <= end {
+                now = moment
+                timer = nil
+                handle(.timerFired(id))
+            }
+            now = end
+        }
+    }
+
+    @Test("B21: a quick look elsewhere costs nothing")
+    func debounce() {
+        var driver = Driver()
+        driver.handle(.active(false))
+        driver.advance(.milliseconds(999))
+        driver.handle(.active(true))
+        driver.advance(.seconds(1_000))
+        #expect(driver.calls.isEmpty && driver.timer == nil)
+    }
+
+    @Test("B21: 100 quick changes suspend and resume at most once, and the last signal decides", arguments: [100, 101])
+    func toggles(_ count: Int) {
+        var driver = Driver(.immediate)
+        for number in 0..<count {
+            driver.handle(.active(number % 2 == 1))
+            driver.handle(.active(number % 2 == 1))
+            driver.advance(.milliseconds(20))
+        }
+        driver.advance(.seconds(10))
+        #expect(driver.calls == (count % 2 == 0 ? [] : [.suspend]))
+        #expect(driver.machine.isSuspended == (count % 2 == 1))
+        driver.handle(.active(true))
+        driver.handle(.active(true))
+        #expect(driver.calls == (count % 2 == 0 ? [] : [.suspend, .resume]))
+    }
+
+    @Test("After the grace period the connection rests, until the foreground returns")
+    func suspension() {
+        var driver = Driver()
+        driver.handle(.active(false))
+        driver.advance(.seconds(119))
+        #expect(driver.calls.isEmpty)
+        driver.advance(.seconds(1))
+        #expect(driver.calls == [.suspend] && driver.machine.isSuspended)
+        driver.handle(.active(false))
+        driver.handle(.active(true))
+        #expect(driver.calls == [.suspend, .resume] && driver.timer == nil)
+    }
+
+    @Test("B24: a client that never connected stays down")
+    func neverConnected() {
+        var driver = Driver(connected: false)
+        driver.handle(.active(false))
+        driver.advance(.seconds(1_000))
+        driver.handle(.active(true))
+        #expect(driver.calls.isEmpty)
+    }
+
+    @Test("B24: a disconnect stays, also one made in the background, before or after the suspension")
+    func manualDisconnect() {
+        var driver = Driver()
+        driver.handle(.userDisconnected)
+        driver.handle(.active(false))
+        driver.advance(.seconds(1_000))
+        driver.handle(.active(true))
+        #expect(driver.calls.isEmpty)
+
+        driver = Driver()
+        driver.handle(.active(false))
+        driver.advance(.seconds(10))
+        driver.handle(.userDisconnected)
+        #expect(driver.timer == nil)
+        driver.advance(.seconds(1_000))
+        driver.handle(.active(true))
+        #expect(driver.calls.isEmpty)
+
+        driver = Driver()
+        driver.handle(.active(false))
+        driver.advance(.seconds(1_000))
+        driver.handle(.userDisconnected)
+        driver.handle(.active(true))
+        #expect(driver.calls == [.suspend])
+    }
+
+    @Test("B25: a connection that was kept is probed once on return")
+    func probe() {
+        var driver = Driver(.ignore)
+        driver.handle(.active(false))
+        driver.advance(.seconds(30))
+        driver.handle(.active(true))
+        driver.handle(.active(true))
+        #expect(driver.calls == [.probe] && driver.timer == nil)
+
+        driver = Driver()
+        driver.handle(.active(false))
+        driver.advance(.seconds(60))
+        driver.handle(.active(true))
+        #expect(driver.calls == [.probe])
+    }
+
+    @Test("B27: a process that was stopped beyond its grace period probes on return; its late timer does nothing")
+    func stopped() throws {
+        var driver = Driver()
+        driver.handle(.active(false))
+        let late = try #require(driver.timer).id
+        driver.now += .seconds(3_600)
+        driver.handle(.active(true))
+        driver.handle(.timerFired(late))
+        #expect(driver.calls == [.probe] && !driver.machine.isSuspended)
+    }
+
+    @Test("A connect in the background gets a grace period of its own")
+    func connectInBackground() {
+        var driver = Driver(connected: false)
+        driver.handle(.active(false))
+        driver.handle(.userConnected)
+        driver.advance(.seconds(120))
+        #expect(driver.calls == [.suspend])
+        driver.handle(.userConnected)
+        #expect(!driver.machine.isSuspended)
+        driver.advance(.seconds(120))
+        #expect(driver.calls == [.suspend, .suspend])
+    }
+
+    @Test("B21, B24: random signals never resume what was not suspended, nor wake what the user ended")
+    func random() {
+        var random = SeededGenerator(seed: 21)
+        for policy in [LifecyclePolicy.ignore, .immediate, .rongcloud, .suspend(after: .seconds(10))] {
+            var driver = Driver(policy, connected: false)
+            var wants = false
+            var isResting = false
+            for _ in 0..<50_000 {
+                let seen = driver.calls.count
+                switch Int.random(in: 0..<8, using: &random) {
+                case 0:
+                    driver.handle(.userConnected)
+                    wants = true
+                    isResting = false
+                case 1:
+                    driver.handle(.userDisconnected)
+                    wants = false
+                    isResting = false
+                case 2...4: driver.handle(.active(.random(using: &random)))
+                default: driver.advance(.milliseconds(Int64.random(in: 0...5_000, using: &random)))
+                }
+                for call in driver.calls[seen...] {
+                    #expect(wants)
+                    #expect(isResting == (call == .resume))
+                    if call != .probe { isResting = call == .suspend }
+                }
+                #expect(driver.machine.isSuspended == isResting)
+                #expect(!isResting || !driver.machine.isActive)
+                #expect(driver.timer == nil || (wants && !driver.machine.isActive))
+            }
+            #expect(driver.calls.isEmpty == false)
+        }
+    }
+}

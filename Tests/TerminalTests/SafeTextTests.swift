@@ -1,0 +1,124 @@
+import Testing
+
+@testable import Terminal
+
+@Suite("The text gate")
+struct SafeTextTests {
+    @Test(
+        "Every sample is drawn in the form whose width terminals agree on",
+        arguments: [
+            ("hello", "hello", 5), ("漢字", "漢字", 4), ("한글", "한글", 4), ("e\u{301}", "é", 1), ("👍🏽", "👍", 2),
+            ("👨‍👩‍👧", "👨", 2), ("😮‍💨", "😮", 2), ("❤️", "❤", 1), ("1️⃣", "1", 1), ("🇩🇪", "🇩🇪", 2), ("🇩🇪🇫🇷", "🇩🇪🇫🇷", 4),
+            ("\u{1112}\u{1161}\u{11AB}", "한", 2), ("a\u{AD}b", "ab", 2), ("\u{1FAE9}", "\u{FFFD}", 1),
+            ("\u{1FAE8}", "\u{FFFD}", 1), ("क्षि", "क्षि", 3), ("\u{301}x", "\u{25CC}\u{301}x", 2), ("🅱️", "🅱", 1),
+            ("か\u{3099}", "が", 2), ("ｆ", "ｆ", 2), ("\u{212B}", "Å", 1),
+        ])
+    func safeForm(sample: String, drawn: String, width: Int) {
+        let text = SafeText(sample)
+        #expect(text.description == drawn)
+        #expect(text.width == width)
+    }
+
+    @Test(
+        "Escape sequences, C1, bidi controls and tags lose their power",
+        arguments: [
+            ("\u{1B}[31mred", "[31mred"), ("a\u{9B}31mb", "a31mb"), ("\u{1B}]0;x\u{07}y", "]0;xy"),
+            ("abc\u{202E}def", "abcdef"), ("\u{2066}x\u{2069}", "x"), ("a\u{E0041}b", "ab"), ("a\u{7F}\u{0}b", "ab"),
+            ("a\tb", "a b"), ("a\r\nb", "a b"), ("a\nb", "a b"), ("a\u{2028}b", "a b"), ("a\u{200B}b\u{FEFF}c", "abc"),
+        ])
+    func injection(sample: String, drawn: String) {
+        #expect(SafeText(sample).description == drawn)
+    }
+
+    @Test("At most four marks stay on a character")
+    func zalgo() throws {
+        let text = SafeText("x" + String(repeating: "\u{489}\u{334}", count: 20))
+        #expect(text.width == 1)
+        #expect(text.description.unicodeScalars.count == 5)
+        #expect(text.clusters.count == 1)
+    }
+
+    @Test("Nothing dangerous ever comes out, the gate is idempotent, the width is the sum of its clusters")
+    func properties() {
+        for sample in hostileTexts(count: 20_000, seed: 1) {
+            let text = SafeText(sample)
+            #expect(!text.description.hasForbidden, "\(sample.debugDescription)")
+            #expect(text.width == text.clusters.reduce(0) { $0 + $1.width })
+            #expect(text.clusters.allSatisfy { $0.width == 1 || $0.width == 2 })
+            let again = SafeText(text.description)
+            #expect(again == text, "\(sample.debugDescription)")
+        }
+    }
+
+    @Test("Every scalar alone is safe and no wider than two columns")
+    func everyScalar() {
+        for value in UInt32(0)...0x10FFFF {
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            let text = SafeText(String(scalar))
+            if text.width > 2 || text.description.hasForbidden {
+                Issue.record("U+\(String(value, radix: 16)) comes out as \(text.description.debugDescription)")
+            }
+        }
+    }
+
+    @Test("Line breaks of every kind end a line, and a tab goes to the next stop")
+    func lines() {
+        #expect(SafeText.lines("a\nb\r\nc\rd\u{2028}e").map(\.description) == ["a", "b", "c", "d", "e"])
+        #expect(SafeText.lines("").map(\.description) == [""])
+        #expect(SafeText.lines("a\n\nb\n").map(\.description) == ["a", "", "b", ""])
+        #expect(SafeText.lines("\tx").map(\.description) == ["    x"])
+        #expect(SafeText.lines("ab\tx").map(\.description) == ["ab  x"])
+        #expect(SafeText.lines("abcd\tx").map(\.description) == ["abcd    x"])
+        #expect(SafeText.lines("漢\tx").map(\.description) == ["漢  x"])
+    }
+
+    @Test("Cutting never halves a wide character")
+    func cutting() {
+        let text = SafeText("a漢b")
+        #expect(text.prefix(columns: 2).description == "a")
+        #expect(text.prefix(columns: 3).description == "a漢")
+        #expect(text.suffix(columns: 2).description == "b")
+        #expect(text.dropFirst(columns: 2).description == " b")
+        #expect(text.dropFirst(columns: 9).description == "")
+        #expect(text.truncated(columns: 3).description == "a…")
+        #expect(text.truncated(columns: 4).description == "a漢b")
+        #expect(text.truncated(columns: 0).isEmpty)
+        #expect(text.padded(columns: 6).description == "a漢b  ")
+        #expect(text.padded(columns: 3).width == 3)
+    }
+
+    @Test(
+        "Wrapping breaks between words, and inside a word that is too long",
+        arguments: [
+            ("the quick brown fox", 10, ["the quick", "brown fox"]), ("abcdefgh", 3, ["abc", "def", "gh"]),
+            ("ab cdefgh", 4, ["ab", "cdef", "gh"]), ("漢字漢字", 3, ["漢", "字", "漢", "字"]), ("漢", 1, ["漢"]),
+            ("", 5, [""]), ("a b", 0, ["a", "b"]), ("   indented text", 11, ["   indented", "text"]),
+            ("exactly ten", 7, ["exactly", "ten"]),
+        ])
+    func wrapping(sample: String, columns: Int, lines: [String]) {
+        #expect(SafeText(sample).wrapped(columns: columns).map(\.description) == lines)
+    }
+
+    @Test("A wrapped line fits, whatever the text")
+    func wrappedFits() {
+        for sample in hostileTexts(count: 2_000, seed: 2) {
+            let text = SafeText(sample)
+            for columns in [1, 2, 3, 7, 40] {
+                let lines = text.wrapped(columns: columns)
+                #expect(!lines.isEmpty)
+                #expect(lines.allSatisfy { $0.width <= columns || $0.clusters.count == 1 })
+                let kept = lines.flatMap(\.clusters).filter { !$0.isBlank }
+                #expect(kept == text.clusters.filter { !$0.isBlank })
+            }
+        }
+    }
+
+    @Test("A character's width is that of its safe form")
+    func characterWidth() {
+        #expect(TextWidth.width(of: Character("a")) == 1)
+        #expect(TextWidth.width(of: Character("漢")) == 2)
+        #expect(TextWidth.width(of: Character("👩‍🚀")) == 2)
+        #expect(TextWidth.width(of: Character("\u{200B}")) == 0)
+        #expect(TextWidth.width(of: "a漢") == 3)
+    }
+}
