@@ -98,13 +98,23 @@ let package = Package(
         ),
         .testTarget(
             name: "RelayTests",
-            dependencies: ["Relay", "TestSupport"],
+            dependencies: [
+                "NATS", "Relay", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
             exclude: ["Interop/peer.py"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "HostFixture", dependencies: ["RelayNetwork"], path: "Tests/RelayNetworkTests/HostFixture",
             swiftSettings: strict
         ),
         .testTarget(
             name: "RelayNetworkTests",
-            dependencies: ["NATS", "Relay", "RelayNetwork", "TestSupport"],
+            dependencies: [
+                "HostFixture", "NATS", "Relay", "RelayNetwork", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
             exclude: ["HostFixture"],
             swiftSettings: strict
         ),

@@ -95,6 +95,17 @@ const char *cterminal_capability(const char *name) {
 
 int cterminal_width(int32_t scalar) { return wcwidth((wchar_t)scalar); }
 
+bool cterminal_define_pair(int pair, int foreground, int background) {
+#if defined(NCURSES_EXT_COLORS) && NCURSES_VERSION_PATCH >= 20170401
+    return init_extended_pair(pair, foreground, background) == OK;
+#else
+    if (foreground > INT16_MAX || background > INT16_MAX) {
+        return false;
+    }
+    return init_pair((short)pair, (short)foreground, (short)background) == OK;
+#endif
+}
+
 void cterminal_put(int row, int column, int32_t base, int32_t mark1, int32_t mark2, int32_t mark3, int32_t mark4,
                    uint32_t attributes, int pair) {
     const wchar_t text[6] = {(wchar_t)base, (wchar_t)mark1, (wchar_t)mark2, (wchar_t)mark3, (wchar_t)mark4, 0};

@@ -24,7 +24,9 @@
 
 enum { string_capacity = 1024, loop_grace_seconds = 1, signal_limit = 64 };
 
-static const int crash_signals[] = {SIGSEGV, SIGABRT, SIGILL, SIGTRAP, SIGBUS, SIGFPE};
+// Faults, and everything else that ends a process unasked.
+static const int crash_signals[] = {SIGSEGV, SIGABRT, SIGILL,  SIGTRAP, SIGBUS,  SIGFPE,
+                                    SIGSYS,  SIGPIPE, SIGXCPU, SIGXFSZ, SIGUSR1, SIGUSR2};
 static const int death_signals[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
 enum {
     crash_count = sizeof crash_signals / sizeof *crash_signals,
@@ -227,6 +229,11 @@ static void handle_death(int number, siginfo_t *info, void *context) {
         errno = error;
         return;
     }
+    if (!atomic_load(&active) && (number == SIGINT || number == SIGQUIT)) {
+        // Another program has the terminal, and a key pressed there is meant for it.
+        errno = error;
+        return;
+    }
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (atomic_load(&pending_death) == 0) {
@@ -364,7 +371,7 @@ int cterminal_install(void) {
     has_session_thread = 1;
     has_outside_modes = tcgetattr(STDIN_FILENO, &outside_modes) == 0;
     for (int i = 0; i < crash_count; i++) {
-        take_signal(crash_signals[i], handle_crash, SA_ONSTACK, false);
+        take_signal(crash_signals[i], handle_crash, SA_ONSTACK, true);
     }
     for (int i = 0; i < death_count; i++) {
         take_signal(death_signals[i], handle_death, SA_RESTART, true);

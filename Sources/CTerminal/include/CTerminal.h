@@ -53,6 +53,8 @@ bool cterminal_use_utf8(void);
 const char *cterminal_capability(const char *name);
 /// The number of columns that the C library gives `scalar`, or -1.
 int cterminal_width(int32_t scalar);
+/// Gives a pair of colours its number, up to 32767; -1 is the terminal's own colour.
+bool cterminal_define_pair(int pair, int foreground, int background);
 /// Puts one cell: a base and up to four marks (0: none). The bottom right corner does not scroll.
 void cterminal_put(int row, int column, int32_t base, int32_t mark1, int32_t mark2, int32_t mark3, int32_t mark4,
                    uint32_t attributes, int pair);

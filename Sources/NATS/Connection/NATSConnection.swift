@@ -192,7 +192,17 @@ public final class NATSConnection: Sendable {
         _ payload: ByteBuffer, to subject: String, headers: NATSHeaders? = nil, timeout: Duration = .seconds(5)
     ) async throws(NATSError) -> NATSMessage {
         let completion = Completion<Result<NATSMessage, NATSError>>()
+        guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
         let token = try request(payload, to: subject, headers: headers, timeout: timeout) { completion.fulfil($0) }
+        return try await completion.result { [core] in core.requests.remove(token) }
+    }
+
+    /// A request of JetStream's API, whose subject may end in a consumer's filter with wildcards.
+    func requestAPI(
+        _ payload: ByteBuffer, to subject: String, timeout: Duration
+    ) async throws(NATSError) -> NATSMessage {
+        let completion = Completion<Result<NATSMessage, NATSError>>()
+        let token = try request(payload, to: subject, headers: nil, timeout: timeout) { completion.fulfil($0) }
         return try await completion.result { [core] in core.requests.remove(token) }
     }
 
@@ -202,7 +212,7 @@ public final class NATSConnection: Sendable {
         _ payload: ByteBuffer, to subject: String, headers: NATSHeaders?, timeout: Duration,
         answer: @escaping RequestTable.Answer
     ) throws(NATSError) -> UInt64 {
-        guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
+        guard Subject.isSubscribable(subject) else { throw .invalidSubject(subject) }
         let wasIdle = core.requests.isEmpty
         let token = try core.requests.add(
             subject: subject, deadline: .now() + .nanoseconds(timeout.nanoseconds), answer: answer)

@@ -177,7 +177,7 @@ public struct JetStream: Sendable {
     }
 
     func call<Reply: Decodable>(_ subject: String) async throws(NATSError) -> Reply {
-        try APIReply.decode(await connection.request(ByteBuffer(), to: prefix + subject, timeout: timeout))
+        try APIReply.decode(await connection.requestAPI(ByteBuffer(), to: prefix + subject, timeout: timeout))
     }
 
     func call<Reply: Decodable>(
@@ -188,7 +188,7 @@ public struct JetStream: Sendable {
             throw .invalidArgument("The request cannot be written as JSON.")
         }
         return try APIReply.decode(
-            await connection.request(ByteBuffer(bytes: body), to: prefix + subject, timeout: timeout))
+            await connection.requestAPI(ByteBuffer(bytes: body), to: prefix + subject, timeout: timeout))
     }
 }
 

@@ -122,7 +122,8 @@ final class LiveConsumer {
         iterator = try jetStream.connection.subscribe(to: inbox, limits: limits).makeAsyncIterator()
         var configuration = ConsumerConfiguration(
             name: name, from: start, filter: source.filter, acknowledgement: .none)
-        configuration.inactiveThreshold = 300_000_000_000
+        // A reader that pauses for longer has a new consumer made behind its cursor when it goes on.
+        configuration.inactiveThreshold = 60_000_000_000
         configuration.isInMemory = true
         configuration.replicas = 1
         pendingAtStart = try await jetStream.createConsumer(configuration, in: stream).pending

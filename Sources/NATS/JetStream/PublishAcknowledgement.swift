@@ -109,6 +109,7 @@ extension JetStream {
         _ payload: ByteBuffer, to subject: String, messageID: String? = nil, headers: NATSHeaders? = nil,
         answered: @escaping @Sendable (Result<PublishAcknowledgement, NATSError>) -> Void
     ) throws(NATSError) {
+        guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
         try connection.request(payload, to: subject, headers: Self.headers(headers, messageID), timeout: timeout) {
             answered(
                 $0.flatMap { message in

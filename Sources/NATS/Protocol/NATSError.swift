@@ -94,6 +94,15 @@ public struct JetStreamFailure: Sendable, Hashable {
 
     /// Whether the cause passes by itself (no leader, insufficient resources, time-out on the server).
     public var isRetryable: Bool { code == 503 || code == 408 || code == 409 }
+    /// Whether the message that was asked for, or was to be deleted, does not exist. Server 2.9 says so of a deletion
+    /// with the code that also stands for a stream without deletion (10057); only its words tell the two apart.
+    public var meansMissingMessage: Bool {
+        switch errorCode {
+        case Self.sequenceNotFound, Self.noMessageFound: return true
+        case 10_057: return text.contains("no message found")
+        default: return false
+        }
+    }
     /// No such stream.
     public static let streamNotFound = 10059
     /// No such consumer.

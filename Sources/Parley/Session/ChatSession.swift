@@ -107,14 +107,11 @@ struct ChatSession {
     }
 
     private mutating func suspend() {
-        if let change = model.attention.handle(FocusTracker.Event.suspended) {
-            for effect in model.noteAttention(change) { perform(effect) }
-        }
-        guard terminal.suspend() else {
-            apply(.resumed)
-            apply(.notice("There is no shell to return to.", isFailure: true))
-            return
-        }
+        apply(.suspending)
+        let isStopped = terminal.suspend()
+        apply(.tick(Self.now))
+        apply(.resumed)
+        if !isStopped { apply(.notice("There is no shell to return to.", isFailure: true)) }
     }
 
     /// Leaves the network in good order, for two seconds at most.

@@ -105,18 +105,40 @@ extension RelayClient {
         do throws(NATSError) {
             let info = try await link.jetStream.streamInfo("PB_" + user)
             let incarnation = UInt64(clamping: info.created.nanoseconds)
-            if let token, token.incarnation != incarnation { throw NATSError.invalidArgument("token") }
-            let page = try await link.jetStream.page(
-                of: "PB_" + user, filter: postbox.map { "postbox.\(user).\($0)" },
-                from: .sequence(token?.sequence ?? 1), limit: limit)
-            let items = page.messages.map { Self.letter($0, incarnation: incarnation, owner: user) }
-            let next = page.pending > 0 ? page.messages.last.map { $0.sequence + 1 } : nil
+            if let token, token.incarnation != incarnation { return try Self.wrongToken() }
+            let subject = postbox.map { "postbox.\(user).\($0)" }
+            let found = try await Self.letters(
+                in: "PB_" + user, on: subject, from: token?.sequence ?? 1, limit: limit + 1, link.jetStream)
+            let next = found.count > limit ? found[limit].sequence : nil
             return ListOutput(
-                items: items,
+                items: found.prefix(limit).map { Self.letter($0, incarnation: incarnation, owner: user) },
                 nextToken: next.map { PageToken(incarnation: incarnation, sequence: $0).text })
         } catch {
-            if case .invalidArgument("token") = error { throw .invalidToken }
+            if error == Self.foreignToken { throw .invalidToken }
             throw Self.postboxError(error, during: "listing the letters")
+        }
+    }
+
+    private static let foreignToken = NATSError.invalidArgument("a token of another postbox")
+
+    private static func wrongToken() throws(NATSError) -> ListOutput<PostboxMessage> { throw foreignToken }
+
+    /// Letters from a place on. One postbox's are picked here and not by the server: a disabled postbox has no subject
+    /// of its own there any more, and its letters are still to be read.
+    private static func letters(
+        in stream: String, on subject: String?, from sequence: UInt64, limit: Int, _ jetStream: JetStream
+    ) async throws(NATSError) -> [StoredMessage] {
+        var found: [StoredMessage] = []
+        var start = sequence
+        while true {
+            let wanted = subject == nil ? limit : 256
+            let page = try await jetStream.page(of: stream, from: .sequence(start), limit: wanted)
+            for message in page.messages where subject == nil || message.subject == subject {
+                found.append(message)
+                if found.count == limit { return found }
+            }
+            guard page.pending > 0, let last = page.messages.last else { return found }
+            start = last.sequence + 1
         }
     }
 
@@ -186,7 +208,7 @@ extension RelayClient {
             try await jetStream.deleteMessage(in: stream, sequence: place.sequence)
             return nil
         } catch .jetStream(let failure)
-            where [JetStreamFailure.sequenceNotFound, JetStreamFailure.noMessageFound].contains(failure.errorCode)
+            where failure.meansMissingMessage
         {
             return .notFound(id)
         } catch {

@@ -128,16 +128,15 @@ extension RelayClient {
     ) async throws(RelayError) -> (messages: [TopicMessage], isComplete: Bool) {
         let (link, namespace, filter) = try readContext(topic, limit)
         do throws(NATSError) {
-            var info = try await link.jetStream.streamInfo(namespace.stream)
-            let oldest = info.state.firstSequence
-            if let sequence { info.state.lastSequence = min(info.state.lastSequence, max(1, sequence) - 1) }
-            let start = try await link.jetStream.sequence(
-                before: info.state.lastSequence + 1, newest: limit, in: info, filter: filter)
-            guard start <= info.state.lastSequence else { return ([], true) }
+            let info = try await link.jetStream.streamInfo(namespace.stream)
+            let newest = min(info.state.lastSequence, sequence.map { max(1, $0) - 1 } ?? .max)
+            let start = try await link.jetStream.sequence(before: newest + 1, newest: limit, in: info, filter: filter)
+            guard start <= newest else { return ([], true) }
             let page = try await link.jetStream.page(
                 of: namespace.stream, filter: filter, from: .sequence(start), limit: min(40_000, limit * 4))
-            let found = page.messages.filter { $0.sequence <= info.state.lastSequence }.suffix(limit)
-            return (found.compactMap(Self.readable), start <= max(1, oldest))
+            let found = page.messages.filter { $0.sequence <= newest }
+            let isComplete = start <= max(1, info.state.firstSequence) && found.count <= limit
+            return (found.suffix(limit).compactMap(Self.readable), isComplete)
         } catch { throw RelayError(error, during: "reading the history") }
     }
 

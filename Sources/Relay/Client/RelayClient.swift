@@ -138,6 +138,11 @@ public actor RelayClient {
     /// A sign that a person is waiting: the next attempt comes at once.
     public func nudge() { handle(.nudged) }
 
+    /// Tells whether the system has a network at all. Without one, attempts pause; with a new one they begin at once.
+    public func setNetworkAvailable(_ isAvailable: Bool) {
+        handle(isAvailable ? .networkReturned : .networkLost)
+    }
+
     /// Measures the round trip to the server now.
     ///
     /// - Throws: ``RelayError/notConnected``, ``RelayError/timeout(_:)``.

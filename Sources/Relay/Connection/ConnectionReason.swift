@@ -68,10 +68,12 @@ extension ConnectionReason {
         case .networkUnavailable: "There is no network. The connection returns by itself when the network does."
         case .connectionLost(let detail): "The connection was lost\(Self.detail(detail))."
         case .unreachable(let detail): "The server cannot be reached\(Self.detail(detail))."
-        case .timeLimit(let limit): "No connection within \(Self.seconds(limit)). Connect again when the network is back."
+        case .timeLimit(let limit):
+            "No connection within \(Self.seconds(limit)). Connect again when the network is back."
         case .windowExpired: "Reconnecting did not succeed in time. Connect again."
         case .backgrounded: "Disconnected while in the background. The connection returns with the focus."
-        case .invalidCredentials(let detail): "The credentials are not valid\(Self.detail(detail)). Check the credentials file."
+        case .invalidCredentials(let detail):
+            "The credentials are not valid\(Self.detail(detail)). Check the credentials file."
         case .authenticationFailed(let detail):
             "The server refused the credentials\(Self.detail(detail)). Ask the network's administrator for new ones."
         case .tokenExpired: "The credentials have expired. Ask for new ones, then connect again."

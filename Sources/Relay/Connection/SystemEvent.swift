@@ -17,6 +17,7 @@ public enum SystemEvent: String, Hashable, Sendable, CaseIterable {
     /// Messages that waited in the outbox were sent.
     case messageResend = "MESSAGE_RESEND"
 
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     /// RelayX's spelling of ``reconnectFailed``, as the seed's listeners write it.
     public static let reconn_failed = SystemEvent.reconnectFailed
 

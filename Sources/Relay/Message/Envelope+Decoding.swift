@@ -82,18 +82,40 @@ private struct EnvelopeFields {
             return nil
         }
         for _ in 0..<count {
-            let key = try reader.value(depth: 1)
+            let start = reader.offset
+            let name = try reader.shortText().flatMap(Name.init(bytes:))
+            guard let name else {
+                reader.rewind(to: start)
+                let key = try reader.value(depth: 1)
+                try unknown.append(MessageMap.Entry(key: key, value: reader.value(depth: 1)))
+                continue
+            }
             let value = try reader.value(depth: 1)
-            switch key {
-            case .string("client_id"): clientID = value.stringValue
-            case .string("id"): id = EnvelopeFields.identifier(value)
-            case .string("room"): room = value.stringValue
-            case .string("message"): message = value
-            case .string("start"): start = EnvelopeFields.moment(value)
-            default: unknown.append(MessageMap.Entry(key: key, value: value))
+            switch name {
+            case .clientID: clientID = value.stringValue
+            case .id: id = EnvelopeFields.identifier(value)
+            case .room: room = value.stringValue
+            case .message: message = value
+            case .start: self.start = EnvelopeFields.moment(value)
             }
         }
         try reader.finish()
+    }
+
+    /// The keys that an envelope gives a meaning to.
+    private enum Name {
+        case clientID, id, room, message, start
+
+        init?(bytes: UnsafeRawBufferPointer) {
+            switch bytes.count {
+            case 2 where bytes.elementsEqual("id".utf8): self = .id
+            case 4 where bytes.elementsEqual("room".utf8): self = .room
+            case 5 where bytes.elementsEqual("start".utf8): self = .start
+            case 7 where bytes.elementsEqual("message".utf8): self = .message
+            case 9 where bytes.elementsEqual("client_id".utf8): self = .clientID
+            default: return nil
+            }
+        }
     }
 
     private static func identifier(_ value: MessageValue) -> String? {

@@ -123,7 +123,8 @@ struct JSONReader {
         while let byte = current {
             offset += 1
             switch byte {
-            case UInt8(ascii: "\""): return try unescaped.withRawBytes { raw throws(JSONError) in try text(raw[...], opening: opening) }
+            case UInt8(ascii: "\""):
+                return try unescaped.withRawBytes { raw throws(JSONError) in try text(raw[...], opening: opening) }
             case UInt8(ascii: "\\"): try escape(into: &unescaped)
             case ..<0x20: throw .unexpected(offset: offset - 1)
             default: unescaped.append(byte)
@@ -133,7 +134,7 @@ struct JSONReader {
     }
 
     private func text(_ slice: Slice<UnsafeRawBufferPointer>, opening: Int) throws(JSONError) -> String {
-        guard let text = String(validating: UnsafeRawBufferPointer(rebasing: slice), as: UTF8.self) else {
+        guard let text = String(exactly: UnsafeRawBufferPointer(rebasing: slice)) else {
             throw .invalidText(offset: opening)
         }
         return text

@@ -34,6 +34,19 @@ struct MessagePackReader {
         }
     }
 
+    /// Goes back to an earlier ``offset``, to read the same bytes in another way.
+    mutating func rewind(to earlier: Int) { offset = min(earlier, offset) }
+
+    /// The bytes of the text that starts here, unchecked, or nil (and nothing is read) when it is not text of up to 31
+    /// bytes: the keys of an envelope.
+    mutating func shortText() throws(MessagePackError) -> UnsafeRawBufferPointer? {
+        guard offset < bytes.count else { throw .truncated(offset: offset) }
+        let type = bytes[offset]
+        guard type & 0xE0 == 0xA0 else { return nil }
+        offset += 1
+        return try slice(length: Int(type & 0x1F))
+    }
+
     /// The next value.
     mutating func value(depth: Int = 0) throws(MessagePackError) -> MessageValue {
         guard offset < bytes.count else { throw .truncated(offset: offset) }
@@ -128,7 +141,7 @@ struct MessagePackReader {
 
     private mutating func text(length: Int) throws(MessagePackError) -> String {
         let start = offset
-        guard let text = try String(validating: slice(length: length), as: UTF8.self) else {
+        guard let text = try String(exactly: slice(length: length)) else {
             throw .invalidText(offset: start)
         }
         return text

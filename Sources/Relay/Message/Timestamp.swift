@@ -24,8 +24,8 @@ public struct Timestamp: Hashable, Comparable, Sendable, Codable {
     /// As ``init(secondsOrMilliseconds:)-(Int64)`` for a number with a fraction; nil when it is not finite or no date.
     public init?(secondsOrMilliseconds number: Double) {
         let value = number.magnitude < Double(Timestamp.secondsBound) ? number * 1_000 : number
-        guard let exact = Int64(exactly: value.rounded(.down)) else { return nil }
-        milliseconds = exact
+        guard value.magnitude < 0x1p63 else { return nil }
+        milliseconds = Int64(value)
     }
 
     /// Earlier moments come first.

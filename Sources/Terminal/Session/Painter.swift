@@ -10,6 +10,9 @@ struct Painter {
     private var shown: Canvas
     private var isCursorShown: Bool?
     private var scrolls = false
+    /// Where automatic margins cannot be switched off, ncurses writes the last cell of the last row one column too early
+    /// and pushes it into place; behind half of a wide character that fails.
+    private let insertsCorner: Bool
     private var hasTooFewPairs = false
     private var frames = 0
 
@@ -27,6 +30,7 @@ struct Painter {
 
     init(size: Size, colors: Bool, isUTF8: Bool) {
         self.isUTF8 = isUTF8
+        insertsCorner = cterminal_capability("rmam") == nil || cterminal_capability("smam") == nil
         shown = Canvas(size: size)
         if colors, has_colors(), start_color() == OK {
             use_default_colors()
@@ -43,17 +47,22 @@ struct Painter {
         werase(cterminal_standard_window())
         shown = Canvas(size: size)
         isCursorShown = nil
-        // Whatever hid or showed the cursor meanwhile: say it once more.
-        curs_set(0)
-        curs_set(1)
         cterminal_forget_screen()
+    }
+
+    /// Says once more whether the cursor is shown: another program, or a signal handler, changed it behind ncurses.
+    mutating func restoreCursor() {
+        let isShown = isCursorShown ?? true
+        curs_set(isShown ? 0 : 1)
+        curs_set(isShown ? 1 : 0)
     }
 
     /// Writes the difference into ncurses and returns the number of cells that changed.
     mutating func draw(_ canvas: Canvas) -> Int {
         frames += 1
         if hasTooFewPairs, frames > Self.framesBetweenColorResets { forgetColors() }
-        let canvas = canvas.size == shown.size ? canvas : Canvas(canvas, clippedTo: shown.size)
+        var canvas = canvas.size == shown.size ? canvas : Canvas(canvas, clippedTo: shown.size)
+        if insertsCorner { canvas.narrowCornerNeighbour() }
         let size = canvas.size
         var changed = 0
         var changedRows = 0
@@ -150,7 +159,7 @@ struct Painter {
         if let pair = pairs[colors] { return pair }
         // With every pair in use new ones are drawn plain, until a later frame starts over.
         let number = Int32(pairs.count + 1)
-        guard number < pairLimit, init_extended_pair(number, colors.foreground, colors.background) == OK else {
+        guard number < pairLimit, cterminal_define_pair(number, colors.foreground, colors.background) else {
             hasTooFewPairs = pairLimit > 1
             return 0
         }
@@ -168,6 +177,13 @@ struct Painter {
 }
 
 extension Canvas {
+    /// Blanks a wide character that stands directly before the last cell of the last row.
+    fileprivate mutating func narrowCornerNeighbour() {
+        let (row, column) = (size.rows - 1, size.columns - 2)
+        guard row >= 0, column >= 1, self[row, column].cluster == .continuation else { return }
+        write("  ", row: row, column: column - 1, style: self[row, column].style)
+    }
+
     /// The part of `canvas` that fits into `size`, for a frame that was drawn before the window changed.
     fileprivate init(_ canvas: Canvas, clippedTo size: Size) {
         self.init(size: size)

@@ -103,6 +103,7 @@ extension TerminalSession {
             // Something else may have had the terminal in between.
             reset_prog_mode()
             refreshScreen()
+            painter.restoreCursor()
             if hasShownFrame { send(enterSequence) }
             queue.append(.resumed)
         }

@@ -114,7 +114,9 @@ import Testing
         var driver = MachineDriver.connected()
         driver.fail(reason)
         driver.advance(.seconds(1))
-        #expect(driver.dials == [1, 2] && driver.state == .reconnecting && driver.status.reason == (reason == .networkUnavailable ? nil : reason))
+        #expect(
+            driver.dials == [1, 2] && driver.state == .reconnecting
+                && driver.status.reason == (reason == .networkUnavailable ? nil : reason))
     }
 
     @Test("B18: the administrator's word before the socket closes is the reason the client shows")

@@ -74,7 +74,9 @@ import Testing
                 let isAllowed = status.state.successors.contains(next.state)
                 expect(isAllowed, "an edge that is not allowed")
             }
-            expect(next.nextRetryAt == nil || [.connecting, .reconnecting].contains(next.state), "a retry in the wrong state")
+            expect(
+                next.nextRetryAt == nil || [.connecting, .reconnecting].contains(next.state),
+                "a retry in the wrong state")
             expect(next.roundTripTime == nil || next.state == .connected, "a round trip in the wrong state")
             status = next
         }

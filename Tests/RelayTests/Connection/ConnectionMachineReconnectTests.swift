@@ -57,7 +57,8 @@ import Testing
             #expect(driver.status == ConnectionStatus(state: .connected, recoveries: outage))
             driver.advance(.seconds(60))
         }
-        #expect(driver.events == [.connected] + Array(repeating: [.reconnecting, .reconnected], count: 3).flatMap(\.self))
+        #expect(
+            driver.events == [.connected] + Array(repeating: [.reconnecting, .reconnected], count: 3).flatMap(\.self))
     }
 
     @Test("B13, B14: RelayX's window ends the outage after 120 s by the clock: RECONN_FAILED, then DISCONNECTED once")

@@ -18,7 +18,8 @@ import Testing
     @Test(
         "B12: RelayX events",
         arguments: [
-            (.initialized, nil), (ConnectionStatus(state: .connecting), nil), (ConnectionStatus(state: .suspended), nil),
+            (.initialized, nil), (ConnectionStatus(state: .connecting), nil),
+            (ConnectionStatus(state: .suspended), nil),
             (ConnectionStatus(state: .connected), .connected),
             (ConnectionStatus(state: .connected, recoveries: 1), .reconnected), (waiting, .reconnecting),
             (ended(.closedByUser), .disconnected), (ended(.banned(nil)), .disconnected),
@@ -62,7 +63,8 @@ import Testing
         #expect(NexconnConnectionStatus(ConnectionStatus(state: state, reason: reason)) == status)
     }
 
-    @Test("B12: integers that Nexconn never named stay themselves", arguments: [-1, 2, 5, 7, 18, 20, 4_242, .min, .max])
+    @Test(
+        "B12: integers that Nexconn never named stay themselves", arguments: [-1, 2, 5, 7, 18, 20, 4_242, .min, .max])
     func nexconnUnknown(_ raw: Int) {
         let status = NexconnConnectionStatus(rawValue: raw)
         #expect(status == .unknown(raw) && status.rawValue == raw)
@@ -75,7 +77,8 @@ import Testing
             (.initialized, 11), (ConnectionStatus(state: .connecting, attempt: 1), 10), (waiting, 13),
             (ConnectionStatus(state: .reconnecting, attempt: 2), 10),
             (ConnectionStatus(state: .reconnecting, reason: .networkUnavailable), 1),
-            (ConnectionStatus(state: .suspended), 13), (ended(.timeLimit(.seconds(5))), 14), (ended(.windowExpired), 14),
+            (ConnectionStatus(state: .suspended), 13), (ended(.timeLimit(.seconds(5))), 14),
+            (ended(.windowExpired), 14),
             (ended(.authenticationFailed("")), 15), (ended(.invalidCredentials("")), 15), (ended(.kicked(by: "x")), 6),
             (ended(.kickedByOtherDevice("x")), 6), (ended(.banned("x")), 16), (ended(.proxyUnavailable("x")), 17),
             (ended(.deactivated), 19), (ended(.closedByUser), 12), (ended(.store("x")), 11),

@@ -7,7 +7,8 @@ import Testing
         arguments: [
             .invalidCredentials("the key is empty"), .notInitialized, .notConnected, .alreadyConnected,
             .invalidTopic("The topic is empty."), .invalidMessage("x"), .tooLarge(bytes: 2, limit: 1), .outboxFull,
-            .invalidArgument("The limit is not positive"), .invalidToken, .notFound("The message"), .postboxNotAccepting("bob/work"),
+            .invalidArgument("The limit is not positive"), .invalidToken, .notFound("The message"),
+            .postboxNotAccepting("bob/work"),
             .notAuthorized("x"), .timeout("connect"), .busy("listing"), .connection(.appBlocked),
             .server(code: 503, "x"), .cancelled, .storage("disk full"),
         ] as [RelayError]

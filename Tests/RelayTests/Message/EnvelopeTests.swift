@@ -34,8 +34,11 @@ import Testing
 
     @Test("Unknown keys survive decoding and encoding, whatever their types")
     func unknownKeys() throws {
-        let envelope = try decode(["x": nil, "id": "1", 7: [true], "room": "r", "message": 0, "start": 1_763_719_262_345, "x": 2])
-        #expect(envelope.unknown == [.init(key: "x", value: nil), .init(key: 7, value: [true]), .init(key: "x", value: 2)])
+        let envelope = try decode([
+            "x": nil, "id": "1", 7: [true], "room": "r", "message": 0, "start": 1_763_719_262_345, "x": 2,
+        ])
+        #expect(
+            envelope.unknown == [.init(key: "x", value: nil), .init(key: 7, value: [true]), .init(key: "x", value: 2)])
         #expect(try Envelope(decoding: envelope.encoded()) == envelope)
     }
 
@@ -85,7 +88,9 @@ import Testing
     @Test("A payload of another kind has a typed error")
     func foreign() {
         #expect(throws: EnvelopeError.notAMap) { try decode([1, 2]) }
-        #expect(throws: EnvelopeError.malformed(.trailingBytes(offset: 1))) { try Envelope(decoding: Array("hello".utf8)) }
+        #expect(throws: EnvelopeError.malformed(.trailingBytes(offset: 1))) {
+            try Envelope(decoding: Array("hello".utf8))
+        }
         #expect(throws: EnvelopeError.malformed(.truncated(offset: 0))) { try Envelope(decoding: []) }
         #expect(throws: EnvelopeError.malformed(.tooDeep(limit: 64))) {
             try Envelope(decoding: [0x81] + [UInt8](repeating: 0x91, count: 1_000))

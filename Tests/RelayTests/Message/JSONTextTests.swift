@@ -8,7 +8,7 @@ import Testing
             ("null", nil), ("true", true), ("false", false), ("0", 0), ("-7", -7),
             ("9223372036854775807", .int(.max)), ("-9223372036854775808", .int(.min)),
             ("18446744073709551615", .unsigned(.max)), ("1.5", 1.5), ("1.0", 1.0), ("-0.0", -0.0),
-            ("1e+300", 1e300), ("5e-324", 5e-324), ("0.1", 0.1), (#""""#, ""), (#""a\"\\\n\r\t""#, "a\"\\\n\r\t"),
+            ("1e+300", 1e300), ("5e-324", .double(.leastNonzeroMagnitude)), ("0.1", 0.1), (#""""#, ""), (#""a\"\\\n\r\t""#, "a\"\\\n\r\t"),
             (#""é漢🙂""#, "é漢🙂"), (#""\u0001\u007f\u0085\u202e""#, "\u{1}\u{7F}\u{85}\u{202E}"), ("[]", []), ("{}", [:]),
             (#"[1,[2,"3"],{"b":1,"a":2}]"#, [1, [2, "3"], ["b": 1, "a": 2]]),
             (#"{"a":1,"a":2}"#, ["a": 1, "a": 2]),
@@ -33,7 +33,8 @@ import Testing
     @Test(
         "What is no JSON is refused",
         arguments: [
-            "", " ", "nul", "nulx", "tru", "[1", "[1,", "[1,]", "[,1]", "{", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,}",
+            "", " ", "nul", "nulx", "tru", "[1", "[1,", "[1,]", "[,1]", "{", "{\"a\"", "{\"a\":", "{\"a\":1",
+            "{\"a\":1,}",
             "{a:1}", "{1:2}", "01", "-", "+1", "1.", ".5", "1e", "1e400", "\"", "\"a", "\"\\", "\"\\x\"", "\"\\u12\"",
             "\"\\u12g4\"", "\"\u{1}\"", "1 2", "[] x", "'a'", "NaN", "Infinity", "[1 2]", "\u{FEFF}1", "--1", "1.e1",
         ]
@@ -51,7 +52,9 @@ import Testing
     func limits() {
         let deep = String(repeating: "[", count: 100_000)
         #expect(throws: JSONError.tooDeep(limit: 64)) { try JSONText.parse(deep) }
-        #expect(throws: JSONError.tooDeep(limit: 64)) { try JSONText.parse(String(repeating: #"{"a":"#, count: 100_000)) }
+        #expect(throws: JSONError.tooDeep(limit: 64)) {
+            try JSONText.parse(String(repeating: #"{"a":"#, count: 100_000))
+        }
         #expect(throws: JSONError.tooLong(bytes: 3, limit: 2)) {
             try JSONText.parse("[1]", limits: MessagePack.Limits(bytes: 2))
         }
@@ -63,8 +66,8 @@ import Testing
     @Test("B34: random values survive printing and parsing")
     func roundTrip() throws {
         var random = SeededGenerator(seed: 8259)
-        for _ in 0..<2_000 {
-            let value = random.value(json: true)
+        for _ in 0..<1_000 {
+            let value = random.value(depth: 3, json: true)
             #expect(try JSONText.parse(JSONText.print(value)) == value)
             #expect(try JSONText.parse(JSONText.print(value, spaced: true)) == value)
         }
@@ -88,7 +91,8 @@ import Testing
 
     @Test("B53: no control or direction mark leaves the printer unescaped")
     func safeText() {
-        let dangerous = (0...0x1F).map { $0 } + Array(0x7F...0x9F) + [0x061C, 0x200E, 0x200F]
+        let dangerous =
+            (0...0x1F).map { $0 } + Array(0x7F...0x9F) + [0x061C, 0x200E, 0x200F]
             + Array(0x2028...0x202E) + Array(0x2066...0x2069)
         var text = ""
         for scalar in dangerous.compactMap({ Unicode.Scalar(UInt32($0)) }) { text.unicodeScalars.append(scalar) }

@@ -11,7 +11,8 @@ import Testing
         (.unsigned(.max), [0xCF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]),
         (-1, [0xFF]), (-32, [0xE0]), (-33, [0xD0, 0xDF]), (-128, [0xD0, 0x80]), (-129, [0xD1, 0xFF, 0x7F]),
         (-32_768, [0xD1, 0x80, 0x00]), (-32_769, [0xD2, 0xFF, 0xFF, 0x7F, 0xFF]),
-        (-2_147_483_648, [0xD2, 0x80, 0, 0, 0]), (-2_147_483_649, [0xD3, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF]),
+        (-2_147_483_648, [0xD2, 0x80, 0, 0, 0]),
+        (-2_147_483_649, [0xD3, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF]),
         (.int(.min), [0xD3, 0x80, 0, 0, 0, 0, 0, 0, 0]),
         (1.5, [0xCB, 0x3F, 0xF8, 0, 0, 0, 0, 0, 0]), (-0.0, [0xCB, 0x80, 0, 0, 0, 0, 0, 0, 0]),
         ("", [0xA0]), ("a", [0xA1, 0x61]), ("é", [0xA2, 0xC3, 0xA9]),
@@ -62,7 +63,8 @@ import Testing
     func boundaries(_ length: Int) throws {
         let values: [MessageValue] = [
             .string(String(repeating: "x", count: length)), .binary(Array(repeating: 1, count: length)),
-            .array(Array(repeating: .null, count: length)), .extension(type: 1, data: Array(repeating: 1, count: length)),
+            .array(Array(repeating: .null, count: length)),
+            .extension(type: 1, data: Array(repeating: 1, count: length)),
             .map(MessageMap((0..<length).map { MessageMap.Entry(key: .int(Int64($0)), value: .null) })),
         ]
         for value in values {
@@ -79,7 +81,7 @@ import Testing
     func roundTripAndTruncation() throws {
         var random = SeededGenerator(seed: 34)
         for _ in 0..<1_000 {
-            let value = random.value()
+            let value = random.value(depth: 3)
             let bytes = MessagePack.encode(value)
             #expect(try MessagePack.decode(bytes) == value)
             for cut in stride(from: 0, to: bytes.count, by: max(1, bytes.count / 64)) {

@@ -19,7 +19,8 @@ extension SeededGenerator {
             }
             let type = Int8.random(in: 0...127, using: &self)
             return .extension(type: type, data: (0..<Int.random(in: 0...20, using: &self)).map { _ in byte() })
-        case 8: return .array((0..<Int.random(in: 0...20, using: &self)).map { _ in value(depth: depth - 1, json: json) })
+        case 8:
+            return .array((0..<Int.random(in: 0...20, using: &self)).map { _ in value(depth: depth - 1, json: json) })
         default:
             return .map(
                 MessageMap(
@@ -35,7 +36,9 @@ extension SeededGenerator {
     }
 
     mutating func text() -> String {
-        let alphabet: [Unicode.Scalar] = ["a", "Z", "\"", "\\", "\n", "\u{1}", "\u{85}", "é", "\u{202E}", "漢", "🙂", " "]
+        let alphabet: [Unicode.Scalar] = [
+            "a", "Z", "\"", "\\", "\n", "\u{1}", "\u{85}", "é", "\u{202E}", "漢", "🙂", " ",
+        ]
         var text = ""
         for _ in 0..<Int.random(in: 0...40, using: &self) {
             text.unicodeScalars.append(alphabet[Int.random(in: 0..<alphabet.count, using: &self)])

@@ -111,10 +111,11 @@ import Testing
                     }
                 }
             }
-            #expect(server.stored.values.allSatisfy { ids in
-                let numbers = ids.compactMap { Int($0) }
-                return numbers == numbers.sorted() && numbers.count == 100
-            })
+            #expect(
+                server.stored.values.allSatisfy { ids in
+                    let numbers = ids.compactMap { Int($0) }
+                    return numbers == numbers.sorted() && numbers.count == 100
+                })
         }
     }
 }

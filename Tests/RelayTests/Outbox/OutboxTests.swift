@@ -174,7 +174,8 @@ import Testing
         _ = send(&outbox, limit: 1)
         #expect(outbox.sessionEnded(.timeLimit(.seconds(1))).isEmpty && outbox.queuedCount == 2 && !outbox.isOpen)
         #expect(outbox.messages.map(\.id) == ["1", "2"])
-        #expect(outbox.sessionEnded(.closedByUser).map(\.outcome) == [.discarded(.closedByUser), .discarded(.closedByUser)])
+        #expect(
+            outbox.sessionEnded(.closedByUser).map(\.outcome) == [.discarded(.closedByUser), .discarded(.closedByUser)])
 
         outbox = filled(["1"], policy: OutboxPolicy(discardsOnClose: false))
         #expect(outbox.sessionEnded(.closedByUser).isEmpty && outbox.count == 1)

@@ -98,7 +98,9 @@ import Testing
             var delivered: [UInt64] = []
             for _ in 0..<40 {
                 newest += .random(in: 0...10, using: &random)
-                if Int.random(in: 0..<4, using: &random) == 0 { first = min(first + .random(in: 0...15, using: &random), newest + 1) }
+                if Int.random(in: 0..<4, using: &random) == 0 {
+                    first = min(first + .random(in: 0...15, using: &random), newest + 1)
+                }
                 let resumption = cursor.resume(first: first, newest: newest)
                 guard var next = resumption.start else { continue }
                 // The server repeats a few and may break off at any point.

@@ -1,7 +1,7 @@
 import Relay
 import Testing
 
-@Suite struct TopicTests {
+@Suite struct TopicGrammarTests {
     static let longest = String(repeating: "a", count: 255)
 
     @Test(
@@ -13,7 +13,9 @@ import Testing
         #expect(try TopicPattern(text).topic?.text == text)
     }
 
-    @Test("B35, B37: patterns with wildcards are for subscriptions only", arguments: ["*", ">", "a.*", "*.b", "a.>", "*.>"])
+    @Test(
+        "B35, B37: patterns with wildcards are for subscriptions only",
+        arguments: ["*", ">", "a.*", "*.b", "a.>", "*.>"])
     func wildcard(_ text: String) throws {
         #expect(try TopicPattern(text).isWildcard)
         #expect(try TopicPattern(text).topic == nil)
@@ -78,7 +80,8 @@ import Testing
         let alphabet = Array("ab*>..$ ~-_Z9")
         var random = SeededGenerator(seed: 37)
         for _ in 0..<20_000 {
-            let text = String((0..<Int.random(in: 0...8, using: &random)).map { _ in alphabet.randomElement(using: &random) ?? "a" })
+            let text = String(
+                (0..<Int.random(in: 0...8, using: &random)).map { _ in alphabet.randomElement(using: &random) ?? "a" })
             let expected = (try published.wholeMatch(in: text)) != nil
             #expect((try? TopicPattern(text)) != nil ? expected : !expected, "\(text)")
         }

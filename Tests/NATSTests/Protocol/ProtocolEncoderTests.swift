@@ -1,0 +1,102 @@
+import NIOCore
+import Testing
+
+@testable import NATS
+
+@Suite("Encoder of the client's operations")
+struct ProtocolEncoderTests {
+    private func written(_ write: (inout ByteBuffer) -> Void) -> String {
+        var buffer = ByteBuffer()
+        write(&buffer)
+        return String(buffer: buffer)
+    }
+
+    @Test("writes PUB", arguments: [0, 1, 9, 10, 99, 100, 12_345, 1_000_000])
+    func publish(size: Int) {
+        let payload = ByteBuffer(repeating: UInt8(ascii: "p"), count: size)
+        let body = String(repeating: "p", count: size)
+        #expect(
+            written { ProtocolEncoder.writePublish(payload, subject: "a.b", reply: nil, into: &$0) }
+                == "PUB a.b \(size)\r\n\(body)\r\n")
+        #expect(
+            written { ProtocolEncoder.writePublish(payload, subject: "a.b", reply: "_INBOX.1", into: &$0) }
+                == "PUB a.b _INBOX.1 \(size)\r\n\(body)\r\n")
+    }
+
+    @Test("writes HPUB with the length of the headers and of all")
+    func publishWithHeaders() {
+        var block = ByteBuffer()
+        (["A": "1", "Ü": "ö"] as NATSHeaders).write(into: &block)
+        let size = block.readableBytes
+        let text = String(buffer: block)
+        #expect(text == "NATS/1.0\r\nA: 1\r\nÜ: ö\r\n\r\n")
+        let payload = ByteBuffer(string: "body")
+        #expect(
+            written { ProtocolEncoder.writePublish(payload, headers: block, subject: "s", reply: nil, into: &$0) }
+                == "HPUB s \(size) \(size + 4)\r\n\(text)body\r\n")
+        #expect(
+            written { ProtocolEncoder.writePublish(payload, headers: block, subject: "s", reply: "r", into: &$0) }
+                == "HPUB s r \(size) \(size + 4)\r\n\(text)body\r\n")
+    }
+
+    @Test("writes subjects beyond ASCII by their bytes")
+    func otherText() {
+        // A string made of a lazy sequence is not contiguous UTF-8 storage on every platform.
+        let subject = String("grüße.日本".reversed().reversed())
+        #expect(
+            written { ProtocolEncoder.writePublish(ByteBuffer(string: "é"), subject: subject, reply: nil, into: &$0) }
+                == "PUB grüße.日本 2\r\né\r\n")
+    }
+
+    @Test("writes SUB and UNSUB")
+    func subscribe() {
+        #expect(
+            written { ProtocolEncoder.writeSubscribe(subject: "a.>", queue: nil, sid: 3, into: &$0) } == "SUB a.> 3\r\n")
+        #expect(
+            written { ProtocolEncoder.writeSubscribe(subject: "a.*", queue: "q", sid: 3, into: &$0) }
+                == "SUB a.* q 3\r\n")
+        #expect(written { ProtocolEncoder.writeUnsubscribe(sid: 3, after: nil, into: &$0) } == "UNSUB 3\r\n")
+        #expect(written { ProtocolEncoder.writeUnsubscribe(sid: 3, after: 5, into: &$0) } == "UNSUB 3 5\r\n")
+    }
+
+    @Test("appends frame to frame, so that the decoder's mirror image reads them all")
+    func manyFrames() {
+        var buffer = ByteBuffer()
+        for size in 0..<200 {
+            ProtocolEncoder.writePublish(
+                ByteBuffer(repeating: UInt8(size), count: size), subject: "s", reply: nil, into: &buffer)
+        }
+        // PUB differs from MSG by the missing subscription number alone.
+        let text = String(decoding: buffer.readableBytesView, as: Unicode.ASCII.self)
+        #expect(text.hasPrefix("PUB s 0\r\n\r\nPUB s 1\r\n"))
+        var rest = buffer
+        for size in 0..<200 {
+            #expect(rest.readString(length: "PUB s \(size)\r\n".utf8.count) == "PUB s \(size)\r\n")
+            #expect(rest.readBytes(length: size) == [UInt8](repeating: UInt8(size), count: size))
+            #expect(rest.readString(length: 2) == "\r\n")
+        }
+        #expect(rest.readableBytes == 0)
+    }
+
+    @Test("logs in with every choice stated, as the server's defaults differ")
+    func connectLine() throws {
+        var request = ConnectRequest()
+        request.token = "t"
+        let line = String(decoding: try request.line(), as: UTF8.self)
+        #expect(line.hasPrefix("CONNECT {") && line.hasSuffix("}\r\n"))
+        for field in [
+            "\"verbose\":false", "\"pedantic\":false", "\"echo\":true", "\"headers\":true", "\"no_responders\":true",
+            "\"protocol\":1", "\"tls_required\":false", "\"auth_token\":\"t\"",
+        ] {
+            #expect(line.contains(field))
+        }
+        #expect(!line.contains("pass") && !line.contains("jwt") && !line.contains("nkey"))
+    }
+
+    @Test("asks for no-responders only where headers are supported, as the server refuses it otherwise")
+    func noRespondersNeedHeaders() throws {
+        let request = try ConnectRequest(
+            options: ConnectOptions(), authentication: .none, nonce: nil, tls: false, headers: false)
+        #expect(!request.headers && !request.noResponders)
+    }
+}

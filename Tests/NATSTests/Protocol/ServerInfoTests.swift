@@ -1,0 +1,50 @@
+import Testing
+
+@testable import NATS
+
+@Suite("INFO")
+struct ServerInfoTests {
+    private func info(_ text: String) throws -> ServerInfo { try ServerInfo.decode(Array(text.utf8)) }
+
+    @Test("reads the fields of old and new servers, and no others")
+    func fields() throws {
+        let read = try info(
+            """
+            {"server_id":"N1","server_name":"n","version":"2.9.10","proto":1,"go":"go1.19","host":"0.0.0.0","port":4111,
+            "headers":true,"max_payload":2048,"jetstream":true,"client_id":5,"client_ip":"127.0.0.1","nonce":"abc",
+            "connect_urls":["10.0.0.1:4111"],"ldm":true,"api_lvl":5,"remote_account":"A1","xkey":"X"} 
+            """)
+        #expect(read.serverID == "N1" && read.version == "2.9.10" && read.maximumPayload == 2_048)
+        #expect(read.nonce == "abc" && read.connectURLs == ["10.0.0.1:4111"] && read.isLameDuck == true)
+        #expect(read.account == "A1" && read.clientID == 5 && read.hasJetStream == true)
+    }
+
+    @Test("takes a field of another type for absent", arguments: ["{\"max_payload\":\"x\"}", "{\"port\":null}", "{}"])
+    func lenient(text: String) throws {
+        #expect(try info(text).maximumPayload == 1_048_576)
+    }
+
+    @Test("refuses what is no JSON object", arguments: ["", "{", "[]", "4", "{\"a\":}"])
+    func unreadable(text: String) {
+        #expect(throws: NATSError.protocolViolation("its INFO is not readable")) { try info(text) }
+    }
+
+    @Test("a later INFO changes what it says and leaves the rest")
+    func update() throws {
+        var current = try info(
+            """
+            {"server_id":"N1","version":"2.9.10","max_payload":2048,"headers":true,"client_id":5,"jetstream":true,
+            "connect_urls":["a:1","b:2"],"host":"h","port":4111}
+            """)
+        current.update(with: try info("{\"connect_urls\":[],\"ldm\":true}"))
+        #expect(current.serverID == "N1" && current.version == "2.9.10" && current.clientID == 5)
+        #expect(current.maximumPayload == 2_048)
+        #expect(current.supportsHeaders == true && current.hasJetStream == true)
+        #expect(current.connectURLs == ["a:1", "b:2"])
+        #expect(current.host == "h" && current.port == 4_111)
+        #expect(current.isLameDuck == true)
+        current.update(with: try info("{\"max_payload\":16,\"connect_urls\":[\"c:3\"]}"))
+        #expect(current.maximumPayload == 16)
+        #expect(current.connectURLs == ["c:3"])
+    }
+}

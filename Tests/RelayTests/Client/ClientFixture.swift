@@ -1,0 +1,110 @@
+import NATS
+import NIOCore
+import TestSupport
+
+@testable import Relay
+
+/// A real server with one namespace and one postbox stream, as the network's host would have made them.
+struct ClientFixture: Sendable {
+    let server: NATSServerProcess
+    static let namespace = RelayConfiguration.Namespace(name: "test", hash: "h4sh")
+    static let user = "alice"
+
+    static func start(_ binary: NATSServerBinary = NATSServerProcess.anyBinary) async throws -> ClientFixture {
+        let fixture = ClientFixture(server: try await NATSServerProcess.start(binary))
+        try await fixture.withJetStream { jetStream in
+            try await jetStream.createStream(StreamConfiguration(name: "test_stream", subjects: ["h4sh.>"]))
+            try await jetStream.createStream(
+                StreamConfiguration(name: "PB_alice", subjects: ["postbox.alice.personal", "postbox.alice.work"]))
+        }
+        return fixture
+    }
+
+    func withJetStream<Value: Sendable>(_ body: (JetStream) async throws -> Value) async throws -> Value {
+        let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: server.url))
+        let value = try await body(JetStream(connection))
+        await connection.close()
+        return value
+    }
+
+    /// Stores a letter as any client of the network would.
+    @discardableResult
+    func post(_ text: String, postbox: String = "personal") async throws -> UInt64 {
+        try await withJetStream { jetStream in
+            let letter = PostboxLetter(id: RelayClient.newID(), createdAt: 0, from: "bob", message: text)
+            return try await jetStream.publish(
+                ByteBuffer(bytes: letter.encoded()), to: "postbox.alice.\(postbox)"
+            ).sequence
+        }
+    }
+
+    func configuration(
+        reconnect: ReconnectPolicy = .parley, lifecycle: LifecyclePolicy = .ignore, outbox: OutboxPolicy = .parley,
+        user: String? = ClientFixture.user
+    ) throws -> RelayConfiguration {
+        RelayConfiguration(
+            servers: .fixed(try RelayConfiguration.addresses([server.url])), user: user,
+            namespace: Self.namespace, reconnect: reconnect, lifecycle: lifecycle, outbox: outbox)
+    }
+
+    func client(
+        reconnect: ReconnectPolicy = .parley, lifecycle: LifecyclePolicy = .ignore, outbox: OutboxPolicy = .parley
+    ) async throws -> RelayClient {
+        let client = RelayClient(
+            configuration: try configuration(reconnect: reconnect, lifecycle: lifecycle, outbox: outbox))
+        try await client.connect(timeLimit: 10)
+        return client
+    }
+}
+
+/// Collects what a sequence brings, so that a test can wait for it with a deadline.
+actor Collector<Element: Sendable> {
+    private(set) var elements: [Element] = []
+    private(set) var failure: (any Error)?
+    private(set) var isFinished = false
+    private var task: Task<Void, Never>?
+
+    func start<Source: AsyncSequence & Sendable>(_ source: Source) where Source.Element == Element {
+        task = Task { [weak self] in
+            do {
+                for try await element in source { await self?.add(element) }
+                await self?.finish(nil)
+            } catch {
+                await self?.finish(error)
+            }
+        }
+    }
+
+    func stop() { task?.cancel() }
+
+    private func add(_ element: Element) { elements.append(element) }
+
+    private func finish(_ error: (any Error)?) {
+        failure = error
+        isFinished = true
+    }
+
+    /// Waits until `condition` holds of what has come.
+    func wait(
+        for what: String, deadline: Duration = .seconds(15), _ condition: @Sendable ([Element]) -> Bool
+    ) async throws {
+        try await eventually(what, deadline: deadline) { condition(elements) }
+    }
+}
+
+extension Collector where Element == TopicEvent {
+    var texts: [String] {
+        elements.compactMap { if case .message(let message) = $0 { message.text } else { nil } }
+    }
+}
+
+extension RelayClient {
+    func state(is state: ConnectionStatus.State, deadline: Duration = .seconds(15)) async throws {
+        try await eventually("the state \(state)", deadline: deadline) { status.state == state }
+    }
+}
+
+extension RelayClient {
+    /// Takes the connection away, as the background does, or lets it come back.
+    func setReachable(_ isReachable: Bool) { handle(isReachable ? .resumeRequested : .suspendRequested) }
+}

@@ -1,0 +1,170 @@
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import NATS
+@testable import Relay
+
+@Suite("Connections over a real server")
+struct ConnectionTests {
+    @Test("B7 B13 many callers of connect share one connection and hear CONNECTED once")
+    func singleFlight() async throws {
+        let fixture = try await ClientFixture.start()
+        let client = RelayClient(configuration: try fixture.configuration())
+        let events = Collector<SystemEvent>()
+        await events.start(client.events)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { try await client.connect(timeLimit: 10) } }
+            try await group.waitForAll()
+        }
+        #expect(client.status.state == .connected)
+        try await client.connect()
+        await client.close()
+        try await events.wait(for: "the end") { $0.contains(.disconnected) }
+        #expect(await events.elements == [.connected, .disconnected])
+    }
+
+    @Test("B8 connect gives up at its time limit and stops")
+    func timeLimit() async throws {
+        let fixture = try await ClientFixture.start()
+        let configuration = try fixture.configuration()
+        try await fixture.server.stop()
+        let client = RelayClient(configuration: configuration)
+        await #expect(throws: RelayError.connection(.timeLimit(.seconds(1)))) {
+            try await client.connect(timeLimit: 1)
+        }
+        #expect(client.status.state == .disconnected)
+        try await fixture.server.restart()
+        // Nothing tries any more, though the server is back.
+        #expect(client.status.state == .disconnected)
+        try await client.connect(timeLimit: 10)
+        await client.close()
+    }
+
+    @Test("B16 disconnect while waiting for the next attempt is final")
+    func disconnectInBackoff() async throws {
+        let fixture = try await ClientFixture.start()
+        let slow = ReconnectPolicy(schedule: [.seconds(60)])
+        let client = try await fixture.client(reconnect: slow)
+        let events = Collector<SystemEvent>()
+        await events.start(client.events)
+        try await fixture.server.kill9()
+        try await client.state(is: .reconnecting)
+        await client.disconnect()
+        #expect(client.status.state == .disconnected)
+        #expect(client.status.reason == .closedByUser)
+        try await events.wait(for: "the end") { $0.contains(.disconnected) }
+        #expect(await events.elements == [.reconnecting, .disconnected])
+    }
+
+    @Test("B14 RelayX's window ends the session by the clock: RECONN_FAILED, then DISCONNECTED")
+    func window() async throws {
+        let fixture = try await ClientFixture.start()
+        var policy = ReconnectPolicy.relayx
+        policy.window = .seconds(1)
+        let client = try await fixture.client(reconnect: policy, outbox: .relayx)
+        let events = Collector<SystemEvent>()
+        await events.start(client.events)
+        let outcomes = Collector<PublishNews>()
+        await outcomes.start(client.publishes)
+        try await fixture.server.kill9()
+        try await client.state(is: .reconnecting)
+        let id = try await client.enqueue(topic: "chat.room", message: "unsent")
+        try await client.state(is: .disconnected)
+        try await events.wait(for: "the end") { $0.contains(.disconnected) }
+        #expect(await events.elements == [.reconnecting, .reconnectFailed, .disconnected])
+        try await outcomes.wait(for: "the discarded line") {
+            $0.contains(PublishNews(id: id, state: .discarded(.windowExpired)))
+        }
+    }
+
+    @Test("B21 B24 the background suspends after its grace, the foreground brings everything back once")
+    func lifecycle() async throws {
+        let fixture = try await ClientFixture.start()
+        let client = try await fixture.client(lifecycle: .immediate)
+        let received = Collector<TopicEvent>()
+        await received.start(try await client.messages(topic: "chat.room"))
+        try await received.wait(for: "the live subscription") { $0.contains(.live) }
+        for _ in 0..<100 {
+            await client.setAppStateActive(false)
+            await client.setAppStateActive(true)
+        }
+        #expect(client.status.state == .connected)
+        await client.setAppStateActive(false)
+        try await client.state(is: .suspended)
+        let other = try await fixture.client()
+        _ = try await other.publish(topic: "chat.room", message: "while away")
+        await client.setAppStateActive(true)
+        try await client.state(is: .connected)
+        try await received.wait(for: "what was said meanwhile") { events in
+            events.contains { if case .message = $0 { true } else { false } }
+        }
+        #expect(await received.texts == ["while away"])
+        // A person's own disconnect outlasts a trip to the background.
+        await client.setAppStateActive(false)
+        await client.disconnect()
+        await client.setAppStateActive(true)
+        #expect(client.status.state == .disconnected)
+        await other.close()
+    }
+
+    @Test("B20 a server that freezes is noticed by the pings")
+    func frozen() async throws {
+        let fixture = try await ClientFixture.start()
+        var configuration = try fixture.configuration()
+        configuration.pingInterval = .milliseconds(100)
+        configuration.dialTimeout = .milliseconds(300)
+        let client = RelayClient(configuration: configuration)
+        try await client.connect(timeLimit: 10)
+        fixture.server.pause()
+        try await client.state(is: .reconnecting)
+        fixture.server.resume()
+        try await client.state(is: .connected)
+        await client.close()
+    }
+
+    @Test("B10 calls before connect fail at once and never hang")
+    func beforeConnect() async throws {
+        let fixture = try await ClientFixture.start()
+        let client = RelayClient(configuration: try fixture.configuration())
+        await #expect(throws: RelayError.notConnected) { try await client.publish(topic: "a", message: 1) }
+        await #expect(throws: RelayError.notConnected) { try await client.listMessages() }
+        await #expect(throws: RelayError.notConnected) { try await client.ping() }
+        await #expect(throws: RelayError.notConnected) {
+            try await client.history(topic: "a", start: Timestamp(milliseconds: 0))
+        }
+    }
+
+    @Test("B1 B2 credentials are checked before any I/O and never shown")
+    func credentials() throws {
+        let seed = NKeyPair.generate(.user).withSeedText { $0 }
+        for (key, secret) in [("", ""), ("", seed), ("key", ""), ("key", "SUNOTASEED"), ("notajwt", seed)] {
+            #expect {
+                _ = try RelayCredentials.apiKey(key, secret: secret)
+            } throws: { error in
+                guard case .invalidCredentials(let text) = error as? RelayError else { return false }
+                return secret.isEmpty || !text.contains(secret)
+            }
+        }
+        #expect(throws: RelayError.self) { try RelayCredentials.accessToken("") }
+        #expect(throws: RelayError.self) { try RelayCredentials.file("/nonexistent.creds") }
+    }
+
+    @Test("B55 a client that is let go closes its socket")
+    func release() async throws {
+        let fixture = try await ClientFixture.start()
+        weak var weakClient: RelayClient?
+        let channel: any Channel
+        do {
+            let client = try await fixture.client()
+            weakClient = client
+            channel = try #require(await client.link?.connection.core.channel)
+            let events = try await client.messages(topic: "chat.room")
+            _ = try await client.publish(topic: "chat.room", message: "x")
+            #expect(channel.isActive)
+            withExtendedLifetime(events) {}
+        }
+        try await eventually("the client's end") { weakClient == nil }
+        try await eventually("the socket's end") { !channel.isActive }
+    }
+}
