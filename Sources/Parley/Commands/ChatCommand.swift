@@ -12,14 +12,15 @@ struct ChatCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Seconds out of focus after which the connection is suspended; 0 keeps it.", valueName: "seconds"))
-    var suspendAfter: Double = 120
+            "Seconds out of focus after which the connection is suspended; 0 keeps it. 120 unless configured.",
+            valueName: "seconds"))
+    var suspendAfter: Double?
 
     @Argument(help: "Topics to join; * stands for one token, > at the end for the rest.")
     var topics: [String] = []
 
     func validate() throws {
-        guard suspendAfter >= 0, suspendAfter.isFinite else {
+        if let suspendAfter, !(suspendAfter >= 0 && suspendAfter < 1e9) {
             throw ValidationError("--suspend-after takes a number of seconds, 0 or more.")
         }
         for topic in topics {
@@ -29,8 +30,10 @@ struct ChatCommand: ParsableCommand {
 
     func run() throws {
         try reportingFailures {
-            let policy: LifecyclePolicy = suspendAfter == 0 ? .ignore : .suspend(after: .seconds(suspendAfter))
-            let connector = try Connector(connection.plan(), lifecycle: policy)
+            let plan = try connection.plan()
+            let seconds = suspendAfter ?? plan.suspendAfter
+            let policy = seconds.map { $0 > 0 ? LifecyclePolicy.suspend(after: .seconds($0)) : .ignore } ?? .rongcloud
+            let connector = try Connector(plan, lifecycle: policy)
             try ChatSession.run(connector, topics: topics.isEmpty ? ["chat.lobby"] : topics)
         }
     }

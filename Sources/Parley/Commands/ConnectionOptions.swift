@@ -1,6 +1,5 @@
 import ArgumentParser
 import Relay
-import RelayNetwork
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -10,6 +9,9 @@ import RelayNetwork
 
 /// Who to be and where to connect, for every subcommand.
 struct ConnectionOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("A profile of the configuration file.", valueName: "name"))
+    var profile: String?
+
     @Option(help: ArgumentHelp("A server, nats:// or tls://; may be given several times.", valueName: "url"))
     var server: [String] = []
 
@@ -19,20 +21,54 @@ struct ConnectionOptions: ParsableArguments {
     @Option(name: .customLong("as"), help: ArgumentHelp("A user of the private network.", valueName: "user"))
     var user: String?
 
-    /// Where flags, then the environment, say to connect.
+    @Option(help: ArgumentHelp("The configuration file.", valueName: "file"))
+    var config: String?
+
+    /// Where flags, then the environment, then the configuration file say to connect.
     func plan(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> ConnectionPlan {
+        var profile = try ConfigurationFile.load(flag: config, environment).profile(profile)
+        if !server.isEmpty {
+            profile.servers = server
+            profile.user = nil
+        }
+        if let user {
+            guard server.isEmpty else {
+                throw CommandFailure(
+                    CommandFailure.usage, "--as names a user of the private network; it does not go with --server.")
+            }
+            profile.user = user
+            profile.servers = []
+        }
+        var plan = ConnectionPlan(target: try target(profile, environment))
+        plan.suspendAfter = profile.suspendAfter
+        if let name = profile.reconnect {
+            guard let policy = ReconnectPolicy.named(name) else {
+                throw CommandFailure(
+                    CommandFailure.badConfiguration,
+                    "“\(name)” is no reconnection policy; these are: parley, relayx, rongcloud, supabase.")
+            }
+            plan.reconnect = policy
+        }
+        if let namespace = profile.namespace, let hash = profile.hash {
+            plan.namespace = .init(name: namespace, hash: hash)
+        }
+        if profile.tlsAuthority != nil || profile.tlsCertificate != nil || profile.tlsFirst != nil {
+            plan.tls = TLSOptions(
+                authorityFile: Self.path(profile.tlsAuthority, environment),
+                certificateFile: Self.path(profile.tlsCertificate, environment),
+                privateKeyFile: Self.path(profile.tlsKey, environment), handshakesFirst: profile.tlsFirst ?? false)
+        }
+        return plan
+    }
+
+    private func target(_ profile: Profile, _ environment: [String: String]) throws -> ConnectionPlan.Target {
         let keys = (environment["PARLEY_API_KEY"], environment["PARLEY_SECRET"])
         let token = environment["PARLEY_TOKEN"]
-        let hasCredentials = creds != nil || keys.0 != nil || keys.1 != nil || token != nil
-        guard !server.isEmpty else {
-            if user == nil, creds != nil || hasCredentials {
-                throw CommandFailure(CommandFailure.usage, "Credentials need a server: add --server URL.")
+        guard !profile.servers.isEmpty else {
+            if creds != nil {
+                throw CommandFailure(CommandFailure.usage, "--creds needs a server: add --server URL.")
             }
-            return .privateNetwork(user: try user ?? Self.loginName(environment))
-        }
-        if user != nil {
-            throw CommandFailure(
-                CommandFailure.usage, "--as names a user of the private network; it does not go with --server.")
+            return .privateNetwork(user: profile.user ?? Self.loginName(environment))
         }
         let credentials: RelayCredentials
         if let creds {
@@ -41,22 +77,41 @@ struct ConnectionOptions: ParsableArguments {
             credentials = try .apiKey(keys.0 ?? "", secret: keys.1 ?? "")
         } else if let token {
             credentials = try .accessToken(token)
+        } else if let creds = Self.path(profile.creds, environment) {
+            credentials = try .file(creds)
         } else {
             credentials = .none
         }
-        return .servers(try RelayConfiguration.addresses(server), credentials)
+        return .servers(try RelayConfiguration.addresses(profile.servers), credentials, user: profile.user)
+    }
+
+    private static func path(_ text: String?, _ environment: [String: String]) -> String? {
+        guard let text, text.hasPrefix("~/"), let home = environment["HOME"] else { return text }
+        return home + text.dropFirst(1)
     }
 
     /// The login's name as far as it can be a user's name.
-    private static func loginName(_ environment: [String: String]) throws -> String {
+    private static func loginName(_ environment: [String: String]) -> String {
         let login = environment["USER"] ?? environment["LOGNAME"] ?? ""
         let kept = login.filter { $0.isASCII && ($0.isLetter || $0.isNumber || "+=_-".contains($0)) }.prefix(64)
         return kept.isEmpty ? "me" : String(kept)
     }
 }
 
-/// Where to connect, as the command line and the environment say.
-enum ConnectionPlan: Sendable {
-    case privateNetwork(user: String)
-    case servers([ServerAddress], RelayCredentials)
+/// Where and how to connect, as the command line, the environment and the configuration file say.
+struct ConnectionPlan: Sendable {
+    /// Where to connect.
+    enum Target: Sendable {
+        case privateNetwork(user: String)
+        case servers([ServerAddress], RelayCredentials, user: String?)
+    }
+
+    var target: Target
+    var reconnect = ReconnectPolicy.parley
+    var namespace: RelayConfiguration.Namespace?
+    var tls: TLSOptions?
+    /// Seconds out of focus after which an interactive client suspends the connection.
+    var suspendAfter: Double?
+
+    init(target: Target) { self.target = target }
 }

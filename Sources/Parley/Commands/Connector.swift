@@ -24,27 +24,32 @@ struct Connector: Sendable {
 
     /// Prepares a plan: files are read or made, nothing is dialled.
     init(_ plan: ConnectionPlan, lifecycle: LifecyclePolicy = .ignore) throws {
-        switch plan {
+        var prepared: RelayConfiguration
+        switch plan.target {
         case .privateNetwork(let user):
             let directory = NetworkDirectory.standard()
             let keeper = LeaseKeeper(directory: directory, hostCommand: Self.hostCommand)
             lease = keeper
             self.user = user
             network = "local"
-            configuration = RelayConfiguration(
+            prepared = RelayConfiguration(
                 servers: .discovered { () throws(RelayError) in
                     do throws(NetworkError) { return try await keeper.addresses() } catch {
                         throw RelayError.connection(.unreachable(Self.clause(error.description)))
                     }
                 },
-                credentials: RelayCredentials(try directory.credentials(for: user)), user: user, lifecycle: lifecycle)
-        case .servers(let addresses, let credentials):
+                credentials: RelayCredentials(try directory.credentials(for: user)), user: user)
+        case .servers(let addresses, let credentials, let user):
             lease = nil
-            user = credentials.user ?? "anonymous"
+            self.user = user ?? credentials.user ?? "anonymous"
             network = addresses.first.map(\.host) ?? "server"
-            configuration = RelayConfiguration(
-                servers: .fixed(addresses), credentials: credentials, lifecycle: lifecycle)
+            prepared = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
         }
+        prepared.lifecycle = lifecycle
+        prepared.reconnect = plan.reconnect
+        prepared.namespace = plan.namespace
+        prepared.tls = plan.tls
+        configuration = prepared
     }
 
     /// A connected client. The private network is started first, so that its own failure is what is reported.

@@ -15,14 +15,20 @@ struct ChatSession {
 
     /// Runs the client until its person leaves. The screen is up before anything of the network is touched.
     static func run(_ connector: Connector, topics: [String]) throws {
+        let log = ErrorLog()
         let terminal: TerminalSession
-        do throws(TerminalError) { terminal = try TerminalSession() } catch {
+        var options = TerminalSession.Options()
+        // Without a log the terminal's own capture keeps the screen clean.
+        options.capturesStandardError = log == nil
+        do throws(TerminalError) { terminal = try TerminalSession(options: options) } catch {
+            log?.end()
             throw CommandFailure(CommandFailure.badConfiguration, error.description)
         }
         var session = ChatSession(terminal, connector)
         session.loop(topics)
         terminal.close()
         session.end()
+        log?.end()
         if let signal = session.endingSignal { TerminalSession.endProcess(by: signal) }
     }
 

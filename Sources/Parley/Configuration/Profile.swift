@@ -1,0 +1,67 @@
+/// A named way to connect, as the configuration file describes it.
+struct Profile: Hashable, Sendable {
+    /// Server addresses; none stands for the private network.
+    var servers: [String] = []
+    /// A credentials file; `~/` is the home folder.
+    var creds: String?
+    /// A user of the private network.
+    var user: String?
+    /// The name of a reconnection policy.
+    var reconnect: String?
+    /// Seconds out of focus after which the connection is suspended; 0 keeps it.
+    var suspendAfter: Double?
+    /// Names the topics' stream, on networks without a namespace service.
+    var namespace: String?
+    /// The first token of every topic's subject, on networks without a namespace service.
+    var hash: String?
+    /// A PEM file of authorities to trust.
+    var tlsAuthority: String?
+    /// A PEM file with the client's certificate.
+    var tlsCertificate: String?
+    /// The PEM file of its private key.
+    var tlsKey: String?
+    /// Whether TLS comes before the server's first word.
+    var tlsFirst: Bool?
+}
+
+extension Profile: Decodable {
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case servers, creds, user, reconnect, suspendAfter, namespace, hash, tlsAuthority, tlsCertificate, tlsKey
+        case tlsFirst
+    }
+
+    init(from decoder: any Decoder) throws {
+        try UnknownKeys.refuse(in: decoder, besides: CodingKeys.allCases.map(\.rawValue))
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        servers = try values.decodeIfPresent([String].self, forKey: .servers) ?? []
+        creds = try values.decodeIfPresent(String.self, forKey: .creds)
+        user = try values.decodeIfPresent(String.self, forKey: .user)
+        reconnect = try values.decodeIfPresent(String.self, forKey: .reconnect)
+        suspendAfter = try values.decodeIfPresent(Double.self, forKey: .suspendAfter)
+        namespace = try values.decodeIfPresent(String.self, forKey: .namespace)
+        hash = try values.decodeIfPresent(String.self, forKey: .hash)
+        tlsAuthority = try values.decodeIfPresent(String.self, forKey: .tlsAuthority)
+        tlsCertificate = try values.decodeIfPresent(String.self, forKey: .tlsCertificate)
+        tlsKey = try values.decodeIfPresent(String.self, forKey: .tlsKey)
+        tlsFirst = try values.decodeIfPresent(Bool.self, forKey: .tlsFirst)
+    }
+}
+
+/// A misspelt key is a mistake that should be heard of, not passed over.
+enum UnknownKeys {
+    private struct AnyKey: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    static func refuse(in decoder: any Decoder, besides known: [String]) throws {
+        let keys = try decoder.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue)
+        guard let unknown = keys.filter({ !known.contains($0) }).min() else { return }
+        throw DecodingError.dataCorrupted(
+            .init(
+                codingPath: decoder.codingPath,
+                debugDescription: "“\(unknown)” is not a setting; these are: \(known.sorted().joined(separator: ", "))"))
+    }
+}

@@ -1,0 +1,99 @@
+import Relay
+import TestSupport
+import Testing
+
+@testable import Parley
+
+@Suite("Flags, environment and configuration file")
+struct ConfigurationTests {
+    private func plan(
+        _ words: [String], environment: [String: String] = [:], file: String? = nil
+    ) throws -> ConnectionPlan {
+        let folder = try TemporaryDirectory("config")
+        var words = words
+        if let file {
+            try folder.write(file, to: "config.json")
+            words += ["--config", folder.path("config.json")]
+        }
+        return try ConnectionOptions.parse(words).plan(environment.merging(["XDG_CONFIG_HOME": folder.path]) { $1 })
+    }
+
+    private func user(_ plan: ConnectionPlan) -> String? {
+        if case .privateNetwork(let user) = plan.target { user } else { nil }
+    }
+
+    private func hosts(_ plan: ConnectionPlan) -> [String] {
+        if case .servers(let addresses, _, _) = plan.target { addresses.map(\.host) } else { [] }
+    }
+
+    @Test("Without anything it is the private network, as the login's name")
+    func nothing() throws {
+        #expect(user(try plan([], environment: ["USER": "al ice/1"])) == "alice1")
+        #expect(user(try plan([], environment: ["USER": "日本"])) == "me")
+        #expect(user(try plan(["--as", "bob"])) == "bob")
+    }
+
+    @Test("Flags win over the file; the file may hold comments")
+    func precedence() throws {
+        let file = """
+            {
+              // where we meet
+              profiles: {
+                default: { user: "carol", suspendAfter: 5 },
+                work: { servers: ["nats://work.example:4333"], reconnect: "relayx", namespace: "n", hash: "h", },
+              },
+            }
+            """
+        #expect(user(try plan([], file: file)) == "carol")
+        #expect(try plan([], file: file).suspendAfter == 5)
+        #expect(user(try plan(["--as", "bob"], file: file)) == "bob")
+        let work = try plan(["--profile", "work"], file: file)
+        #expect(hosts(work) == ["work.example"])
+        #expect(work.reconnect == .relayx)
+        #expect(work.namespace == .init(name: "n", hash: "h"))
+        #expect(hosts(try plan(["--profile", "work", "--server", "nats://other"], file: file)) == ["other"])
+        #expect(user(try plan(["--profile", "work", "--as", "bob"], file: file)) == "bob")
+    }
+
+    @Test(
+        "A file that cannot be understood says where",
+        arguments: [
+            ("{ profile: {} }", "profile"), ("{ profiles: { a: { server: [] } } }", "server"),
+            ("{ profiles: { a: { servers: \"x\" } } }", "profiles.a.servers"), ("{ not json", "config.json"),
+            ("{ profiles: { default: { reconnect: \"never\" } } }", "never"),
+        ])
+    func mistakes(_ file: String, _ named: String) throws {
+        #expect {
+            _ = try plan([], file: file)
+        } throws: { error in
+            guard let failure = error as? CommandFailure else { return false }
+            return failure.code == 78 && failure.text.contains(named)
+        }
+    }
+
+    @Test("A profile or file that is not there is a configuration mistake, a missing standard file is none")
+    func missing() throws {
+        #expect(throws: CommandFailure.self) { try plan(["--profile", "nope"]) }
+        #expect(throws: CommandFailure.self) { try plan(["--config", "/nonexistent/parley.json"]) }
+        #expect(throws: CommandFailure.self) { try plan([], environment: ["PARLEY_CONFIG": "/nonexistent.json"]) }
+        #expect(throws: CommandFailure.self) { try plan(["--as", "bob", "--server", "nats://x"]) }
+    }
+
+    @Test("Secrets come from the environment, and their mistakes never repeat them")
+    func secrets() throws {
+        #expect {
+            _ = try plan(
+                ["--server", "nats://x"], environment: ["PARLEY_API_KEY": "key", "PARLEY_SECRET": "SUVERYSECRET"])
+        } throws: { error in
+            "\(error)".contains("secret") && !"\(error)".contains("SUVERYSECRET")
+        }
+    }
+
+    @Test("Identity and server may stand before the subcommand")
+    func order() {
+        #expect(ParleyCommand.rearranged(["--as", "bob", "tail", "a", "--json"]) == ["tail", "a", "--json", "--as", "bob"])
+        #expect(ParleyCommand.rearranged(["--as=bob", "send", "a", "--", "-x"]) == ["send", "a", "--as=bob", "--", "-x"])
+        #expect(ParleyCommand.rearranged(["--as", "bob", "chat.qa"]) == ["--as", "bob", "chat.qa"])
+        #expect(ParleyCommand.rearranged(["tail", "a"]) == ["tail", "a"])
+    }
+}
