@@ -28,6 +28,7 @@ struct Connector: Sendable {
         switch plan.target {
         case .privateNetwork(let user):
             let directory = NetworkDirectory.standard()
+            try directory.checkServer()
             let keeper = LeaseKeeper(directory: directory, hostCommand: Self.hostCommand)
             lease = keeper
             self.user = user

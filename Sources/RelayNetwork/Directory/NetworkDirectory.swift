@@ -66,3 +66,15 @@ public struct NetworkDirectory: Hashable, Sendable {
         }
     }
 }
+
+extension NetworkDirectory {
+    /// Tells before anything is shown whether the network can be had: it runs already, or its server is installed.
+    /// - Parameter environment: where `PATH` and `PARLEY_NATS_SERVER` are looked up.
+    /// - Throws: `NetworkError.serverMissing` or `.serverNotExecutable`.
+    public func checkServer(
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(NetworkError) {
+        if PrivateFile.exists(hostLock), (try? FileLock.isHeld(hostLock, against: .shared)) == true { return }
+        _ = try ServerExecutable.find(in: environment)
+    }
+}
