@@ -30,6 +30,7 @@ let package = Package(
             name: "NATS",
             dependencies: [
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOTLS", package: "swift-nio"),
@@ -41,6 +42,7 @@ let package = Package(
             name: "Relay",
             dependencies: [
                 "NATS",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict
@@ -50,6 +52,7 @@ let package = Package(
             name: "RelayNetwork",
             dependencies: [
                 "CProcess", "NATS", "Relay",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict
@@ -67,6 +70,7 @@ let package = Package(
             dependencies: [
                 "Relay", "RelayNetwork", "Terminal",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ],
             swiftSettings: strict,
             linkerSettings: standalone
@@ -87,11 +91,19 @@ let package = Package(
             providers: [.apt(["libvterm-dev"]), .brew(["libvterm"])]
         ),
         .target(name: "CChildProcess", path: "Tests/CChildProcess"),
-        .testTarget(name: "TestSupport", dependencies: ["CVTerm", "CChildProcess"], swiftSettings: strict),
+        .testTarget(
+            name: "TestSupport",
+            dependencies: [
+                "CVTerm", "CChildProcess",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "NATSTests",
             dependencies: [
                 "NATS", "TestSupport",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict
@@ -100,6 +112,7 @@ let package = Package(
             name: "RelayTests",
             dependencies: [
                 "NATS", "Relay", "TestSupport",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             exclude: ["Interop/peer.py"],
@@ -121,7 +134,10 @@ let package = Package(
         .testTarget(name: "TerminalTests", dependencies: ["Terminal"], swiftSettings: strict),
         .testTarget(
             name: "ParleyTests",
-            dependencies: ["Parley", "Relay", "RelayNetwork", "Terminal", "TestSupport"],
+            dependencies: [
+                "Parley", "Relay", "RelayNetwork", "Terminal", "TestSupport",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+            ],
             swiftSettings: strict
         ),
     ],

@@ -1,4 +1,5 @@
 import NATS
+import TestSupport
 import Testing
 
 @testable import RelayNetwork
@@ -14,7 +15,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Network: folder")
+@Suite("Network: folder", .realProcesses)
 struct DirectoryTests {
     @Test("The folder follows XDG_DATA_HOME, else the home folder")
     func standardPath() {

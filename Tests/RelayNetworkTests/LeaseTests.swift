@@ -1,4 +1,5 @@
 import NATS
+import TestSupport
 import Testing
 
 @testable import RelayNetwork
@@ -15,7 +16,7 @@ import Testing
 #endif
 
 /// Networks whose host is a process of its own, as the application has it.
-@Suite("Network: leases")
+@Suite("Network: leases", .realProcesses)
 struct LeaseTests {
     /// The path of the test host, which the package builds beside the tests.
     private static let hostFixture: String = {

@@ -1,10 +1,11 @@
 import NATS
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import RelayNetwork
 
-@Suite("Network: permissions")
+@Suite("Network: permissions", .realProcesses)
 struct PermissionTests {
     /// What alice may not publish to, whatever she hopes for.
     private func forbidden(hash: String) -> [String] {

@@ -1,6 +1,7 @@
 import NATS
 import NIOCore
 import Relay
+import TestSupport
 import Testing
 
 @testable import RelayNetwork
@@ -16,7 +17,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Network: services")
+@Suite("Network: services", .realProcesses)
 struct ServiceTests {
     private struct Namespace: Decodable {
         var status: String

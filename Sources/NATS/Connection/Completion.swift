@@ -1,4 +1,4 @@
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// A value that arrives once, for one waiter. Whoever fulfils first wins; later calls change nothing.
 ///
@@ -11,14 +11,14 @@ package final class Completion<Value: Sendable>: Sendable {
         case taken
     }
 
-    private let state = Mutex(State.pending)
+    private let state = NIOLockedValueBox(State.pending)
 
     package init() {}
 
     /// Hands over the value; false when another came first.
     @discardableResult
     package func fulfil(_ value: Value) -> Bool {
-        let (continuation, isFirst) = state.withLock { state -> (CheckedContinuation<Value, Never>?, Bool) in
+        let (continuation, isFirst) = state.withLockedValue { state -> (CheckedContinuation<Value, Never>?, Bool) in
             switch state {
             case .pending:
                 state = .fulfilled(value)
@@ -37,7 +37,7 @@ package final class Completion<Value: Sendable>: Sendable {
     /// Waits for the value. To be called once.
     package func value() async -> Value {
         await withCheckedContinuation { continuation in
-            let ready = state.withLock { state -> Value? in
+            let ready = state.withLockedValue { state -> Value? in
                 if case .fulfilled(let value) = state {
                     state = .taken
                     return value

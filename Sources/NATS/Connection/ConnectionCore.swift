@@ -1,4 +1,5 @@
 import NIOCore
+import NIOConcurrencyHelpers
 import Synchronization
 
 /// The state that callers on any thread and the event loop share: every part of it under its own small lock.
@@ -12,6 +13,7 @@ final class ConnectionCore: Sendable {
         var nextEventStream: UInt64 = 0
         var ending: Ending?
         var closeWaiters: [Completion<NATSError?>] = []
+        /// Pauses less resumptions. A reader may resume before its pause is counted, so it may be −1 for a moment.
         var pausedSubscriptions = 0
     }
 
@@ -29,8 +31,9 @@ final class ConnectionCore: Sendable {
     /// `<prefix>.<connection>.`; a request's token follows.
     let inboxStem: String
     let eventLoop: any EventLoop
-    private let channelBox = Mutex<(any Channel)?>(nil)
-    private let state = Mutex(State())
+    private let channelBox = NIOLockedValueBox<(any Channel)?>(nil)
+    private let state = NIOLockedValueBox(State())
+    private let payloadLimit = Atomic(ServerInfo().maximumPayload)
 
     init(options: ConnectOptions, inboxPrefix: String, eventLoop: any EventLoop) {
         self.options = options
@@ -41,13 +44,19 @@ final class ConnectionCore: Sendable {
     }
 
     var info: ServerInfo {
-        get { state.withLock { $0.info } }
-        set { state.withLock { $0.info = newValue } }
+        get { state.withLockedValue { $0.info } }
+        set {
+            state.withLockedValue { $0.info = newValue }
+            payloadLimit.store(newValue.maximumPayload, ordering: .relaxed)
+        }
     }
 
+    /// The largest message that the server takes, in bytes, as its newest INFO says.
+    var maximumPayload: Int { payloadLimit.load(ordering: .relaxed) }
+
     var channel: (any Channel)? {
-        get { channelBox.withLock { $0 } }
-        set { channelBox.withLock { $0 = newValue } }
+        get { channelBox.withLockedValue { $0 } }
+        set { channelBox.withLockedValue { $0 = newValue } }
     }
 
     // MARK: Sending
@@ -78,7 +87,7 @@ final class ConnectionCore: Sendable {
     func addSubscription(
         to subject: String, queue: String?, limits: BufferLimits
     ) throws(NATSError) -> SubscriptionBuffer {
-        let buffer = try state.withLock { state throws(NATSError) -> SubscriptionBuffer in
+        let buffer = try state.withLockedValueThrowing { state throws(NATSError) -> SubscriptionBuffer in
             if let ending = state.ending { throw ending.error ?? .closed }
             let buffer = SubscriptionBuffer(
                 sid: state.nextSID, subject: subject, queueGroup: queue, limits: limits)
@@ -91,28 +100,30 @@ final class ConnectionCore: Sendable {
                 ProtocolEncoder.writeSubscribe(subject: subject, queue: queue, sid: buffer.sid, into: &$0)
             }
         } catch {
-            _ = state.withLock { $0.subscriptions.removeValue(forKey: buffer.sid) }
+            _ = state.withLockedValue { $0.subscriptions.removeValue(forKey: buffer.sid) }
             throw error
         }
         return buffer
     }
 
     func subscription(_ sid: UInt64) -> SubscriptionBuffer? {
-        state.withLock { $0.subscriptions[sid] }
+        state.withLockedValue { $0.subscriptions[sid] }
     }
 
     /// Takes a subscription off the list and tells the server, unless the connection is gone anyway.
     func removeSubscription(_ buffer: SubscriptionBuffer, ending: SubscriptionBuffer.Ending = .finished) {
-        let wasListed = state.withLock { $0.subscriptions.removeValue(forKey: buffer.sid) } != nil
+        let wasListed = state.withLockedValue { $0.subscriptions.removeValue(forKey: buffer.sid) } != nil
         if buffer.end(ending) { readingResumed() }
         guard wasListed else { return }
         _ = try? send { ProtocolEncoder.writeUnsubscribe(sid: buffer.sid, after: nil, into: &$0) }
     }
 
-    /// The server refused or took away a subscription; without a number the subject has to tell which.
-    func failSubscriptions(to subject: String, with error: NATSError) {
-        let buffers = state.withLock { state -> [SubscriptionBuffer] in
-            let found = state.subscriptions.values.filter { $0.subject == subject }
+    /// The server refused or took away a subscription; without a number, subject and queue group have to tell which.
+    func failSubscriptions(to subject: String, queue: String?, sid: UInt64?, with error: NATSError) {
+        let buffers = state.withLockedValue { state -> [SubscriptionBuffer] in
+            let found = state.subscriptions.values.filter { buffer in
+                sid.map { $0 == buffer.sid } ?? (buffer.subject == subject && buffer.queueGroup == queue)
+            }
             for buffer in found { state.subscriptions.removeValue(forKey: buffer.sid) }
             return found
         }
@@ -122,14 +133,14 @@ final class ConnectionCore: Sendable {
     // MARK: Pausing
 
     /// Whether the socket is to stay unread.
-    var isReadingPaused: Bool { state.withLock { $0.pausedSubscriptions > 0 } }
+    var isReadingPaused: Bool { state.withLockedValue { $0.pausedSubscriptions > 0 } }
 
-    func readingPaused() { state.withLock { $0.pausedSubscriptions += 1 } }
+    func readingPaused() { state.withLockedValue { $0.pausedSubscriptions += 1 } }
 
     func readingResumed() {
-        let isFree = state.withLock { state -> Bool in
-            state.pausedSubscriptions = max(0, state.pausedSubscriptions - 1)
-            return state.pausedSubscriptions == 0
+        let isFree = state.withLockedValue { state -> Bool in
+            state.pausedSubscriptions -= 1
+            return state.pausedSubscriptions <= 0
         }
         guard isFree, let channel else { return }
         eventLoop.execute { channel.read() }
@@ -138,7 +149,7 @@ final class ConnectionCore: Sendable {
     // MARK: Pings
 
     func addPong(_ waiter: Completion<Result<Void, NATSError>>) throws(NATSError) {
-        try state.withLock { state throws(NATSError) in
+        try state.withLockedValueThrowing { state throws(NATSError) in
             if let ending = state.ending { throw ending.error ?? .closed }
             state.pongs.append(waiter)
         }
@@ -148,12 +159,18 @@ final class ConnectionCore: Sendable {
     func sendPing() throws(NATSError) -> Completion<Result<Void, NATSError>> {
         let waiter = Completion<Result<Void, NATSError>>()
         try addPong(waiter)
-        try send { $0.writeStaticString("PING\r\n") }
+        do throws(NATSError) {
+            try send { $0.writeStaticString("PING\r\n") }
+        } catch {
+            // No PONG will come for it, and it must not take another's.
+            state.withLockedValue { state in state.pongs.removeAll { $0 === waiter } }
+            throw error
+        }
         return waiter
     }
 
     func pongReceived() {
-        let waiter = state.withLock { state in state.pongs.isEmpty ? nil : state.pongs.removeFirst() }
+        let waiter = state.withLockedValue { state in state.pongs.isEmpty ? nil : state.pongs.removeFirst() }
         waiter?.fulfil(.success(()))
     }
 
@@ -162,7 +179,7 @@ final class ConnectionCore: Sendable {
     func events() -> AsyncStream<NATSConnectionEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: NATSConnectionEvent.self, bufferingPolicy: .bufferingNewest(256))
-        let ended = state.withLock { state -> Ending? in
+        let ended = state.withLockedValue { state -> Ending? in
             if let ending = state.ending { return ending }
             let key = state.nextEventStream
             state.nextEventStream += 1
@@ -178,21 +195,21 @@ final class ConnectionCore: Sendable {
     }
 
     private func dropEventStream(_ key: UInt64) {
-        _ = state.withLock { $0.eventStreams.removeValue(forKey: key) }
+        _ = state.withLockedValue { $0.eventStreams.removeValue(forKey: key) }
     }
 
     func emit(_ event: NATSConnectionEvent) {
-        let continuations = state.withLock { Array($0.eventStreams.values) }
+        let continuations = state.withLockedValue { Array($0.eventStreams.values) }
         for continuation in continuations { continuation.yield(event) }
     }
 
     // MARK: Ending
 
-    var isOpen: Bool { state.withLock { $0.ending == nil } }
+    var isOpen: Bool { state.withLockedValue { $0.ending == nil } }
 
     /// A waiter for the end; nil with the reason when it has come already.
     func closeWaiter() -> (Completion<NATSError?>?, NATSError?) {
-        state.withLock { state in
+        state.withLockedValue { state in
             if let ending = state.ending { return (nil, ending.error) }
             let waiter = Completion<NATSError?>()
             state.closeWaiters.append(waiter)
@@ -202,7 +219,7 @@ final class ConnectionCore: Sendable {
 
     /// Ends everything that waits, once. `nil` stands for `close()`.
     func end(_ error: NATSError?) {
-        let ended = state.withLock { state -> State? in
+        let ended = state.withLockedValue { state -> State? in
             guard state.ending == nil else { return nil }
             state.ending = Ending(error: error)
             let old = state

@@ -23,15 +23,17 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var lastSubject = ""
     private var lastSubjectBytes: [UInt8] = []
 
-    private var loginDeadline: Scheduled<Void>?
+    private let loginDeadline: NIODeadline
+    private var loginAlarm: Scheduled<Void>?
     private var pingTask: RepeatedTask?
     private var requestClock: Scheduled<Void>?
     private var pingsOutstanding = 0
     private var ending: NATSError?
 
-    init(core: ConnectionCore, address: ServerAddress, ready: EventLoopPromise<Void>) {
+    init(core: ConnectionCore, address: ServerAddress, loginDeadline: NIODeadline, ready: EventLoopPromise<Void>) {
         self.core = core
         self.address = address
+        self.loginDeadline = loginDeadline
         self.ready = ready
         machine = HandshakeMachine(
             wantsTLS: address.usesTLS || core.options.tls != nil,
@@ -44,14 +46,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
         self.context = context
         core.channel = context.channel
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        loginDeadline = context.eventLoop.scheduleTask(
-            in: .nanoseconds(max(1, core.options.connectTimeout.nanoseconds))
-        ) {
+        loginAlarm = context.eventLoop.scheduleTask(deadline: loginDeadline) {
             bound.value.fail(.timeout("the server at \(bound.value.address) did not complete the login"))
         }
     }
 
     func channelActive(context: ChannelHandlerContext) {
+        // Whoever gave up while this was dialling found no channel to close.
+        guard core.isOpen else { return context.close(promise: nil) }
         guard machine.state == .securingFirst else { return context.fireChannelActive() }
         startTLS(context)
         context.fireChannelActive()
@@ -149,8 +151,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private func succeed(_ context: ChannelHandlerContext) {
-        loginDeadline?.cancel()
-        loginDeadline = nil
+        loginAlarm?.cancel()
+        loginAlarm = nil
         _ = try? core.send {
             ProtocolEncoder.writeSubscribe(
                 subject: self.core.inboxStem + "*", queue: nil, sid: ConnectionCore.inboxSID, into: &$0)
@@ -171,16 +173,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private func pingTick() {
+        // What this side leaves unread may hold the answers.
+        if core.isReadingPaused { return }
         guard pingsOutstanding < max(1, core.options.maximumPingsOutstanding) else {
             return fail(.staleConnection)
         }
         pingsOutstanding += 1
         let sent = NIODeadline.now()
-        let waiter = Completion<Result<Void, NATSError>>()
-        do throws(NATSError) {
-            try core.addPong(waiter)
-            try core.send { $0.writeStaticString("PING\r\n") }
-        } catch { return }
+        guard let waiter = try? core.sendPing() else { return }
         Task { [core] in
             if case .success = await waiter.value() {
                 core.emit(.roundTrip(.nanoseconds((NIODeadline.now() - sent).nanoseconds)))
@@ -211,10 +211,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private func finish(_ error: NATSError) {
-        loginDeadline?.cancel()
+        loginAlarm?.cancel()
         pingTask?.cancel()
         requestClock?.cancel()
-        loginDeadline = nil
+        loginAlarm = nil
         pingTask = nil
         requestClock = nil
         core.end(error)
@@ -291,6 +291,8 @@ extension ConnectionHandler: ProtocolSink {
     }
 
     func receivedPong() {
+        // Whoever waits for a PONG counts on what came before it.
+        deliverStaged()
         pingsOutstanding = 0
         switch machine.pongReceived() {
         case .succeed:
@@ -301,15 +303,18 @@ extension ConnectionHandler: ProtocolSink {
     }
 
     func receivedError(_ text: String) {
+        deliverStaged()
         switch ServerErrorText(text) {
         case .fatal(let error): fail(error)
         case .publishRefused(let subject):
             let error = NATSError.publishNotPermitted(subject: subject)
             core.requests.fail(subject: subject, with: error)
             core.emit(.notice(error))
-        case .subscriptionRefused(let subject):
+        case .subscriptionRefused(let subject, let queue, let sid):
             let error = NATSError.subscribeNotPermitted(subject: subject)
-            core.failSubscriptions(to: subject, with: error)
+            // Without its inbox no request of this connection can ever be answered.
+            if subject == core.inboxStem + "*" || sid == ConnectionCore.inboxSID { core.requests.close(error) }
+            core.failSubscriptions(to: subject, queue: queue, sid: sid, with: error)
             core.emit(.notice(error))
         case .notice(let error): core.emit(.notice(error))
         }

@@ -8,6 +8,7 @@ enum ErrorTranslation {
         switch error {
         case let error as NATSError: return error
         case let error as NIOConnectionError: return connectError(error, address)
+        case NIOSSLError.uncleanShutdown: return .connectionLost("the peer ended the secure connection without a word")
         case let error as NIOSSLError: return .tls(words(error))
         case let error as BoringSSLError: return .tls("\(error)")
         case let error as NIOSSLExtraError: return .tls(error.description)
@@ -40,7 +41,6 @@ enum ErrorTranslation {
         switch error {
         case .handshakeFailed(let reason): return "the handshake failed: \(reason)"
         case .unableToValidateCertificate: return "the server's certificate is not trusted, expired, or for another name"
-        case .uncleanShutdown: return "the peer ended the secure connection without a word"
         default: return "\(error)"
         }
     }

@@ -34,18 +34,28 @@ public final class NATSConnection: Sendable {
         to address: ServerAddress, options: ConnectOptions = ConnectOptions(),
         group: any EventLoopGroup = NIOSingletons.posixEventLoopGroup
     ) async throws(NATSError) -> NATSConnection {
+        try await connect(to: address, options: options, group: group, resolver: nil)
+    }
+
+    /// As the public form, with another way to find a host's addresses than the system's.
+    static func connect(
+        to address: ServerAddress, options: ConnectOptions, group: any EventLoopGroup,
+        resolver: (any Resolver & Sendable)?
+    ) async throws(NATSError) -> NATSConnection {
         let authentication = address.authentication ?? options.authentication
-        let prefix = try options.inboxPrefix.map { text throws(NATSError) in
-            guard Subject.isPublishable(text) else { throw .invalidSubject(text) }
-            return text
-        } ?? InboxPrefix.permitted(by: authentication.token)
+        let prefix =
+            try options.inboxPrefix.map { text throws(NATSError) in
+                guard Subject.isPublishable(text) else { throw .invalidSubject(text) }
+                return text
+            } ?? InboxPrefix.permitted(by: authentication.token)
         let loop = group.next()
         let core = ConnectionCore(options: options, inboxPrefix: prefix, eventLoop: loop)
         let outcome = Completion<Result<NIOLoopBound<ConnectionHandler>, NATSError>>()
         loop.execute {
-            // The timeout of the whole login is the handler's; the dial alone may take as long.
+            let timeout = TimeAmount.nanoseconds(max(1, options.connectTimeout.nanoseconds))
             let ready = loop.makePromise(of: Void.self)
-            let handler = ConnectionHandler(core: core, address: address, ready: ready)
+            let handler = ConnectionHandler(
+                core: core, address: address, loginDeadline: .now() + timeout, ready: ready)
             let bound = NIOLoopBound(handler, eventLoop: loop)
             ready.futureResult.assumeIsolated().whenComplete { result in
                 switch result {
@@ -55,20 +65,25 @@ public final class NATSConnection: Sendable {
                 }
             }
             ClientBootstrap(group: loop)
+                .resolver(resolver)
                 .channelOption(ChannelOptions.socketOption(.so_keepalive), value: 1)
                 .channelOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
                 .channelOption(
                     ChannelOptions.recvAllocator,
                     value: AdaptiveRecvByteBufferAllocator(minimum: 2_048, initial: 8_192, maximum: 256 << 10)
                 )
-                .connectTimeout(.nanoseconds(max(1, options.connectTimeout.nanoseconds)))
-                .channelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(bound.value)
-                    }
-                }
+                .connectTimeout(timeout)
                 .connect(host: address.host, port: address.port)
                 .assumeIsolated()
+                // A host may have several addresses: only the socket that connected first gets the handler, and it
+                // does so before anything is read from it.
+                .flatMapThrowing { channel in
+                    guard core.isOpen else {
+                        channel.close(promise: nil)
+                        throw NATSError.cancelled
+                    }
+                    try channel.pipeline.syncOperations.addHandler(handler)
+                }
                 .whenFailure { error in
                     let translated = ErrorTranslation.natsError(error, address: address)
                     core.end(translated)
@@ -145,9 +160,7 @@ public final class NATSConnection: Sendable {
 
     @inline(__always)
     private func checkSize(_ bytes: Int) throws(NATSError) {
-        // Small messages fit every server; only larger ones look at what this one said.
-        guard bytes > 1_024 else { return }
-        let limit = core.info.maximumPayload
+        let limit = core.maximumPayload
         guard bytes <= limit else { throw .payloadTooLarge(bytes: bytes, limit: limit) }
     }
 
@@ -213,16 +226,16 @@ public final class NATSConnection: Sendable {
         answer: @escaping RequestTable.Answer
     ) throws(NATSError) -> UInt64 {
         guard Subject.isSubscribable(subject) else { throw .invalidSubject(subject) }
-        let wasIdle = core.requests.isEmpty
-        let token = try core.requests.add(
+        let (token, isFirst) = try core.requests.add(
             subject: subject, deadline: .now() + .nanoseconds(timeout.nanoseconds), answer: answer)
+        // Before anything can fail: others that come now count on this clock.
+        if isFirst { core.eventLoop.execute { [handler] in handler.value.startRequestClock() } }
         do throws(NATSError) {
             _ = try publishChecked(payload, to: subject, reply: core.inboxStem + String(token), headers: headers)
         } catch {
             core.requests.remove(token)
             throw error
         }
-        if wasIdle { core.eventLoop.execute { [handler] in handler.value.startRequestClock() } }
         return token
     }
 
@@ -250,11 +263,15 @@ public final class NATSConnection: Sendable {
     /// What happens to this connection from now on.
     public var events: NATSConnectionEvents { NATSConnectionEvents(stream: core.events()) }
 
-    /// Waits for the end of the connection: nil when `close()` ended it, else the reason.
+    /// Waits for the end of the connection: nil when `close()` ended it, else the reason; `cancelled` when the task is.
     public func waitUntilClosed() async -> NATSError? {
         let (waiter, reason) = core.closeWaiter()
         guard let waiter else { return reason }
-        return await waiter.value()
+        return await withTaskCancellationHandler {
+            await waiter.value()
+        } onCancel: {
+            waiter.fulfil(.cancelled)
+        }
     }
 
     /// Writes what waits, as far as the server takes it within `timeout`, and closes. Later calls throw `closed`.

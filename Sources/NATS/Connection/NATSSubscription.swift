@@ -25,7 +25,7 @@ public final class NATSSubscription: AsyncSequence, Sendable {
 
     /// Ends the subscription: at once, or when `maximum` messages in all have come.
     public func unsubscribe(after maximum: Int? = nil) {
-        guard let maximum, maximum > buffer.delivered else { return core.removeSubscription(buffer) }
+        guard let maximum, buffer.end(after: maximum) else { return core.removeSubscription(buffer) }
         _ = try? core.send {
             ProtocolEncoder.writeUnsubscribe(sid: self.buffer.sid, after: maximum, into: &$0)
         }

@@ -1,5 +1,5 @@
 import NIOCore
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// What waits to be written: callers append under a lock, the event loop takes everything once a turn.
 final class OutboundBuffer: Sendable {
@@ -12,14 +12,14 @@ final class OutboundBuffer: Sendable {
         var closedBy: NATSError?
     }
 
-    private let state: Mutex<State>
+    private let state: NIOLockedValueBox<State>
     private let highWaterMark: Int
     private let limit: Int
 
     init(highWaterMark: Int, limit: Int) {
         self.highWaterMark = highWaterMark
         self.limit = limit
-        state = Mutex(State(buffer: ByteBuffer()))
+        state = NIOLockedValueBox(State(buffer: ByteBuffer()))
     }
 
     struct Appended {
@@ -31,7 +31,7 @@ final class OutboundBuffer: Sendable {
     /// Appends through `write`. Throws when the connection has ended or the limit is reached.
     @inline(__always)
     func append(_ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Appended {
-        try state.withLock { state throws(NATSError) -> Appended in
+        try state.withLockedValueThrowing { state throws(NATSError) -> Appended in
             if let error = state.closedBy { throw error }
             guard state.unwritten < limit else { throw .outboundBufferFull(bytes: state.unwritten) }
             let before = state.buffer.writerIndex
@@ -45,7 +45,7 @@ final class OutboundBuffer: Sendable {
 
     /// Takes everything that waits; nil when there is nothing.
     func take() -> ByteBuffer? {
-        state.withLock { state in
+        state.withLockedValue { state in
             state.isFlushScheduled = false
             guard state.buffer.readableBytes > 0 else { return nil }
             let taken = state.buffer
@@ -57,7 +57,7 @@ final class OutboundBuffer: Sendable {
 
     /// The socket took `bytes`.
     func written(_ bytes: Int) {
-        let waiters = state.withLock { state -> [Completion<Result<Void, NATSError>>] in
+        let waiters = state.withLockedValue { state -> [Completion<Result<Void, NATSError>>] in
             state.unwritten -= bytes
             guard state.unwritten < highWaterMark / 2, !state.drainWaiters.isEmpty else { return [] }
             defer { state.drainWaiters = [] }
@@ -67,11 +67,11 @@ final class OutboundBuffer: Sendable {
     }
 
     /// Bytes appended and not yet taken by the socket.
-    var unwrittenBytes: Int { state.withLock { $0.unwritten } }
+    var unwrittenBytes: Int { state.withLockedValue { $0.unwritten } }
 
     /// Registers a waiter for the fall below half the high-water mark; nil when it need not wait.
     func drainWaiter() throws(NATSError) -> Completion<Result<Void, NATSError>>? {
-        try state.withLock { state throws(NATSError) -> Completion<Result<Void, NATSError>>? in
+        try state.withLockedValueThrowing { state throws(NATSError) -> Completion<Result<Void, NATSError>>? in
             if let error = state.closedBy { throw error }
             guard state.unwritten >= highWaterMark / 2 else { return nil }
             let waiter = Completion<Result<Void, NATSError>>()
@@ -82,7 +82,7 @@ final class OutboundBuffer: Sendable {
 
     /// Ends it: later appends throw `error`, waiters get it.
     func close(_ error: NATSError) {
-        let waiters = state.withLock { state -> [Completion<Result<Void, NATSError>>] in
+        let waiters = state.withLockedValue { state -> [Completion<Result<Void, NATSError>>] in
             if state.closedBy == nil { state.closedBy = error }
             state.buffer = ByteBuffer()
             defer { state.drainWaiters = [] }

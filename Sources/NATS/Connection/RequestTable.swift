@@ -1,5 +1,5 @@
 import NIOCore
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// Requests that wait for their answer. All answers come over one subscription; the subject's last token finds them.
 final class RequestTable: Sendable {
@@ -17,29 +17,30 @@ final class RequestTable: Sendable {
         var closedBy: NATSError?
     }
 
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
 
-    var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
+    var isEmpty: Bool { state.withLockedValue { $0.entries.isEmpty } }
 
-    /// Registers a request and gives it its token.
-    func add(subject: String, deadline: NIODeadline, answer: @escaping Answer) throws(NATSError) -> UInt64 {
-        try state.withLock { state throws(NATSError) -> UInt64 in
+    /// Registers a request and gives it its token. Whoever adds to the empty table starts the clock.
+    func add(subject: String, deadline: NIODeadline, answer: @escaping Answer) throws(NATSError) -> (token: UInt64, isFirst: Bool) {
+        try state.withLockedValueThrowing { state throws(NATSError) -> (UInt64, Bool) in
             if let error = state.closedBy { throw error }
             let token = state.nextToken
+            let isFirst = state.entries.isEmpty
             state.nextToken += 1
             state.entries[token] = Entry(subject: subject, deadline: deadline, answer: answer)
-            return token
+            return (token, isFirst)
         }
     }
 
     /// Forgets a request whose asker gave up.
     func remove(_ token: UInt64) {
-        _ = state.withLock { $0.entries.removeValue(forKey: token) }
+        _ = state.withLockedValue { $0.entries.removeValue(forKey: token) }
     }
 
     /// An answer came.
     func resolve(_ token: UInt64, with message: NATSMessage) {
-        guard let entry = state.withLock({ $0.entries.removeValue(forKey: token) }) else { return }
+        guard let entry = state.withLockedValue({ $0.entries.removeValue(forKey: token) }) else { return }
         if message.hasStatusLine, message.status == 503 {
             entry.answer(.failure(.noResponders(subject: entry.subject)))
         } else {
@@ -49,7 +50,7 @@ final class RequestTable: Sendable {
 
     /// The server refused a publish to `subject`; the oldest request to it is the one meant.
     func fail(subject: String, with error: NATSError) {
-        let entry = state.withLock { state -> Entry? in
+        let entry = state.withLockedValue { state -> Entry? in
             let tokens = state.entries.filter { $0.value.subject == subject }.keys
             return tokens.min().flatMap { state.entries.removeValue(forKey: $0) }
         }
@@ -58,7 +59,7 @@ final class RequestTable: Sendable {
 
     /// Ends those whose time is up.
     func expire(at now: NIODeadline) {
-        let expired = state.withLock { state -> [Entry] in
+        let expired = state.withLockedValue { state -> [Entry] in
             let tokens = state.entries.filter { $0.value.deadline <= now }.keys
             return tokens.compactMap { state.entries.removeValue(forKey: $0) }
         }
@@ -67,7 +68,7 @@ final class RequestTable: Sendable {
 
     /// Ends all; none can be added any more.
     func close(_ error: NATSError) {
-        let entries = state.withLock { state -> [Entry] in
+        let entries = state.withLockedValue { state -> [Entry] in
             if state.closedBy == nil { state.closedBy = error }
             defer { state.entries = [:] }
             return Array(state.entries.values)

@@ -75,9 +75,43 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
     /// The authentication that the URL itself carried, if any.
     public var authentication: Authentication? {
         guard let userInfo, !userInfo.isEmpty else { return nil }
-        guard let colon = userInfo.firstIndex(of: ":") else { return .token(userInfo) }
-        return .user(String(userInfo[..<colon]), password: String(userInfo[userInfo.index(after: colon)...]))
+        guard let colon = userInfo.firstIndex(of: ":") else { return .token(Self.unescaped(userInfo[...])) }
+        return .user(
+            Self.unescaped(userInfo[..<colon]), password: Self.unescaped(userInfo[userInfo.index(after: colon)...]))
     }
+
+    /// `%40` and the like as the characters they stand for (RFC 3986, 2.1); what is no escape stays.
+    private static func unescaped(_ text: Substring) -> String {
+        let bytes = Array(text.utf8)
+        var result: [UInt8] = []
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count, let high = hexadecimal(bytes[index + 1]),
+                let low = hexadecimal(bytes[index + 2])
+            {
+                result.append(high << 4 | low)
+                index += 3
+            } else {
+                result.append(bytes[index])
+                index += 1
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): return byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): return byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): return byte - UInt8(ascii: "A") + 10
+        default: return nil
+        }
+    }
+}
+
+extension ServerAddress: CustomReflectable {
+    /// The address alone: dumps and failed expectations must not show what it carries.
+    public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
 }
 
 extension String {

@@ -1,5 +1,5 @@
 import NIOCore
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// How much a subscription holds for a slow reader, and what gives way beyond it.
 public struct BufferLimits: Sendable, Hashable {
@@ -52,6 +52,8 @@ final class SubscriptionBuffer: Sendable {
         var bytes = 0
         var dropped = 0
         var delivered = 0
+        /// After how many messages in all the subscription ends.
+        var maximum: Int?
         var isPaused = false
         var ending: Ending?
         var waiters: [Completion<Wakeup>] = []
@@ -61,7 +63,7 @@ final class SubscriptionBuffer: Sendable {
     let subject: String
     let queueGroup: String?
     let limits: BufferLimits
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
 
     init(sid: UInt64, subject: String, queueGroup: String?, limits: BufferLimits) {
         self.sid = sid
@@ -70,15 +72,31 @@ final class SubscriptionBuffer: Sendable {
         self.limits = limits
     }
 
-    var dropped: Int { state.withLock { $0.dropped } }
-    var delivered: Int { state.withLock { $0.delivered } }
+    var dropped: Int { state.withLockedValue { $0.dropped } }
+    var delivered: Int { state.withLockedValue { $0.delivered } }
+
+    /// Has the subscription end by itself once `maximum` messages have come in all; false when they have already.
+    func end(after maximum: Int) -> Bool {
+        state.withLockedValue { state in
+            guard state.ending == nil, maximum > state.delivered else { return false }
+            state.maximum = maximum
+            return true
+        }
+    }
 
     /// Takes a batch over; `batch` comes back empty, with room for the next.
     func deliver(_ batch: inout [NATSMessage], bytes: Int) -> Delivery {
-        let (delivery, waiters) = state.withLock { state -> (Delivery, [Completion<Wakeup>]) in
+        let (delivery, waiters) = state.withLockedValue { state -> (Delivery, [Completion<Wakeup>]) in
             guard state.ending == nil else {
                 batch.removeAll(keepingCapacity: true)
                 return (.accepted, [])
+            }
+            var bytes = bytes
+            if let maximum = state.maximum, state.delivered + batch.count >= maximum {
+                while state.delivered + batch.count > maximum, let surplus = batch.popLast() {
+                    bytes -= surplus.content.readableBytes
+                }
+                state.ending = .finished
             }
             state.delivered += batch.count
             var delivery = Delivery.accepted
@@ -106,6 +124,8 @@ final class SubscriptionBuffer: Sendable {
         case .pauseReading:
             state.queue.append(contentsOf: batch)
             state.bytes += bytes
+            // The reader resumes once, so one pause is all that may be counted.
+            if state.isPaused { return .accepted }
             state.isPaused = true
             return .pause
         case .dropNewest:
@@ -144,7 +164,7 @@ final class SubscriptionBuffer: Sendable {
 
     /// Moves all waiting messages into `batch` in reverse, so that the reader pops them without moving the rest.
     func take(into batch: inout [NATSMessage]) -> Taken {
-        let taken = state.withLock { state -> Taken in
+        let taken = state.withLockedValue { state -> Taken in
             if !state.queue.isEmpty {
                 swap(&state.queue, &batch)
                 state.bytes = 0
@@ -163,13 +183,13 @@ final class SubscriptionBuffer: Sendable {
 
     /// Forgets a waiter that gave up.
     func abandon(_ waiter: Completion<Wakeup>) {
-        state.withLock { state in state.waiters.removeAll { $0 === waiter } }
+        state.withLockedValue { state in state.waiters.removeAll { $0 === waiter } }
     }
 
     /// No further message will come. What waits can still be read. True when that stops a pause.
     @discardableResult
     func end(_ ending: Ending) -> Bool {
-        let (waiters, wasPaused) = state.withLock { state -> ([Completion<Wakeup>], Bool) in
+        let (waiters, wasPaused) = state.withLockedValue { state -> ([Completion<Wakeup>], Bool) in
             guard state.ending == nil else { return ([], false) }
             state.ending = ending
             let waiters = state.waiters

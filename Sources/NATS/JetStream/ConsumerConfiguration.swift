@@ -74,7 +74,8 @@ public struct ConsumerConfiguration: Sendable, Hashable, Codable {
         acknowledgement: Acknowledgement = .explicit, isDurable: Bool = false
     ) {
         self.name = name
-        self.filter = filter
+        // The server wants a filter where it is to look at subjects.
+        self.filter = filter ?? (start == .lastPerSubject ? ">" : nil)
         self.acknowledgement = acknowledgement
         durableName = isDurable ? name : nil
         switch start {
@@ -100,9 +101,14 @@ public struct ConsumerInfo: Sendable, Hashable, Decodable {
     public var name: String
     /// Messages that it has not delivered yet.
     public var pending: UInt64
+    /// The stream sequence behind which it begins or goes on; 0 for the beginning, nil when the server does not tell.
+    public var deliveredSequence: UInt64? { delivered?.stream_seq }
+    private var delivered: Place?
+
+    private struct Place: Sendable, Hashable, Decodable { var stream_seq: UInt64? }
 
     private enum CodingKeys: String, CodingKey {
-        case name
+        case name, delivered
         case stream = "stream_name"
         case pending = "num_pending"
     }

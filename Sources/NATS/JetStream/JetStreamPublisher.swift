@@ -1,5 +1,5 @@
 import NIOCore
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// Publishes with many messages in flight: it waits for acknowledgements only when the window is full.
 public final class JetStreamPublisher: Sendable {
@@ -11,7 +11,7 @@ public final class JetStreamPublisher: Sendable {
 
     private let jetStream: JetStream
     private let window: Int
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
 
     /// Creates a publisher.
     ///
@@ -24,7 +24,7 @@ public final class JetStreamPublisher: Sendable {
     }
 
     /// Messages that were sent and not answered yet.
-    public var inFlight: Int { state.withLock { $0.inFlight } }
+    public var inFlight: Int { state.withLockedValue { $0.inFlight } }
 
     /// Sends a message in order, waiting while the window is full.
     ///
@@ -53,7 +53,7 @@ public final class JetStreamPublisher: Sendable {
 
     /// Waits until everything sent before has been answered.
     public func drained() async throws(NATSError) {
-        let waiter = state.withLock { state -> Completion<Result<Void, NATSError>>? in
+        let waiter = state.withLockedValue { state -> Completion<Result<Void, NATSError>>? in
             guard state.inFlight > 0 else { return nil }
             let waiter = Completion<Result<Void, NATSError>>()
             state.drainWaiters.append(waiter)
@@ -63,7 +63,7 @@ public final class JetStreamPublisher: Sendable {
     }
 
     private func enter() -> Bool {
-        state.withLock { state in
+        state.withLockedValue { state in
             guard state.inFlight < window else { return false }
             state.inFlight += 1
             return true
@@ -71,7 +71,7 @@ public final class JetStreamPublisher: Sendable {
     }
 
     private func waitForRoom() async throws(NATSError) {
-        let waiter = state.withLock { state -> Completion<Result<Void, NATSError>>? in
+        let waiter = state.withLockedValue { state -> Completion<Result<Void, NATSError>>? in
             // Room may have come since; a full window is left half empty before the sender wakes.
             guard state.inFlight >= window else { return nil }
             let waiter = Completion<Result<Void, NATSError>>()
@@ -82,7 +82,7 @@ public final class JetStreamPublisher: Sendable {
     }
 
     private func leave() {
-        let waiters = state.withLock { state -> [Completion<Result<Void, NATSError>>] in
+        let waiters = state.withLockedValue { state -> [Completion<Result<Void, NATSError>>] in
             state.inFlight -= 1
             var woken: [Completion<Result<Void, NATSError>>] = []
             if state.inFlight <= window / 2, !state.roomWaiters.isEmpty {

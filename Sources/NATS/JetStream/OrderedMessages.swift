@@ -22,7 +22,7 @@ public struct OrderedMessages: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         private let source: OrderedMessages
         private var consumer: LiveConsumer?
-        /// The last sequence handed out.
+        /// The last sequence handed out, or the one behind which reading began.
         private var cursor: UInt64?
         private var resets = 0
         /// How many matching messages the stream held when reading began; nil before the first `next` or `open`.
@@ -67,6 +67,10 @@ public struct OrderedMessages: AsyncSequence, Sendable {
                 do throws(NATSError) {
                     consumer = try await LiveConsumer(source, from: start, isolation: actor)
                     if initiallyPending == nil { initiallyPending = consumer?.pendingAtStart }
+                    if cursor == nil, source.start == .new || source.start == .last {
+                        // A later consumer must not begin anew with what is newest by then.
+                        cursor = consumer?.sequenceAtStart
+                    }
                     return
                 } catch {
                     // A server that restarts or elects a leader answers late or not at all for a moment.
@@ -102,6 +106,7 @@ final class LiveConsumer {
     private static let heartbeat = Duration.seconds(10)
 
     let pendingAtStart: UInt64
+    let sequenceAtStart: UInt64?
     private let jetStream: JetStream
     private let stream: String
     private let name: String
@@ -126,7 +131,8 @@ final class LiveConsumer {
         configuration.inactiveThreshold = 60_000_000_000
         configuration.isInMemory = true
         configuration.replicas = 1
-        pendingAtStart = try await jetStream.createConsumer(configuration, in: stream).pending
+        let info = try await jetStream.createConsumer(configuration, in: stream)
+        (pendingAtStart, sequenceAtStart) = (info.pending, info.deliveredSequence)
         try pull(Self.batch)
     }
 

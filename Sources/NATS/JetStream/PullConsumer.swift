@@ -28,7 +28,7 @@ public struct PullConsumer {
         iterator = try jetStream.connection.subscribe(to: inbox).makeAsyncIterator()
     }
 
-    /// Fetches up to `batch` messages: what is there, waiting at most `expires` for the first of them to come.
+    /// Fetches up to `batch` messages, waiting at most `expires` for all of them.
     ///
     /// - Parameters:
     ///   - batch: most messages.
@@ -37,8 +37,9 @@ public struct PullConsumer {
     public mutating func fetch(
         _ batch: Int, expires: Duration = .zero
     ) async throws(NATSError) -> [StoredMessage] {
+        let batch = max(1, batch)
         let noWait = expires == .zero
-        var request = "{\"batch\":\(max(1, batch))"
+        var request = "{\"batch\":\(batch)"
         request += noWait ? ",\"no_wait\":true}" : ",\"expires\":\(expires.nanoseconds)}"
         try jetStream.connection.publish(
             ByteBuffer(string: request), to: jetStream.prefix + "CONSUMER.MSG.NEXT.\(stream).\(consumer)", reply: inbox)

@@ -43,7 +43,8 @@ public struct ServerTime: Sendable, Hashable, Comparable, Codable, CustomStringC
         }
         guard let year = number(0, 4), let month = number(5, 2), let day = number(8, 2), let hour = number(11, 2),
             let minute = number(14, 2), let second = number(17, 2), (1...12).contains(month), (1...31).contains(day),
-            hour < 24, minute < 60, second <= 60, bytes[4] == 0x2D, bytes[7] == 0x2D, bytes[10] | 0x20 == 0x74
+            hour < 24, minute < 60, second <= 60, bytes[4] == 0x2D, bytes[7] == 0x2D, bytes[10] | 0x20 == 0x74,
+            bytes[13] == 0x3A, bytes[16] == 0x3A
         else { return nil }
         var position = 19
         var fraction: Int64 = 0
@@ -58,9 +59,11 @@ public struct ServerTime: Sendable, Hashable, Comparable, Codable, CustomStringC
         }
         guard position < bytes.count else { return nil }
         var offset: Int64 = 0
-        if bytes[position] | 0x20 != 0x7A {
+        if bytes[position] | 0x20 == 0x7A {
+            guard position + 1 == bytes.count else { return nil }
+        } else {
             guard bytes[position] == 0x2B || bytes[position] == 0x2D, let hours = number(position + 1, 2),
-                let minutes = number(position + 4, 2)
+                let minutes = number(position + 4, 2), position + 6 == bytes.count, bytes[position + 3] == 0x3A
             else { return nil }
             offset = (hours * 3_600 + minutes * 60) * (bytes[position] == 0x2B ? 1 : -1)
         }
@@ -72,8 +75,9 @@ public struct ServerTime: Sendable, Hashable, Comparable, Codable, CustomStringC
         let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
         let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, sumOverflow) = whole.addingReportingOverflow(fraction)
         // Year 1, the server's "never", is out of range; it reads as the beginning of 1970.
-        nanoseconds = overflow || seconds < 0 ? 0 : whole + fraction
+        nanoseconds = overflow || sumOverflow || seconds < 0 ? 0 : sum
     }
 
     /// RFC 3339 in UTC, with nanoseconds.

@@ -52,10 +52,12 @@ struct DeliveryPlace: Equatable {
     var time: Int64
     var pending: UInt64
 
+    private static let prefix = "$JS.ACK."
+
     init?(_ reply: String) {
         var reply = reply
         let parsed = reply.withUTF8 { bytes -> DeliveryPlace? in
-            guard bytes.count > 8, bytes[0] == UInt8(ascii: "$"), bytes[4] == UInt8(ascii: "A") else { return nil }
+            guard bytes.starts(with: Self.prefix.utf8) else { return nil }
             var starts: [Int] = [0]
             starts.reserveCapacity(12)
             for (index, byte) in bytes.enumerated() where byte == UInt8(ascii: ".") { starts.append(index + 1) }

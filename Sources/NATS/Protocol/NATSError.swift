@@ -93,7 +93,13 @@ public struct JetStreamFailure: Sendable, Hashable {
     }
 
     /// Whether the cause passes by itself (no leader, insufficient resources, time-out on the server).
-    public var isRetryable: Bool { code == 503 || code == 408 || code == 409 }
+    public var isRetryable: Bool {
+        switch errorCode {
+        // JetStream is off for the account, or altogether.
+        case 10_039, 10_076: return false
+        default: return code == 503 || code == 408 || code == 409
+        }
+    }
     /// Whether the message that was asked for, or was to be deleted, does not exist. Server 2.9 says so of a deletion
     /// with the code that also stands for a stream without deletion (10057); only its words tell the two apart.
     public var meansMissingMessage: Bool {

@@ -5,7 +5,8 @@ enum ServerErrorText: Equatable {
     /// A publish was refused; the connection lives on.
     case publishRefused(subject: String)
     /// A subscription was refused or removed; the connection lives on.
-    case subscriptionRefused(subject: String)
+    /// Newer servers give its number when a change of permissions takes it away.
+    case subscriptionRefused(subject: String, queue: String?, sid: UInt64?)
     /// Something else was refused; the connection lives on.
     case notice(NATSError)
 
@@ -26,7 +27,9 @@ enum ServerErrorText: Equatable {
         } else if begins("permissions violation for publish") {
             self = .publishRefused(subject: Self.quotedSubject(text))
         } else if begins("permissions violation for subscription") {
-            self = .subscriptionRefused(subject: Self.quotedSubject(text))
+            self = .subscriptionRefused(
+                subject: Self.quotedSubject(text), queue: Self.quoted(after: "using queue ", in: text),
+                sid: Self.quoted(after: "(sid ", in: text).flatMap { UInt64($0) })
         } else if begins("maximum subscriptions exceeded") {
             self = .notice(.subscriptionLimit)
         } else if begins("maximum account active connections exceeded") || begins("maximum connections exceeded")
@@ -49,9 +52,16 @@ enum ServerErrorText: Equatable {
         }
     }
 
-    private static func quotedSubject(_ text: String) -> String {
-        guard let open = text.firstIndex(of: "\"") else { return "" }
-        let rest = text[text.index(after: open)...]
-        return String(rest.prefix { $0 != "\"" })
+    private static func quotedSubject(_ text: String) -> String { quoted(after: "", in: text) ?? "" }
+
+    /// The first quoted words that stand right behind `words`, after the subject where `words` are not empty.
+    private static func quoted(after words: String, in text: String) -> String? {
+        let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
+        var index = words.isEmpty ? 1 : 3
+        while index < parts.count {
+            if words.isEmpty || parts[index - 1].hasSuffix(words) { return String(parts[index]) }
+            index += 2
+        }
+        return nil
     }
 }

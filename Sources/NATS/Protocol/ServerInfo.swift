@@ -20,6 +20,8 @@ public struct ServerInfo: Sendable, Hashable, Codable {
     public var supportsHeaders: Bool?
     /// Largest message it takes, in bytes, headers included. An account's limit may lower it after login.
     public var maximumPayload: Int = 1_048_576
+    /// Whether the limit stood in the INFO; else it is the servers' default.
+    private var statesMaximumPayload = false
     /// Whether JetStream is on at this server.
     public var hasJetStream: Bool?
     /// Whether credentials are needed.
@@ -76,7 +78,9 @@ public struct ServerInfo: Sendable, Hashable, Codable {
         host = optional(.host)
         port = optional(.port)
         supportsHeaders = optional(.supportsHeaders)
-        maximumPayload = optional(.maximumPayload) ?? 1_048_576
+        let limit = optional(.maximumPayload, Int.self)
+        maximumPayload = limit ?? 1_048_576
+        statesMaximumPayload = limit != nil
         hasJetStream = optional(.hasJetStream)
         requiresAuthentication = optional(.requiresAuthentication)
         requiresTLS = optional(.requiresTLS)
@@ -106,6 +110,12 @@ public struct ServerInfo: Sendable, Hashable, Codable {
         self = newer
         if newer.serverID.isEmpty { serverID = older.serverID }
         if newer.version.isEmpty { version = older.version }
+        if !newer.statesMaximumPayload {
+            maximumPayload = older.maximumPayload
+            statesMaximumPayload = older.statesMaximumPayload
+        }
+        host = newer.host ?? older.host
+        port = newer.port ?? older.port
         if newer.connectURLs?.isEmpty ?? true { connectURLs = older.connectURLs }
         supportsHeaders = newer.supportsHeaders ?? older.supportsHeaders
         hasJetStream = newer.hasJetStream ?? older.hasJetStream

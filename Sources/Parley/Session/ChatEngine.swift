@@ -21,17 +21,18 @@ actor ChatEngine {
     }
 
     /// Connects and reports from then on.
-    func start() {
-        let client = client
+    func start() async {
+        // Watched from here on, so that no task's late start misses anything.
+        let (statuses, publishes) = (client.statuses, client.publishes)
         watchers.append(
             Task { [weak self] in
-                for await status in client.statuses { await self?.take(status) }
+                for await status in statuses { await self?.take(status) }
             })
         watchers.append(
             Task { [weak self] in
-                for await news in client.publishes { await self?.take(news) }
+                for await news in publishes { await self?.take(news) }
             })
-        connect()
+        await client.beginConnecting()
     }
 
     /// Ends the session; what waits to be sent has a moment to leave.
@@ -40,11 +41,6 @@ actor ChatEngine {
         lettersTask?.cancel()
         await client.close()
         for watcher in watchers { watcher.cancel() }
-    }
-
-    private func connect() {
-        // The outcome is in the statuses; nobody waits here.
-        Task { [client] in try? await client.connect() }
     }
 
     // MARK: Effects
@@ -68,7 +64,7 @@ actor ChatEngine {
         case .disconnect: await client.disconnect()
         case .reconnect:
             await client.disconnect()
-            connect()
+            await client.beginConnecting()
         case .suspendProcess, .quit, .redraw, .bell, .setTitle: break
         }
     }

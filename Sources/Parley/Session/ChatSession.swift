@@ -124,10 +124,11 @@ struct ChatSession {
     private func end() {
         queue.close()
         effects.finish()
-        runner.cancel()
         let done = Gate()
-        let engine = engine
+        let (runner, engine) = (runner, engine)
         Task.detached {
+            // A line that was sent with the last key is still on its way to the engine.
+            await runner.value
             await engine.stop()
             done.open()
         }

@@ -1,5 +1,5 @@
 import Relay
-import Synchronization
+import NIOConcurrencyHelpers
 import Terminal
 
 /// Core news on its way to the thread that owns the screen. Bounded: whoever brings more waits until it is taken.
@@ -13,7 +13,7 @@ final class EventQueue: Sendable {
     private static let capacity = 1_024
     /// Messages that one event carries at most, so that the screen is drawn between them.
     private static let batch = 256
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
     private let waker: Waker
 
     init(waker: Waker) { self.waker = waker }
@@ -22,7 +22,7 @@ final class EventQueue: Sendable {
     func send(_ event: ChatEvent) async {
         while !offer(event) {
             await withCheckedContinuation { continuation in
-                let isFree = state.withLock { state in
+                let isFree = state.withLockedValue { state in
                     if state.isClosed || state.events.count < Self.capacity { return true }
                     state.waiters.append(continuation)
                     return false
@@ -33,7 +33,7 @@ final class EventQueue: Sendable {
     }
 
     private func offer(_ event: ChatEvent) -> Bool {
-        let (isTaken, wakes) = state.withLock { state -> (Bool, Bool) in
+        let (isTaken, wakes) = state.withLockedValue { state -> (Bool, Bool) in
             guard !state.isClosed else { return (true, false) }
             if case .topic(let name, .messages(let more)) = event, let last = state.events.last,
                 case .topic(name, .messages(let messages)) = last, messages.count + more.count <= Self.batch
@@ -51,7 +51,7 @@ final class EventQueue: Sendable {
 
     /// Takes everything that waits.
     func drain() -> [ChatEvent] {
-        let (events, waiters) = state.withLock { state in
+        let (events, waiters) = state.withLockedValue { state in
             defer {
                 state.events = []
                 state.waiters = []
@@ -64,7 +64,7 @@ final class EventQueue: Sendable {
 
     /// Nobody takes events any more.
     func close() {
-        state.withLock { $0.isClosed = true }
+        state.withLockedValue { $0.isClosed = true }
         _ = drain()
     }
 }

@@ -1,5 +1,5 @@
 import NATS
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// A queue between one writer and one reader that makes the writer wait instead of growing.
 final class BoundedChannel<Element: Sendable>: Sendable {
@@ -15,18 +15,18 @@ final class BoundedChannel<Element: Sendable>: Sendable {
         var count: Int { queue.count - first }
     }
 
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
     private let capacity: Int
 
     init(capacity: Int) { self.capacity = max(1, capacity) }
 
     /// Whether the reader is gone or the channel was closed.
-    var isClosed: Bool { state.withLock { $0.ending != nil } }
+    var isClosed: Bool { state.withLockedValue { $0.ending != nil } }
 
     /// Adds an element, waiting for room; false when the channel is closed or the task was cancelled.
     func send(_ element: Element) async -> Bool {
         while true {
-            let (outcome, wait, reader) = state.withLock { state -> (Bool?, Completion<Wakeup>?, Completion<Wakeup>?) in
+            let (outcome, wait, reader) = state.withLockedValue { state -> (Bool?, Completion<Wakeup>?, Completion<Wakeup>?) in
                 guard state.ending == nil else { return (false, nil, nil) }
                 guard state.count < capacity else {
                     let writer = Completion<Wakeup>()
@@ -46,7 +46,7 @@ final class BoundedChannel<Element: Sendable>: Sendable {
     /// The next element; nil at the end or when the task was cancelled.
     func next() async throws(RelayError) -> Element? {
         while true {
-            let (element, ending, wait, writer) = state.withLock {
+            let (element, ending, wait, writer) = state.withLockedValue {
                 state -> (Element?, Result<Void, RelayError>?, Completion<Wakeup>?, Completion<Wakeup>?) in
                 if state.count > 0 {
                     let element = state.queue[state.first]
@@ -79,7 +79,7 @@ final class BoundedChannel<Element: Sendable>: Sendable {
 
     /// No element follows; what is queued can still be read.
     func close(_ ending: Result<Void, RelayError> = .success(())) {
-        let (reader, writer) = state.withLock { state in
+        let (reader, writer) = state.withLockedValue { state in
             if state.ending == nil { state.ending = ending }
             defer {
                 state.reader = nil

@@ -10,7 +10,9 @@ import NIOCore
 /// Something that is brought back on every connection.
 protocol Follower: Sendable {
     /// Follows over this connection; nil when there is nothing to follow on this network.
-    func follow(_ link: RelayClient.Link, _ namespace: RelayConfiguration.Namespace) -> Completion<Result<Void, NATSError>>
+    func follow(_ link: RelayClient.Link, _ namespace: RelayConfiguration.Namespace) -> Completion<
+        Result<Void, NATSError>
+    >
     func pause()
     func end(_ ending: Result<Void, RelayError>)
 }
@@ -92,7 +94,11 @@ extension RelayClient {
             letGo(generation)
             handle(.connectionFailed(generation: generation, reason: reason))
         case .roundTrip(let duration): handle(.roundTrip(generation: generation, duration))
-        case .infoChanged, .lameDuck, .notice, .slowConsumer: break
+        case .lameDuck:
+            // Its JetStream has stopped already, so nothing is gained by staying.
+            letGo(generation)
+            handle(.connectionFailed(generation: generation, reason: .connectionLost("the server is shutting down")))
+        case .infoChanged, .notice, .slowConsumer: break
         }
     }
 
@@ -197,23 +203,30 @@ extension RelayClient {
         let flying = outbox.messages.filter { outbox.state(of: $0.id) == .sending }.map(\.id)
         outbox.connectionLost()
         for id in flying { publishBoard.post(PublishNews(id: id, state: .queued), keepsCurrent: false) }
-        flushWaiter?.fulfil(false)
-        flushWaiter = nil
+        heldTopics = [:]
+        outboxWaits(over: false)
     }
 
     func probe(_ generation: UInt64) {
-        guard let link, link.generation == generation else { return }
+        guard let link, link.generation == generation, probed != generation else { return }
+        probed = generation
         Task { [weak self] in
             do throws(NATSError) {
                 let duration = try await link.connection.ping(timeout: .seconds(2))
-                await self?.handle(.roundTrip(generation: generation, duration))
+                await self?.probeAnswered(generation, duration)
             } catch {
                 await self?.probeFailed(generation, error)
             }
         }
     }
 
+    private func probeAnswered(_ generation: UInt64, _ duration: Duration) {
+        if probed == generation { probed = nil }
+        handle(.roundTrip(generation: generation, duration))
+    }
+
     private func probeFailed(_ generation: UInt64, _ error: NATSError) {
+        if probed == generation { probed = nil }
         guard link?.generation == generation else { return }
         letGo(generation)
         handle(.connectionFailed(generation: generation, reason: ConnectionReason(.staleConnection)))

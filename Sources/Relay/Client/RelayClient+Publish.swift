@@ -171,7 +171,7 @@ extension RelayClient {
     private func admit(_ message: OutboxMessage) throws(RelayError) {
         guard machine.status.state != .initialized else { throw .notConnected }
         let limit = min(
-            configuration.maximumMessageBytes, (link?.connection.info.maximumPayload ?? .max) - 256)
+            configuration.maximumMessageBytes, max(0, (link?.connection.info.maximumPayload ?? .max) - 256))
         guard message.payload.count <= limit else { throw .tooLarge(bytes: message.payload.count, limit: limit) }
         switch outbox.enqueue(message) {
         case .rejected(let error): throw error
@@ -184,8 +184,20 @@ extension RelayClient {
 
     /// Sends what may leave now. Answers come back one by one, in any order.
     func flushOutbox() {
-        guard let link, let namespace else { return }
-        let batch = outbox.nextToSend(at: .now)
+        // A message that fails at once asks for another round, not for one inside the other.
+        guard !isFlushing else { return }
+        isFlushing = true
+        defer { isFlushing = false }
+        while !sendBatch() {}
+    }
+
+    /// Sends one batch; false when a message of it has failed already, so that others may have room.
+    private func sendBatch() -> Bool {
+        guard let link, let namespace else { return true }
+        var hasRoom = false
+        let now = ContinuousClock.now
+        if !heldTopics.isEmpty { heldTopics = heldTopics.filter { $0.value > now } }
+        let batch = outbox.nextToSend(except: heldTopics, at: now)
         let jetStream = link.jetStream
         let generation = link.generation
         for message in batch.messages {
@@ -199,9 +211,11 @@ extension RelayClient {
                 }
             } catch {
                 answered(id, .failure(error), generation: generation)
+                hasRoom = link.connection.isOpen
             }
         }
-        if let moment = batch.resumeAt { resumeFlush(at: moment) }
+        if let moment = [batch.resumeAt, heldTopics.values.min()].compactMap(\.self).min() { resumeFlush(at: moment) }
+        return !hasRoom
     }
 
     private func resumeFlush(at moment: ContinuousClock.Instant) {
@@ -214,9 +228,11 @@ extension RelayClient {
     }
 
     private func answered(_ id: String, _ result: Result<PublishAcknowledgement, NATSError>, generation: UInt64) {
-        // An answer of a lost connection says nothing about the message, which is queued again by now. A late
-        // acknowledgement still counts: the server has the message.
-        if case .failure = result, link?.generation != generation { return }
+        // The failure of a lost connection says nothing about the message, which goes back into the queue with the news
+        // of the loss. A late acknowledgement still counts: the server has the message.
+        if case .failure = result {
+            guard let link, link.generation == generation, link.connection.isOpen else { return }
+        }
         switch result {
         case .success(let acknowledgement):
             if let resolution = outbox.acknowledged(
@@ -229,25 +245,27 @@ extension RelayClient {
             case .connectionLost, .closedByServer, .staleConnection, .closed, .cancelled: return
             default: break
             }
-            let failure = publishFailure(error, of: id)
+            // No answer at all may mean that the connection is dead without a word.
+            if case .timeout = error { probe(generation) }
+            let topic = outbox.topic(of: id) ?? ""
             let isRetryable: Bool
-            if case .noResponders = error { isRetryable = false } else { isRetryable = error.isRetryable }
-            if let resolution = outbox.failed(id: id, failure, retryable: isRetryable) {
-                report(resolution)
+            // A postbox without a subject takes nothing; a topic's stream may be without a leader for a moment.
+            if case .noResponders = error {
+                isRetryable = !topic.hasPrefix("@")
             } else {
-                publishBoard.post(PublishNews(id: id, state: .queued), keepsCurrent: false)
-                resumeFlush(at: .now + .milliseconds(250))
+                isRetryable = error.isRetryable
             }
-        }
-        if outbox.isFlushed {
-            flushWaiter?.fulfil(true)
-            flushWaiter = nil
+            if let resolution = outbox.failed(id: id, publishFailure(error, topic: topic), retryable: isRetryable) {
+                report(resolution)
+            } else if outbox.state(of: id) != nil {
+                publishBoard.post(PublishNews(id: id, state: .queued), keepsCurrent: false)
+                heldTopics[topic] = .now + .milliseconds(250)
+            }
         }
         flushOutbox()
     }
 
-    private func publishFailure(_ error: NATSError, of id: String) -> RelayError {
-        let topic = outbox.messages.first { $0.id == id }?.topic ?? ""
+    private func publishFailure(_ error: NATSError, topic: String) -> RelayError {
         switch error {
         case .noResponders where topic.hasPrefix("@"): return .postboxNotAccepting(String(topic.dropFirst()))
         case .noResponders: return .server(code: 503, "no stream stores \(topic)")
@@ -258,18 +276,47 @@ extension RelayClient {
 
     func endOutbox(_ reason: ConnectionReason) {
         for resolution in outbox.sessionEnded(reason) { report(resolution) }
-        flushWaiter?.fulfil(false)
+        outboxWaits(over: false)
+    }
+
+    /// Waits until everything has been stored or given up, as long as the connection stands and `limit` has not passed.
+    func waitForEmptyOutbox(_ limit: Duration) async {
+        guard !outbox.isEmpty else { return }
+        let waiter = Completion<Bool>()
+        emptyWaiters.append(waiter)
+        let alarm = Task {
+            try? await Task.sleep(for: limit)
+            waiter.fulfil(false)
+        }
+        _ = await waiter.value()
+        alarm.cancel()
+        emptyWaiters.removeAll { $0 === waiter }
+    }
+
+    /// Wakes who waits for the outbox: it came that far, or never will on this connection.
+    func outboxWaits(over isDone: Bool) {
+        flushWaiter?.fulfil(isDone)
         flushWaiter = nil
+        for waiter in emptyWaiters { waiter.fulfil(isDone) }
+        emptyWaiters = []
     }
 
     private func report(_ resolution: PublishResolution) {
         publishBoard.post(
             PublishNews(id: resolution.id, state: PublishState(resolution.outcome)), keepsCurrent: false)
         publishWaiters.removeValue(forKey: resolution.id)?.fulfil(resolution.outcome)
+        if outbox.isFlushed, let waiter = flushWaiter {
+            flushWaiter = nil
+            waiter.fulfil(true)
+        }
+        if outbox.isEmpty, !emptyWaiters.isEmpty { outboxWaits(over: true) }
     }
 
     /// Registers who waits for a message before it can end.
     private func pending(_ id: String, _ admit: () throws(RelayError) -> Void) throws(RelayError) -> PendingPublish {
+        guard outbox.state(of: id) == nil else {
+            throw .invalidArgument("A message with the identifier \(id) is already on its way")
+        }
         let outcome = Completion<PublishOutcome?>()
         publishWaiters[id] = outcome
         do throws(RelayError) { try admit() } catch {

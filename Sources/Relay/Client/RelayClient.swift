@@ -1,6 +1,6 @@
 import NATS
+import NIOConcurrencyHelpers
 import NIOCore
-import Synchronization
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -44,7 +44,15 @@ public actor RelayClient {
     var publishWaiters: [String: Completion<PublishOutcome?>] = [:]
     var tokens: [WeakToken] = []
     var flushWaiter: Completion<Bool>?
+    var emptyWaiters: [Completion<Bool>] = []
     var pacingTask: Task<Void, Never>?
+    var isFlushing = false
+    /// Topics and postboxes whose next attempt waits a moment after a failure.
+    var heldTopics: [String: ContinuousClock.Instant] = [:]
+    /// The connection that is being probed.
+    var probed: UInt64?
+    /// What happened while an earlier event was being handled.
+    private var pendingEvents: [ConnectionMachine.Event] = []
 
     /// A connection and the dial that made it.
     struct Link {
@@ -76,6 +84,7 @@ public actor RelayClient {
         for waiter in connectWaiters.values { waiter.fulfil(.cancelled) }
         for waiter in publishWaiters.values { waiter.fulfil(.failed(.cancelled)) }
         flushWaiter?.fulfil(false)
+        for waiter in emptyWaiters { waiter.fulfil(false) }
         statusBoard.finish()
         systemEvents.finish()
         publishBoard.finish()
@@ -116,19 +125,28 @@ public actor RelayClient {
         if let error { throw error }
     }
 
+    /// Begins to connect and returns at once; ``statuses`` tells what comes of it.
+    public func beginConnecting() {
+        handleLifecycle(.userConnected)
+        handle(.connectRequested(timeLimit: nil))
+    }
+
     /// Ends the session for good, from any state; only another `connect` starts one.
     public func disconnect() {
         handleLifecycle(.userDisconnected)
         handle(.disconnectRequested)
     }
 
-    /// Ends the session and every subscription. What waits in the outbox ends as its policy says.
+    /// Ends the session and every subscription. While connected, what is under way has up to a second to be stored; what
+    /// still waits in the outbox then ends as its policy says.
     public func close() async {
         let connection = link?.connection
+        if machine.status.state == .connected { await waitForEmptyOutbox(.seconds(1)) }
         if outbox.isEmpty, let connection { try? await connection.flush(timeout: .milliseconds(500)) }
         disconnect()
         for follower in followers.values { follower.end(.success(())) }
         followers = [:]
+        listeners = listeners.filter { $0.value.task == nil }
         await connection?.close(timeout: .milliseconds(500))
     }
 
@@ -161,7 +179,13 @@ public actor RelayClient {
     // MARK: Machines
 
     func handle(_ event: ConnectionMachine.Event) {
-        for action in machine.handle(event, at: .now) { run(action) }
+        pendingEvents.append(event)
+        // What an action leads to comes after the actions that follow it, so that the last status is the present one.
+        guard pendingEvents.count == 1 else { return }
+        while let next = pendingEvents.first {
+            for action in machine.handle(next, at: .now) { run(action) }
+            pendingEvents.removeFirst()
+        }
     }
 
     private func run(_ action: ConnectionMachine.Action) {

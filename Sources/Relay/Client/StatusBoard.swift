@@ -1,4 +1,4 @@
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// A value that many can watch: each watcher gets the current one first, then every change.
 final class StatusBoard<Value: Sendable>: Sendable {
@@ -9,21 +9,21 @@ final class StatusBoard<Value: Sendable>: Sendable {
         var isFinished = false
     }
 
-    private let state: Mutex<State>
+    private let state: NIOLockedValueBox<State>
     private let bufferedValues: Int
 
     /// - Parameters:
     ///   - current: what a watcher gets first; nil for pure events.
     ///   - bufferedValues: how many changes are held for a slow watcher; the oldest give way.
     init(_ current: Value?, bufferedValues: Int) {
-        state = Mutex(State(current: current))
+        state = NIOLockedValueBox(State(current: current))
         self.bufferedValues = bufferedValues
     }
 
-    var current: Value? { state.withLock { $0.current } }
+    var current: Value? { state.withLockedValue { $0.current } }
 
     func post(_ value: Value, keepsCurrent: Bool = true) {
-        let watchers = state.withLock { state in
+        let watchers = state.withLockedValue { state in
             if keepsCurrent { state.current = value }
             return Array(state.watchers.values)
         }
@@ -33,7 +33,7 @@ final class StatusBoard<Value: Sendable>: Sendable {
     func watch() -> AsyncStream<Value> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Value.self, bufferingPolicy: .bufferingNewest(bufferedValues))
-        state.withLock { state in
+        state.withLockedValue { state in
             if let current = state.current { continuation.yield(current) }
             guard !state.isFinished else { return continuation.finish() }
             let key = state.nextWatcher
@@ -45,11 +45,11 @@ final class StatusBoard<Value: Sendable>: Sendable {
     }
 
     private func drop(_ key: UInt64) {
-        _ = state.withLock { $0.watchers.removeValue(forKey: key) }
+        _ = state.withLockedValue { $0.watchers.removeValue(forKey: key) }
     }
 
     func finish() {
-        let watchers = state.withLock { state in
+        let watchers = state.withLockedValue { state in
             state.isFinished = true
             defer { state.watchers = [:] }
             return Array(state.watchers.values)

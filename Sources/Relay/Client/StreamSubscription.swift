@@ -1,5 +1,5 @@
 import NATS
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// Where a subscription begins.
 public enum SubscriptionStart: Hashable, Sendable {
@@ -35,12 +35,23 @@ final class StreamSubscription<Element: Sendable>: Sendable {
         var hasBegun = false
         var incarnation: UInt64 = 0
         var task: Task<Void, Never>?
+        /// What the cursor has passed and the channel had no room for when the connection was lost.
+        var held: [SubscriptionNews<Element>] = []
+
+        /// Keeps a loss to be told, in one figure with one that has not been told yet.
+        mutating func holdLoss(_ count: UInt64) {
+            if case .lost(let earlier)? = held.last {
+                held[held.count - 1] = .lost(earlier + count)
+            } else {
+                held.append(.lost(count))
+            }
+        }
     }
 
     let channel: BoundedChannel<SubscriptionNews<Element>>
     private let start: SubscriptionStart
     private let decode: Decoder
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
 
     init(from start: SubscriptionStart, capacity: Int = 2_048, decode: @escaping Decoder) {
         self.start = start
@@ -53,23 +64,22 @@ final class StreamSubscription<Element: Sendable>: Sendable {
     /// - Returns: fulfilled once the server's consumer stands, so that nothing stored later is missed.
     func follow(_ stream: String, filter: String?, _ jetStream: JetStream) -> Completion<Result<Void, NATSError>> {
         let opened = Completion<Result<Void, NATSError>>()
-        let task = Task { [self] in
-            await run(stream, filter, jetStream, opened)
-            opened.fulfil(.failure(.cancelled))
-        }
-        state.withLock { state in
-            state.task?.cancel()
-            state.task = task
+        state.withLockedValue { state in
+            let previous = state.task
+            previous?.cancel()
+            state.task = Task { [self] in
+                // Two readers at once would deliver out of order.
+                await previous?.value
+                await run(stream, filter, jetStream, opened)
+                opened.fulfil(.failure(.cancelled))
+            }
         }
         return opened
     }
 
     /// Stops reading, as when the connection is gone; the cursor stays.
     func pause() {
-        state.withLock { state in
-            state.task?.cancel()
-            state.task = nil
-        }
+        state.withLockedValue { $0.task?.cancel() }
     }
 
     /// Ends the subscription for good.
@@ -81,17 +91,33 @@ final class StreamSubscription<Element: Sendable>: Sendable {
     private func run(
         _ stream: String, _ filter: String?, _ jetStream: JetStream, _ opened: Completion<Result<Void, NATSError>>
     ) async {
+        var failures = 0
         while !Task.isCancelled {
             do throws(NATSError) {
                 try await read(stream, filter, jetStream, opened)
                 return
             } catch {
-                if opened.fulfil(.failure(error)) || !jetStream.connection.isOpen || error == .cancelled { return }
-                // The connection stands, so the stream itself is in trouble: without a leader for a moment, or gone.
-                guard error.isRetryable else { return channel.close(.failure(RelayError(error, during: stream))) }
-                try? await Task.sleep(for: .seconds(1))
+                guard jetStream.connection.isOpen, error != .cancelled else {
+                    opened.fulfil(.failure(error))
+                    return
+                }
+                guard Self.passes(error, jetStream) else {
+                    if !opened.fulfil(.failure(error)) { channel.close(.failure(RelayError(error, during: stream))) }
+                    return
+                }
+                // The stream is without a leader for a moment. The other topics and the outbox do not wait for long.
+                failures += 1
+                if failures == 2 { opened.fulfil(.success(())) }
+                try? await Task.sleep(for: .milliseconds(min(250 << min(failures, 4), 2_000)))
             }
         }
+    }
+
+    /// Whether a failure passes by itself while the connection stands.
+    private static func passes(_ error: NATSError, _ jetStream: JetStream) -> Bool {
+        // Nobody answers for good where the server has no JetStream.
+        if case .noResponders = error { return jetStream.connection.info.hasJetStream == true }
+        return error.isRetryable
     }
 
     private func read(
@@ -99,15 +125,16 @@ final class StreamSubscription<Element: Sendable>: Sendable {
     ) async throws(NATSError) {
         let info = try await jetStream.streamInfo(stream)
         let position = try await position(info, filter, jetStream)
-        if position.lost > 0, await !channel.send(.lost(position.lost)) { return }
-        var iterator = try jetStream.orderedMessages(in: stream, filter: filter, from: position.start)
+        var iterator = try jetStream.orderedMessages(in: stream, filter: filter, from: position)
             .makeAsyncIterator()
         try await iterator.open(isolation: nil)
+        // The connection counts as restored however slow this one reader is.
         opened.fulfil(.success(()))
+        guard await sendHeld() else { return }
         var isLive = false
         if iterator.initiallyPending == 0 {
             isLive = true
-            state.withLock { $0.cursor.reach(info.state.lastSequence) }
+            state.withLockedValue { $0.cursor.reach(info.state.lastSequence) }
             guard await channel.send(.live) else { return }
         }
         while let message = try await iterator.next(isolation: nil) {
@@ -120,7 +147,7 @@ final class StreamSubscription<Element: Sendable>: Sendable {
     }
 
     private func deliver(_ message: StoredMessage) async -> Bool {
-        let element = state.withLock { state -> Element? in
+        let element = state.withLockedValue { state -> Element? in
             let isRecovered = !state.cursor.isLive
             let (element, id) = decode(message, state.incarnation, isRecovered)
             switch state.cursor.receive(sequence: message.sequence, id: id) {
@@ -129,28 +156,46 @@ final class StreamSubscription<Element: Sendable>: Sendable {
             }
         }
         guard let element else { return !channel.isClosed }
-        return await channel.send(.element(element))
+        return await send(.element(element))
     }
 
-    private struct Position {
-        var start: StartPosition
-        var lost: UInt64 = 0
+    /// Hands over what earlier connections left.
+    private func sendHeld() async -> Bool {
+        for news in state.withLockedValue({ $0.held }) {
+            guard await channel.send(news) else { return false }
+            state.withLockedValue { _ = $0.held.removeFirst() }
+        }
+        return true
+    }
+
+    /// Hands over what the cursor has passed. What finds no room before the connection is lost comes first on the next.
+    private func send(_ news: SubscriptionNews<Element>) async -> Bool {
+        if await channel.send(news) { return true }
+        state.withLockedValue { $0.held.append(news) }
+        return false
     }
 
     /// Where to begin on this connection: behind the cursor, or where the subscription was asked to.
     private func position(
         _ info: StreamInfo, _ filter: String?, _ jetStream: JetStream
-    ) async throws(NATSError) -> Position {
+    ) async throws(NATSError) -> StartPosition {
         let (first, last) = (info.state.firstSequence, info.state.lastSequence)
-        let resumed = state.withLock { state -> Position? in
+        let resumed = state.withLockedValue { state -> StartPosition? in
             let incarnation = UInt64(clamping: info.created.nanoseconds)
             let isSameStream = state.incarnation == 0 || state.incarnation == incarnation
             state.incarnation = incarnation
             guard state.hasBegun, state.cursor.last != nil else { return nil }
             // A stream made anew has nothing in common with the old one but its name: everything in it is new.
-            if !isSameStream { state.cursor = TopicCursor(last: 0) }
+            if !isSameStream {
+                state.cursor = TopicCursor(last: 0)
+            } else if let seen = state.cursor.last, seen > last {
+                // The server lost its newest messages (power went before the disk had them) and gives their sequences
+                // to what comes now.
+                state.cursor = TopicCursor(last: last)
+            }
             let resumption = state.cursor.resume(first: first, newest: last)
-            return Position(start: resumption.start.map { .sequence($0) } ?? .new, lost: resumption.lost)
+            if resumption.lost > 0 { state.holdLoss(resumption.lost) }
+            return resumption.start.map { .sequence($0) } ?? .new
         }
         if let resumed { return resumed }
         let begin: UInt64
@@ -162,15 +207,15 @@ final class StreamSubscription<Element: Sendable>: Sendable {
             begin = try await jetStream.sequence(ofNewest: count, in: info, filter: filter)
         case .time(let time):
             // Until a message comes the time itself is the position, on every connection.
-            state.withLock { $0.hasBegun = true }
+            state.withLockedValue { $0.hasBegun = true }
             let (nanoseconds, overflow) = time.milliseconds.multipliedReportingOverflow(by: 1_000_000)
-            return Position(start: .time(ServerTime(nanoseconds: overflow ? 0 : max(0, nanoseconds))))
+            return .time(ServerTime(nanoseconds: overflow ? 0 : max(0, nanoseconds)))
         }
-        state.withLock { state in
+        state.withLockedValue { state in
             state.hasBegun = true
             state.cursor = TopicCursor(last: max(begin, 1) - 1)
         }
-        return Position(start: .sequence(max(begin, 1)))
+        return .sequence(max(begin, 1))
     }
 }
 

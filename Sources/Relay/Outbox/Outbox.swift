@@ -95,6 +95,9 @@ public struct Outbox: Sendable {
         return lane.isQueued(place.number) ? .queued : .sending
     }
 
+    /// The topic of a message that has not ended.
+    public func topic(of id: String) -> String? { placed[id]?.topic }
+
     /// Everything that has not ended, oldest first.
     public var messages: [OutboxMessage] {
         lanes.values.flatMap(\.entries).sorted { $0.number < $1.number }.map(\.message)
@@ -116,11 +119,16 @@ public struct Outbox: Sendable {
     ///
     /// - Parameters:
     ///   - limit: the most to return.
+    ///   - held: topics that are left out until their moment has come.
     ///   - now: the present moment, for the pacing.
-    public mutating func nextToSend(limit: Int = .max, at now: ContinuousClock.Instant) -> Batch {
+    public mutating func nextToSend(
+        limit: Int = .max, except held: [String: ContinuousClock.Instant] = [:], at now: ContinuousClock.Instant
+    ) -> Batch {
         var batch = Batch(messages: [])
         guard isOpen else { return batch }
-        while batch.messages.count < limit, inFlightCount < policy.maximumInFlight, let topic = readyTopic() {
+        while batch.messages.count < limit, inFlightCount < policy.maximumInFlight,
+            let topic = readyTopic(except: held, at: now)
+        {
             if let moment = pace?.next(at: now), moment > now {
                 batch.resumeAt = moment
                 break
@@ -204,10 +212,12 @@ public struct Outbox: Sendable {
     }
 
     /// The topic whose next message has waited longest, among those that may send.
-    private func readyTopic() -> String? {
+    private func readyTopic(except held: [String: ContinuousClock.Instant], at now: ContinuousClock.Instant) -> String?
+    {
         var best: (topic: String, number: UInt64)?
         for (topic, lane) in lanes {
             guard let number = lane.readyNumber(limit: policy.maximumInFlightPerTopic) else { continue }
+            if !held.isEmpty, let moment = held[topic], moment > now { continue }
             if best.map({ number < $0.number }) ?? true { best = (topic, number) }
         }
         return best?.topic

@@ -61,15 +61,22 @@ public struct NetworkHost: Sendable {
     public func run() async -> Outcome {
         do throws(NetworkError) {
             try directory.prepare()
-            // Clients look for a moment whether the lock is held; that must not pass for another host.
-            let wait = Duration.milliseconds(500)
-            guard let lock = try await FileLock.wait(directory.hostLock, .exclusive, for: wait) else {
-                return .alreadyRunning
-            }
+            guard let lock = try await hostLock() else { return .alreadyRunning }
             defer { withExtendedLifetime(lock) {} }
             return await runAlone()
         } catch {
             return .failed(error)
+        }
+    }
+
+    /// The lock of the folder's only host; nil when another host has it. A host never waits for another one's end, or
+    /// it would start the network again that was just stopped.
+    private func hostLock() async throws(NetworkError) -> FileLock? {
+        while true {
+            if let lock = try FileLock.attempt(directory.hostLock, .exclusive) { return lock }
+            // Clients look for a moment, together, whether the lock is held; a host holds it alone.
+            if try FileLock.isHeld(directory.hostLock, against: .shared) { return nil }
+            try await Pause.sleep(.milliseconds(5))
         }
     }
 

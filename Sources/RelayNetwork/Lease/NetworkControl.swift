@@ -60,14 +60,15 @@ public enum NetworkControl {
         guard clients != nil || evenIfUsed else { return .inUse }
         defer { withExtendedLifetime(clients) {} }
         let deadline = ContinuousClock.now + timeout
-        var isAsked = false
+        var asked: Int32?
         while try FileLock.isHeld(directory.hostLock, against: .shared) {
-            if !isAsked,
-                let network = try? PrivateFile.readJSON(NetworkDescription.self, from: directory.networkFile)
+            // Another host may follow the first, when a client was about to start one.
+            if let network = try? PrivateFile.readJSON(NetworkDescription.self, from: directory.networkFile),
+                network.hostPid != asked
             {
                 // The lock is held by a host and the file is removed by its end, so the id is the host's.
                 kill(network.hostPid, SIGTERM)
-                isAsked = true
+                asked = network.hostPid
             }
             guard ContinuousClock.now < deadline else { throw .timedOut("Ending the private network") }
             try await Pause.sleep(.milliseconds(20))

@@ -1,5 +1,5 @@
 import NATS
-import Synchronization
+import NIOConcurrencyHelpers
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -14,12 +14,12 @@ public final class NetworkLease: Sendable {
     /// The network's folder.
     public let directory: NetworkDirectory
     private let launcher: HostLauncher
-    private let state: Mutex<(lock: FileLock?, description: NetworkDescription)>
+    private let state: NIOLockedValueBox<(lock: FileLock?, description: NetworkDescription)>
 
     private init(lock: FileLock, description: NetworkDescription, launcher: HostLauncher) {
         self.directory = launcher.directory
         self.launcher = launcher
-        self.state = Mutex((lock, description))
+        self.state = NIOLockedValueBox((lock, description))
     }
 
     /// Takes a share in the network and starts it when it does not run.
@@ -44,7 +44,7 @@ public final class NetworkLease: Sendable {
     }
 
     /// The running network, as it was last seen.
-    public var description: NetworkDescription { state.withLock { $0.description } }
+    public var description: NetworkDescription { state.withLockedValue { $0.description } }
     /// Where the server listens; the same after a restart, as long as the port is free.
     public var url: String { description.url }
 
@@ -54,7 +54,7 @@ public final class NetworkLease: Sendable {
     @discardableResult
     public func ensureRunning(timeout: Duration = .seconds(30)) async throws(NetworkError) -> NetworkDescription {
         let description = try await launcher.ensureRunning(within: timeout)
-        state.withLock { $0.description = description }
+        state.withLockedValue { $0.description = description }
         return description
     }
 
@@ -67,7 +67,7 @@ public final class NetworkLease: Sendable {
     /// Gives the share back; the network ends some time after the last.
     public func release() {
         // Taken out first: the lock is freed outside the mutex.
-        let lock = state.withLock { state in
+        let lock = state.withLockedValue { state in
             let lock = state.lock
             state.lock = nil
             return lock

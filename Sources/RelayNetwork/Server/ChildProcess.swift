@@ -1,5 +1,5 @@
 import CProcess
-import Synchronization
+import NIOConcurrencyHelpers
 
 #if canImport(Glibc)
     import Glibc
@@ -16,7 +16,7 @@ import Synchronization
 final class ChildProcess: Sendable {
     /// The process's id; it belongs to nobody else as long as ``signal(_:)`` can use it.
     let id: pid_t
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
 
     private struct State {
         var status: Int32?
@@ -56,20 +56,20 @@ final class ChildProcess: Sendable {
     /// Sends a signal, unless the process has ended.
     func signal(_ number: Int32) {
         // Under the lock that the reaping takes: the id cannot have gone to another process meanwhile.
-        state.withLock { state in
+        state.withLockedValue { state in
             if state.status == nil { _ = kill(id, number) }
         }
     }
 
     /// Waits for the end; the wait status, or nil when the task was cancelled first.
     func end() async -> Int32? {
-        let waiter = state.withLock { state in
+        let waiter = state.withLockedValue { state in
             state.nextWaiter += 1
             return state.nextWaiter
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let now: Int32?? = state.withLock { state in
+                let now: Int32?? = state.withLockedValue { state in
                     if let status = state.status { return .some(status) }
                     if state.cancelled.remove(waiter) != nil { return .some(nil) }
                     state.waiters[waiter] = continuation
@@ -78,7 +78,7 @@ final class ChildProcess: Sendable {
                 if let now { continuation.resume(returning: now) }
             }
         } onCancel: {
-            let continuation: CheckedContinuation<Int32?, Never>? = state.withLock { state in
+            let continuation: CheckedContinuation<Int32?, Never>? = state.withLockedValue { state in
                 if let continuation = state.waiters.removeValue(forKey: waiter) { return continuation }
                 if state.status == nil { state.cancelled.insert(waiter) }
                 return nil
@@ -103,7 +103,7 @@ final class ChildProcess: Sendable {
         var information = siginfo_t()
         // Left unreaped first, so that the id stays taken until no signal can be under way to it.
         _ = SystemCall.uninterrupted { waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) }
-        let (status, waiters) = state.withLock { state in
+        let (status, waiters) = state.withLockedValue { state in
             var status: Int32 = 0
             _ = SystemCall.uninterrupted { waitpid(id, &status, 0) }
             state.status = status

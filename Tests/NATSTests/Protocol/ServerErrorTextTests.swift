@@ -81,4 +81,18 @@ struct ServerErrorTextTests {
         #expect(ServerErrorText("Invalid Subject") == .notice(.invalidSubject("")))
         #expect(ServerErrorText("Invalid Publish Subject") == .notice(.invalidSubject("")))
     }
+
+    @Test("ties a refused subscription to its subject, queue group and number")
+    func subscriptions() {
+        let begin = "Permissions Violation for Subscription to "
+        let table: [(String, ServerErrorText)] = [
+            ("\"a\"", .subscriptionRefused(subject: "a", queue: nil, sid: nil)),
+            ("\"a.>\" using queue \"q\"", .subscriptionRefused(subject: "a.>", queue: "q", sid: nil)),
+            ("\"a\" (sid \"7\")", .subscriptionRefused(subject: "a", queue: nil, sid: 7)),
+            ("\"a\" using queue \"q\" (sid \"7\")", .subscriptionRefused(subject: "a", queue: "q", sid: 7)),
+            ("\"using queue \"", .subscriptionRefused(subject: "using queue ", queue: nil, sid: nil)),
+            ("\"a\" (sid \"x\")", .subscriptionRefused(subject: "a", queue: nil, sid: nil)),
+        ]
+        for (end, meaning) in table { #expect(ServerErrorText(begin + end) == meaning) }
+    }
 }

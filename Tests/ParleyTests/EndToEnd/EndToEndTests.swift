@@ -37,7 +37,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test("B39 Two people read each other; an own line is shown once and gets its tick",
+        @Test(
+            "B39 Two people read each other; an own line is shown once and gets its tick",
             arguments: NATSServerProcess.binaries)
         func twoPeople(_ binary: NATSServerBinary) async throws {
             try await PrivateNetworkFixture.run(binary) { network in
@@ -82,7 +83,8 @@ extension EndToEndTests {
                 try alice.type("/leave")
                 try alice.press(.enter)
                 try await alice.waitFor("the topic to be gone") {
-                    $0.contains("Left other.topic.") && $0.rows[1].contains("chat.lobby") && !$0.contains(" other.topic ")
+                    $0.contains("Left other.topic.") && $0.rows[1].contains("chat.lobby")
+                        && !$0.contains(" other.topic ")
                 }
 
                 try alice.type("/nonsense now")
@@ -95,7 +97,9 @@ extension EndToEndTests {
                     !(screen.rows.last ?? "").contains("Cleared") && screen.rows.last?.contains("topic") == true
                 }
 
+                // A key that follows Escape at once would be one with Alt.
                 try alice.press(.escape)
+                try await alice.waitFor("the message to go") { $0.contains("F1 help") }
                 try alice.type("/help")
                 try alice.press(.enter)
                 try await alice.waitFor(text: "┌─ Help")

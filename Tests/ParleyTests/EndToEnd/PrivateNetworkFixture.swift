@@ -1,21 +1,29 @@
 import Foundation
+import NIOConcurrencyHelpers
 import RelayNetwork
-import Synchronization
 import TestSupport
 import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// A private network for one test, in a folder of its own, with the people and commands on it.
 final class PrivateNetworkFixture: Sendable {
     let folder: TemporaryDirectory
     let environment: [String: String]
-    private let terminals = Mutex<[PseudoTerminal]>([])
-    private let commands = Mutex<[ChildProcess]>([])
+    private let terminals = NIOLockedValueBox<[PseudoTerminal]>([])
+    private let commands = NIOLockedValueBox<[ChildProcess]>([])
 
     init(_ binary: NATSServerBinary) throws {
         folder = try TemporaryDirectory("e2e")
         environment = [
             "XDG_DATA_HOME": folder.path("data"), "XDG_STATE_HOME": folder.path("state"),
             "XDG_CONFIG_HOME": folder.path("config"), "PARLEY_NATS_SERVER": binary.path, "TZ": "UTC",
+            // The runtime's crash report would wait for a key before the program ends.
+            "SWIFT_BACKTRACE": "enable=no",
         ]
     }
 
@@ -44,7 +52,7 @@ final class PrivateNetworkFixture: Sendable {
         let terminal = try PseudoTerminal(
             try BuiltProduct.url("parley").path, ["--as", user] + arguments, environment: environment, rows: rows,
             columns: columns, parent: parent)
-        terminals.withLock { $0.append(terminal) }
+        terminals.withLockedValue { $0.append(terminal) }
         return terminal
     }
 
@@ -61,8 +69,8 @@ final class PrivateNetworkFixture: Sendable {
     }
 
     /// Runs a command to its end.
-    func parley(
-        _ arguments: String..., input: String = "", environment more: [String: String] = [:],
+    func run(
+        _ arguments: [String], input: String = "", environment more: [String: String] = [:],
         fileID: String = #fileID, line: Int = #line
     ) async throws -> ChildProcess.Result {
         try await ChildProcess.run(
@@ -70,10 +78,18 @@ final class PrivateNetworkFixture: Sendable {
             environment: environment.merging(more) { $1 }, fileID: fileID, line: line)
     }
 
+    /// Runs a command to its end.
+    func parley(
+        _ arguments: String..., input: String = "", environment more: [String: String] = [:],
+        fileID: String = #fileID, line: Int = #line
+    ) async throws -> ChildProcess.Result {
+        try await run(arguments, input: input, environment: more, fileID: fileID, line: line)
+    }
+
     /// Starts a command that goes on.
     func start(_ arguments: String...) throws -> ChildProcess {
         let process = try ChildProcess(try BuiltProduct.url("parley").path, arguments, environment: environment)
-        commands.withLock { $0.append(process) }
+        commands.withLockedValue { $0.append(process) }
         return process
     }
 
@@ -81,9 +97,14 @@ final class PrivateNetworkFixture: Sendable {
     func objects(
         _ arguments: String..., input: String = "", fileID: String = #fileID, line: Int = #line
     ) async throws -> [JSONLine] {
-        let result = try await ChildProcess.run(
-            try BuiltProduct.url("parley").path, arguments, input: input, environment: environment, fileID: fileID,
-            line: line)
+        try await objects(arguments, input: input, fileID: fileID, line: line)
+    }
+
+    /// The JSON objects that a command prints; the command has to succeed.
+    func objects(
+        _ arguments: [String], input: String = "", fileID: String = #fileID, line: Int = #line
+    ) async throws -> [JSONLine] {
+        let result = try await run(arguments, input: input, fileID: fileID, line: line)
         guard result.status.isSuccess else {
             throw TestFailure("parley \(arguments): \(result)", fileID: fileID, line: line)
         }
@@ -117,15 +138,23 @@ final class PrivateNetworkFixture: Sendable {
         return try? JSONDecoder().decode(NetworkDescription.self, from: data)
     }
 
+    /// What host and server have written, for messages of failed tests.
+    private var log: String {
+        ["host.log", "server.log"].map { name in
+            let text = try? String(contentsOfFile: folder.path("data/parley/local/\(name)"), encoding: .utf8)
+            return "\n\(name):\n\((text ?? "").suffix(3_000))"
+        }.joined()
+    }
+
     /// Stops the network and makes sure that none of its processes is left.
     private func end() async throws {
-        for terminal in terminals.withLock({ $0 }) { terminal.close() }
-        for command in commands.withLock({ $0 }) { command.close() }
+        for terminal in terminals.withLockedValue({ $0 }) { terminal.close() }
+        for command in commands.withLockedValue({ $0 }) { command.close() }
         let last = description
         // A host that a test has stopped takes no signal but this.
         if let last { kill(last.hostPid, SIGCONT) }
         let result = try await parley("network", "stop", "--force")
-        #expect(result.status.isSuccess, "\(result)")
+        #expect(result.status.isSuccess, "\(result)\(log)")
         guard let last else { return }
         for process in [last.hostPid, last.serverPid] {
             do {
@@ -145,6 +174,42 @@ final class PrivateNetworkFixture: Sendable {
             return state != "Z" && state != "X"
         #else
             return kill(process, 0) == 0
+        #endif
+    }
+}
+
+/// A loopback port that is taken, so that nobody else comes to listen there, and refuses every connection.
+struct SilentPort {
+    private let descriptor: Int32
+    private let port: UInt16
+
+    init() throws {
+        #if canImport(Glibc)
+            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+            descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                bind(descriptor, generic, size) == 0 && getsockname(descriptor, generic, &size) == 0
+            }
+        }
+        guard isBound else { throw TestFailure("no port could be taken: errno \(errno)") }
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    var url: String { "nats://127.0.0.1:\(port)" }
+
+    func close() {
+        #if canImport(Glibc)
+            _ = Glibc.close(descriptor)
+        #else
+            _ = Darwin.close(descriptor)
         #endif
     }
 }

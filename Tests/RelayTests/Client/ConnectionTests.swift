@@ -5,7 +5,7 @@ import Testing
 @testable import NATS
 @testable import Relay
 
-@Suite("Connections over a real server")
+@Suite("Connections over a real server", .realProcesses)
 struct ConnectionTests {
     @Test("B7 B13 many callers of connect share one connection and hear CONNECTED once")
     func singleFlight() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import Relay
 
 /// RelayX's wire, spoken with a peer that shares no code: Python's msgpack and nats-py.
-@Suite("RelayX's wire with an independent peer")
+@Suite("RelayX's wire with an independent peer", .realProcesses)
 struct InteropTests {
     static let python = ProcessInfo.processInfo.environment["PARLEY_TEST_PYTHON"]
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("The postbox over a real server")
+@Suite("The postbox over a real server", .realProcesses)
 struct PostboxTests {
     @Test("B45 a page holds one letter without a limit, and tokens walk through all", arguments: NATSServerProcess.binaries)
     func paging(_ binary: NATSServerBinary) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Topics over a real server")
+@Suite("Topics over a real server", .realProcesses)
 struct TopicTests {
     @Test("B34 every kind of message arrives as it was sent", arguments: NATSServerProcess.binaries)
     func everyKind(_ binary: NATSServerBinary) async throws {

@@ -1,7 +1,7 @@
 import CChildProcess
 import Dispatch
 import Foundation
-import Synchronization
+import NIOConcurrencyHelpers
 
 #if canImport(Glibc)
     import Glibc
@@ -50,7 +50,7 @@ final class ChildLink: Sendable {
     private let handle: child_handle
     private let streams: Streams
     private let wakePipe: (reader: Int32, writer: Int32)
-    private let state: Mutex<State>
+    private let state: NIOLockedValueBox<State>
     private let finished = DispatchSemaphore(value: 0)
     /// Takes what was read; returns what to answer.
     private let receive: @Sendable (_ output: Int, _ bytes: UnsafeRawBufferPointer) -> [UInt8]
@@ -72,7 +72,7 @@ final class ChildLink: Sendable {
         self.receive = receive
         wakePipe = (ends[0], ends[1])
         let condition = Condition(ended: streams.outputs.map { _ in false })
-        state = Mutex(State(condition: condition, openInput: streams.input >= 0))
+        state = NIOLockedValueBox(State(condition: condition, openInput: streams.input >= 0))
         let thread = Thread { self.run() }
         thread.name = "child \(processID)"
         thread.start()
@@ -80,12 +80,12 @@ final class ChildLink: Sendable {
 
     // MARK: - Asking
 
-    var condition: Condition { state.withLock { $0.condition } }
+    var condition: Condition { state.withLockedValue { $0.condition } }
 
     /// The first value that `probe` returns, looked for whenever the program has done something; nil at the deadline.
     func wait<Value>(until deadline: ContinuousClock.Instant, for probe: () throws -> Value?) async rethrows -> Value? {
         while true {
-            let seen = state.withLock { $0.generation }
+            let seen = state.withLockedValue { $0.generation }
             let isLast = ContinuousClock.now >= deadline || Task.isCancelled || condition.isClosed
             if let value = try probe() { return value }
             if isLast { return nil }
@@ -95,7 +95,7 @@ final class ChildLink: Sendable {
 
     private func change(since generation: UInt64) async {
         await withCheckedContinuation { continuation in
-            let isPast = state.withLock { state in
+            let isPast = state.withLockedValue { state in
                 if state.generation != generation || state.condition.isClosed { return true }
                 state.waiters.append(continuation)
                 return false
@@ -107,7 +107,7 @@ final class ChildLink: Sendable {
     // MARK: - Telling
 
     func write(_ bytes: some Sequence<UInt8>) throws {
-        let fits = state.withLock { state in
+        let fits = state.withLockedValue { state in
             guard state.openInput, state.unsent.count < Self.unsentLimit else { return false }
             state.unsent.append(contentsOf: bytes)
             return true
@@ -117,7 +117,7 @@ final class ChildLink: Sendable {
     }
 
     func command(_ kind: Int, _ value: Int32 = 0) {
-        state.withLock { state in
+        state.withLockedValue { state in
             guard !state.condition.isClosed else { return }
             var record = child_record(kind: Int32(kind), value: value)
             _ = Self.write(handle.commands, &record, MemoryLayout<child_record>.size)
@@ -140,12 +140,12 @@ final class ChildLink: Sendable {
     }
 
     private func change(_ body: (inout State) -> Void) {
-        state.withLock { body(&$0) }
+        state.withLockedValue { body(&$0) }
         wake()
     }
 
     private func wake() {
-        state.withLock { state in
+        state.withLockedValue { state in
             guard !state.condition.isClosed else { return }
             var byte: UInt8 = 0
             _ = Self.write(wakePipe.writer, &byte, 1)
@@ -160,7 +160,7 @@ final class ChildLink: Sendable {
     private func run() {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
         defer { buffer.deallocate() }
-        while !state.withLock({ $0.wantsClose }) {
+        while !state.withLockedValue({ $0.wantsClose }) {
             settleInput()
             var (waits, timeout) = nextWaits()
             guard poll(&waits, nfds_t(waits.count), timeout) >= 0 || errno == EINTR else { break }
@@ -175,7 +175,7 @@ final class ChildLink: Sendable {
     }
 
     private func nextWaits() -> (waits: [pollfd], timeout: Int32) {
-        state.withLock { state in
+        state.withLockedValue { state in
             let outputs = streams.outputs.indices.map { index in
                 let isOpen = !state.condition.ended[index] && !state.isReadingPaused
                 return pollfd(fd: isOpen ? streams.outputs[index] : -1, events: Self.readEvent, revents: 0)
@@ -194,7 +194,7 @@ final class ChildLink: Sendable {
     private func readReports() {
         var record = child_record()
         let count = withUnsafeMutableBytes(of: &record) { Self.read(handle.reports, $0) }
-        state.withLock { state in
+        state.withLockedValue { state in
             switch Int(record.kind) {
             case _ where count != MemoryLayout<child_record>.size: state.condition.exit = .signalled(SIGKILL)
             case CHILD_REPORT_STOPPED: state.condition.isStopped = true
@@ -211,15 +211,15 @@ final class ChildLink: Sendable {
         let count = Self.read(streams.outputs[index], buffer)
         if count > 0 {
             let answer = receive(index, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            state.withLock { if $0.openInput { $0.unsent.append(contentsOf: answer) } }
+            state.withLockedValue { if $0.openInput { $0.unsent.append(contentsOf: answer) } }
         } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
-            state.withLock { $0.condition.ended[index] = true }
+            state.withLockedValue { $0.condition.ended[index] = true }
         }
     }
 
     /// Sends what fits, and closes what is to be closed.
     private func settleInput() {
-        state.withLock { state in
+        state.withLockedValue { state in
             if state.wantsHangUp {
                 state.wantsHangUp = false
                 for index in streams.outputs.indices {
@@ -245,7 +245,7 @@ final class ChildLink: Sendable {
     }
 
     private func wakeWaiters() {
-        let waiters = state.withLock { state in
+        let waiters = state.withLockedValue { state in
             state.generation += 1
             defer { state.waiters = [] }
             return state.waiters
@@ -255,7 +255,7 @@ final class ChildLink: Sendable {
 
     private func shutDown() {
         // Marked closed first: nobody may write to a descriptor number that is about to be used again.
-        let isHungUp = state.withLock { state in
+        let isHungUp = state.withLockedValue { state in
             state.condition.isClosed = true
             let isHungUp = !state.openInput && streams.outputs.contains(streams.input)
             if state.openInput { Self.close(streams.input) }

@@ -1,6 +1,6 @@
 import CChildProcess
 import Foundation
-import Synchronization
+import NIOConcurrencyHelpers
 
 #if canImport(Glibc)
     import Glibc
@@ -41,8 +41,8 @@ public final class ChildProcess: Sendable {
     private let collected = Collected()
 
     private final class Collected: Sendable {
-        let bytes = Mutex<[[UInt8]]>([[], []])
-        let linesRead = Mutex(0)
+        let bytes = NIOLockedValueBox<[[UInt8]]>([[], []])
+        let linesRead = NIOLockedValueBox(0)
     }
 
     /// Starts a program; its input stays open until `closeInput()`.
@@ -73,7 +73,7 @@ public final class ChildProcess: Sendable {
         link = try ChildLink(
             handle: handle, streams: .init(outputs: [ours[1], ours[2]], input: ours[0]),
             receive: { output, bytes in
-                collected.bytes.withLock { if $0[output].count < Self.outputLimit { $0[output] += bytes } }
+                collected.bytes.withLockedValue { if $0[output].count < Self.outputLimit { $0[output] += bytes } }
                 return []
             })
     }
@@ -160,12 +160,12 @@ public final class ChildProcess: Sendable {
     }
 
     private func text(_ index: Int) -> String {
-        String(decoding: collected.bytes.withLock { $0[index] }, as: UTF8.self)
+        String(decoding: collected.bytes.withLockedValue { $0[index] }, as: UTF8.self)
     }
 
     private func takeLine() -> String? {
-        collected.linesRead.withLock { start in
-            collected.bytes.withLock { bytes in
+        collected.linesRead.withLockedValue { start in
+            collected.bytes.withLockedValue { bytes in
                 guard let end = bytes[0][start...].firstIndex(of: 0x0A) else { return nil }
                 defer { start = end + 1 }
                 return String(decoding: bytes[0][start..<end], as: UTF8.self)

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import NIOConcurrencyHelpers
 
 #if canImport(Glibc)
     import Glibc
@@ -19,7 +19,7 @@ public final class NATSServerProcess: Sendable {
     /// Where configuration, store and log are.
     public let directory: TemporaryDirectory
 
-    private let process: Mutex<ChildProcess>
+    private let process: NIOLockedValueBox<ChildProcess>
 
     /// Starts a server and returns when it takes connections.
     ///
@@ -47,10 +47,10 @@ public final class NATSServerProcess: Sendable {
         self.binary = binary
         self.port = port
         self.directory = directory
-        self.process = Mutex(process)
+        self.process = NIOLockedValueBox(process)
     }
 
-    deinit { process.withLock { $0.close() } }
+    deinit { process.withLockedValue { $0.close() } }
 
     /// `nats://127.0.0.1:<port>`
     public var url: String { "nats://127.0.0.1:\(port)" }
@@ -95,7 +95,7 @@ public final class NATSServerProcess: Sendable {
         if isRunning { try await stop() }
         if let configuration { try write(configuration) }
         let new = try Self.launch(binary, directory: directory, port: port)
-        process.withLock { $0 = new }
+        process.withLockedValue { $0 = new }
         _ = try await Self.ready(new, directory: directory)
     }
 
@@ -105,7 +105,7 @@ public final class NATSServerProcess: Sendable {
         directory.remove()
     }
 
-    private var current: ChildProcess { process.withLock { $0 } }
+    private var current: ChildProcess { process.withLockedValue { $0 } }
 
     private func write(_ configuration: String) throws {
         let isStored = FileManager.default.fileExists(atPath: directory.path("store"))

@@ -1,8 +1,10 @@
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// What a terminal has taken from its program.
-final class TerminalState: Sendable {
-    struct Contents: ~Copyable {
+///
+/// Unchecked: `contents`, which is not Sendable for its emulator, is touched under `lock` only and never leaves it.
+final class TerminalState: @unchecked Sendable {
+    struct Contents {
         let emulator: Emulator
         var modes = TerminalModes()
         var output: [UInt8] = []
@@ -11,7 +13,7 @@ final class TerminalState: Sendable {
         var marks: Set<UInt8> = []
         private var filter = MarkFilter()
 
-        init(emulator: consuming sending Emulator) { self.emulator = emulator }
+        init(emulator: Emulator) { self.emulator = emulator }
 
         /// Takes bytes; returns what the terminal answers.
         mutating func receive(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
@@ -32,13 +34,14 @@ final class TerminalState: Sendable {
         }
     }
 
-    private let contents: Mutex<Contents>
+    private let lock = NIOLock()
+    private var contents: Contents
 
     init(rows: Int, columns: Int) throws {
-        contents = Mutex(Contents(emulator: try Emulator(rows: rows, columns: columns)))
+        contents = Contents(emulator: try Emulator(rows: rows, columns: columns))
     }
 
     func withLock<Result: Sendable>(_ body: (inout Contents) -> Result) -> Result {
-        contents.withLock { body(&$0) }
+        lock.withLock { body(&contents) }
     }
 }

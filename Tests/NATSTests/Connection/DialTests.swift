@@ -1,0 +1,136 @@
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import NATS
+
+@Suite("Dialling peers that are not there, or not what they should be", .realProcesses)
+struct DialTests {
+    private func failed(_ url: String, _ options: ConnectOptions = ConnectOptions()) async -> NATSError? {
+        await failure { () async throws(NATSError) in
+            _ = try await NATSConnection.connect(to: try ServerAddress(parsing: url), options: options)
+        }
+    }
+
+    @Test("a port where nobody listens")
+    func refused() async throws {
+        let port = try ScriptedPeer { _ in }.port
+        try await eventually("the port is free") {
+            await failed("nats://127.0.0.1:\(port)") == .connectionRefused("nats://127.0.0.1:\(port)")
+        }
+    }
+
+    @Test("a name without an address")
+    func unresolvable() async {
+        #expect(await failed("nats://no-such-host.invalid") == .unresolvableHost("no-such-host.invalid"))
+    }
+
+    @Test("a server that never speaks, and one that never confirms the login", arguments: [false, true])
+    func silent(greets: Bool) async throws {
+        let peer = try ScriptedPeer { link in
+            if greets { link.send("INFO {\"server_id\":\"S\"}\r\n") }
+            link.waitForEnd()
+        }
+        let error = await failed(peer.url, ConnectOptions(connectTimeout: .milliseconds(200)))
+        guard case .timeout = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        try await eventually("the socket is closed") { peer.ends == 1 }
+    }
+
+    @Test(
+        "a peer that speaks something else",
+        arguments: [
+            "HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "220 mail ESMTP\r\n", "INFO nonsense\r\n",
+            "INFO {]\r\n", "MSG a\r\n",
+        ])
+    func otherProtocol(greeting: String) async throws {
+        let peer = try ScriptedPeer { link in
+            link.send(greeting)
+            link.waitForEnd()
+        }
+        let error = await failed(peer.url)
+        guard case .protocolViolation = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        try await eventually("the socket is closed") { peer.ends == 1 }
+    }
+
+    @Test("a peer that closes at once, or after its greeting", arguments: [false, true])
+    func closes(greets: Bool) async throws {
+        let peer = try ScriptedPeer { link in
+            if greets { link.send("INFO {\"server_id\":\"S\"}\r\n") }
+            if greets { link.waitFor("PING") }
+        }
+        let error = try #require(await failed(peer.url))
+        switch error {
+        case .closedByServer, .connectionLost: #expect(error.isRetryable)
+        default: Issue.record("\(error)")
+        }
+    }
+
+    @Test("a peer that sends plain bytes where TLS begins is not believed")
+    func plainBytesBeforeTLS() async throws {
+        let peer = try ScriptedPeer { link in
+            link.send("INFO {\"server_id\":\"S\",\"tls_required\":true}\r\nPING\r\n")
+            link.waitForEnd()
+        }
+        guard case .protocolViolation = await failed(peer.url) else {
+            Issue.record("believed")
+            return
+        }
+        // Nothing of the login may have gone out in clear.
+        try await eventually("the socket is closed") { peer.ends == 1 }
+        #expect(!peer.received.contains("CONNECT"))
+    }
+
+    @Test("a peer without TLS gets no login from a client that wants TLS")
+    func withoutTLS() async throws {
+        let peer = try ScriptedPeer { link in
+            link.send("INFO {\"server_id\":\"S\"}\r\n")
+            link.waitForEnd()
+        }
+        let error = await failed("tls://secret@127.0.0.1:\(peer.port)")
+        guard case .tls = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        try await eventually("the socket is closed") { peer.ends == 1 }
+        #expect(!peer.received.contains("CONNECT"))
+    }
+
+    @Test("cancelling while the peer is silent ends the wait and closes the socket")
+    func cancelled() async throws {
+        let peer = try ScriptedPeer { $0.waitForEnd() }
+        let address = try ServerAddress(parsing: peer.url)
+        let task = Task { try await NATSConnection.connect(to: address) }
+        try await eventually("the connection is made") { peer.accepted == 1 }
+        task.cancel()
+        await #expect(throws: NATSError.cancelled) { try await task.value }
+        try await eventually("the socket is closed") { peer.ends == 1 }
+    }
+
+    @Test("a task cancelled beforehand, or anywhere on the way, leaves no connection behind")
+    func cancelledAnywhere() async throws {
+        let peer = try ScriptedPeer { link in
+            if link.logIn() { link.waitForEnd() }
+        }
+        let address = try ServerAddress(parsing: peer.url)
+        for round in 0..<100 {
+            let task = Task {
+                if round == 0 { withUnsafeCurrentTask { $0?.cancel() } }
+                return try await NATSConnection.connect(to: address)
+            }
+            for _ in 0..<round { await Task.yield() }
+            task.cancel()
+            if case .failure(let error) = await task.result { #expect(error as? NATSError == .cancelled) }
+        }
+        // A cancelled dial may still reach the peer, and then has to leave again.
+        let last = try await NATSConnection.connect(to: address)
+        try await eventually("every other socket is closed") { peer.ends == peer.accepted - 1 }
+        await last.close()
+        try await eventually("the last socket is closed") { peer.ends == peer.accepted }
+    }
+}

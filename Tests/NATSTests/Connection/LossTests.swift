@@ -1,0 +1,156 @@
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import NATS
+
+@Suite("Loss of a connection", .realProcesses)
+struct LossTests {
+    private func isLoss(_ error: NATSError?) -> Bool {
+        switch error {
+        case .closedByServer, .connectionLost: error?.isRetryable == true
+        default: false
+        }
+    }
+
+    @Test("a killed server ends everything that waits, with the reason", arguments: NATSServerProcess.binaries)
+    func killed(binary: NATSServerBinary) async throws {
+        let server = try await NATSServerProcess.start(binary)
+        let connection = try await server.connect()
+        let events = connection.events
+        let subscription = try connection.subscribe(to: "a")
+        let waiting = try connection.subscribe(to: "a.b")
+        let silent = try connection.subscribe(to: "silent")
+        try connection.publish(Array("before".utf8), to: "a")
+        try await connection.flush()
+        async let request = failure { () async throws(NATSError) in
+            _ = try await connection.request(ByteBuffer(), to: "silent", timeout: .seconds(60))
+        }
+        async let reader = failure { () async throws(NATSError) in
+            var iterator = waiting.makeAsyncIterator()
+            while try await iterator.next() != nil {}
+        }
+        async let closed = connection.waitUntilClosed()
+        _ = try await silent.first(1)
+        try await server.kill9()
+        #expect(isLoss(await closed))
+        #expect(isLoss(await request))
+        #expect(isLoss(await reader))
+        // What had arrived is still delivered.
+        var iterator = subscription.makeAsyncIterator()
+        #expect(try await iterator.next()?.text == "before")
+        await #expect(throws: NATSError.self) { try await iterator.next() }
+        var last: NATSConnectionEvent?
+        for await event in events { last = event }
+        guard case .closed(let reason) = last else {
+            Issue.record("\(String(describing: last))")
+            return
+        }
+        #expect(isLoss(reason))
+        #expect(!connection.isOpen)
+        #expect(isLoss(await failure { () async throws(NATSError) in try connection.publish([], to: "a") }))
+        #expect(isLoss(await failure { () async throws(NATSError) in try await connection.flush() }))
+        #expect(isLoss(await failure { () async throws(NATSError) in _ = try connection.subscribe(to: "a") }))
+        #expect(
+            isLoss(
+                await failure { () async throws(NATSError) in
+                    _ = try await connection.request(ByteBuffer(), to: "a")
+                }))
+        // Events asked for afterwards tell the end at once.
+        var late = connection.events.makeAsyncIterator()
+        #expect(await late.next() == .closed(reason))
+        #expect(await late.next() == nil)
+    }
+
+    @Test("a server that no longer answers is noticed by its missing pongs", arguments: NATSServerProcess.binaries)
+    func frozen(binary: NATSServerBinary) async throws {
+        let server = try await NATSServerProcess.start(binary, jetStream: false)
+        let connection = try await server.connect(
+            ConnectOptions(pingInterval: .milliseconds(200), maximumPingsOutstanding: 3))
+        var events = connection.events.makeAsyncIterator()
+        // It lives as long as it answers.
+        var roundTrips = 0
+        while roundTrips < 3, let event = await events.next() { if case .roundTrip = event { roundTrips += 1 } }
+        #expect(roundTrips == 3 && connection.isOpen)
+        server.pause()
+        defer { server.resume() }
+        #expect(await connection.waitUntilClosed() == .staleConnection)
+    }
+
+    @Test("pings of the server are answered while nobody reads")
+    func serverPings() async throws {
+        let peer = try ScriptedPeer { link in
+            guard link.logIn() else { return }
+            for _ in 0..<5 {
+                link.send(String(repeating: "MSG a 2 1\r\nx\r\n", count: 100) + "PING\r\n")
+                guard link.waitFor("PONG\r\n") else { return }
+            }
+            link.send("-ERR 'Enough'\r\n")
+            link.waitForEnd()
+        }
+        let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: peer.url))
+        let subscription = try connection.subscribe(to: "a", limits: BufferLimits(messages: 1))
+        #expect(await connection.waitUntilClosed() == .closedByServer("Enough"))
+        #expect(subscription.subject == "a")
+    }
+
+    @Test("who waits for the end can be cancelled")
+    func cancelledWait() async throws {
+        let peer = try ScriptedPeer { if $0.logIn() { $0.waitForEnd() } }
+        let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: peer.url))
+        let task = Task { await connection.waitUntilClosed() }
+        task.cancel()
+        #expect(await task.value == .cancelled)
+        #expect(connection.isOpen)
+        connection.closeNow()
+    }
+
+    @Test("lame duck mode is told before the server closes", arguments: NATSServerProcess.binaries)
+    func lameDuck(binary: NATSServerBinary) async throws {
+        let server = try await NATSServerProcess.start(
+            binary, configuration: "lame_duck_grace_period: \"1s\"\nlame_duck_duration: \"30s\"", jetStream: false)
+        let connection = try await server.connect()
+        var events = connection.events.makeAsyncIterator()
+        let signal = try await ChildProcess.run("kill", ["-USR2", "\(server.processID)"])
+        #expect(signal.status.isSuccess)
+        var seen: [NATSConnectionEvent] = []
+        while !seen.contains(.lameDuck), let event = await events.next() { seen.append(event) }
+        #expect(seen.contains(.lameDuck))
+        #expect(connection.info.isLameDuck == true)
+        #expect(isLoss(await connection.waitUntilClosed()))
+    }
+
+    @Test("words of the server before it closes are the reason, and a bare end is none")
+    func reasons() async throws {
+        let table: [(String, NATSError)] = [
+            ("-ERR 'Stale Connection'\r\n", .staleConnection), ("-ERR 'Strange'\r\n", .closedByServer("Strange")),
+            ("", .closedByServer(nil)),
+            ("-ERR 'Maximum Payload Violation'\r\n", .protocolViolation("it answered Maximum Payload Violation")),
+        ]
+        for (words, reason) in table {
+            let peer = try ScriptedPeer { link in
+                link.logIn()
+                // Reads what the client sends behind the login, so that the end is no reset.
+                link.waitFor("SUB ")
+                link.send(words)
+            }
+            let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: peer.url))
+            #expect(await connection.waitUntilClosed() == reason)
+        }
+    }
+
+    @Test("a peer that breaks the protocol after the login is left")
+    func brokenLater() async throws {
+        let peer = try ScriptedPeer { link in
+            link.logIn()
+            link.send("MSG a 2 99999999999999\r\n")
+            link.waitForEnd()
+        }
+        let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: peer.url))
+        guard case .protocolViolation = await connection.waitUntilClosed() else {
+            Issue.record("still there")
+            return
+        }
+        try await eventually("the socket is closed") { peer.ends > 0 }
+    }
+}

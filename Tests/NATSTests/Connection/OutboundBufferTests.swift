@@ -1,0 +1,68 @@
+import NIOCore
+import Testing
+
+@testable import NATS
+
+@Suite("Outbound buffer")
+struct OutboundBufferTests {
+    private func append(_ count: Int, to buffer: OutboundBuffer) throws(NATSError) -> OutboundBuffer.Appended {
+        try buffer.append { $0.writeRepeatingByte(1, count: count) }
+    }
+
+    @Test("asks for one flush for all that comes before it is taken")
+    func oneFlush() throws {
+        let buffer = OutboundBuffer(highWaterMark: 100, limit: 200)
+        #expect(try append(1, to: buffer).needsFlush)
+        #expect(try !append(1, to: buffer).needsFlush)
+        #expect(buffer.take()?.readableBytes == 2)
+        #expect(buffer.take() == nil)
+        #expect(try append(1, to: buffer).needsFlush)
+    }
+
+    @Test("tells when the high-water mark is reached, counting what the socket has not taken yet")
+    func highWater() throws {
+        let buffer = OutboundBuffer(highWaterMark: 100, limit: 1_000)
+        #expect(try append(99, to: buffer).isBelowHighWaterMark)
+        #expect(buffer.take()?.readableBytes == 99)
+        #expect(try !append(1, to: buffer).isBelowHighWaterMark)
+        #expect(buffer.unwrittenBytes == 100)
+        buffer.written(99)
+        #expect(try append(1, to: buffer).isBelowHighWaterMark)
+    }
+
+    @Test("refuses more than its limit, and takes again when there is room")
+    func limit() throws {
+        let buffer = OutboundBuffer(highWaterMark: 10, limit: 100)
+        _ = try append(150, to: buffer)
+        #expect(throws: NATSError.outboundBufferFull(bytes: 150)) { try append(1, to: buffer) }
+        _ = buffer.take()
+        #expect(throws: NATSError.outboundBufferFull(bytes: 150)) { try append(1, to: buffer) }
+        buffer.written(150)
+        #expect(try append(1, to: buffer).isBelowHighWaterMark)
+    }
+
+    @Test("wakes who waits when half the mark is left")
+    func drained() async throws {
+        let buffer = OutboundBuffer(highWaterMark: 100, limit: 1_000)
+        #expect(try buffer.drainWaiter() == nil)
+        _ = try append(100, to: buffer)
+        let waiter = try #require(try buffer.drainWaiter())
+        buffer.written(50)
+        #expect(try buffer.drainWaiter() != nil)
+        buffer.written(1)
+        try await waiter.result()
+        #expect(try buffer.drainWaiter() == nil)
+    }
+
+    @Test("its end reaches everybody, with the first reason")
+    func closing() async throws {
+        let buffer = OutboundBuffer(highWaterMark: 10, limit: 1_000)
+        _ = try append(10, to: buffer)
+        let waiter = try #require(try buffer.drainWaiter())
+        buffer.close(.staleConnection)
+        buffer.close(.closed)
+        await #expect(throws: NATSError.staleConnection) { try await waiter.result() }
+        #expect(throws: NATSError.staleConnection) { try append(1, to: buffer) }
+        #expect(throws: NATSError.staleConnection) { try buffer.drainWaiter() }
+    }
+}

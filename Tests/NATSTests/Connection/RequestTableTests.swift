@@ -1,0 +1,100 @@
+import NIOCore
+import NIOConcurrencyHelpers
+import Testing
+
+@testable import NATS
+
+@Suite("Table of requests")
+struct RequestTableTests {
+    private final class Answers: Sendable {
+        private let list = NIOLockedValueBox<[Result<String, NATSError>]>([])
+        var all: [Result<String, NATSError>] { list.withLockedValue { $0 } }
+        func add(_ answer: Result<NATSMessage, NATSError>) { list.withLockedValue { $0.append(answer.map(\.text)) } }
+    }
+
+    private func message(_ text: String, block: String = "") -> NATSMessage {
+        NATSMessage(
+            subject: "s", reply: nil, content: ByteBuffer(string: block + text), headerLength: block.utf8.count)
+    }
+
+    private let later = NIODeadline.now() + .hours(1)
+
+    @Test("answers each request once, by its token")
+    func answers() throws {
+        let table = RequestTable()
+        let (one, two) = (Answers(), Answers())
+        let first = try table.add(subject: "s", deadline: later, answer: one.add).token
+        let second = try table.add(subject: "s", deadline: later, answer: two.add).token
+        #expect(first != second)
+        table.resolve(second, with: message("b"))
+        table.resolve(second, with: message("again"))
+        table.resolve(999, with: message("nobody's"))
+        table.resolve(first, with: message("a"))
+        #expect(one.all == [.success("a")])
+        #expect(two.all == [.success("b")])
+        #expect(table.isEmpty)
+    }
+
+    @Test("tells who adds to the empty table, as that one starts the clock")
+    func firstOfAll() throws {
+        let table = RequestTable()
+        let first = try table.add(subject: "s", deadline: later) { _ in }
+        #expect(first.isFirst)
+        #expect(try !table.add(subject: "s", deadline: later) { _ in }.isFirst)
+        table.close(.closed)
+        #expect(table.isEmpty)
+    }
+
+    @Test("takes a server's 503 for nobody, and not a header that looks like it")
+    func noResponders() throws {
+        let table = RequestTable()
+        let answers = Answers()
+        let blocks = ["NATS/1.0 503\r\n\r\n", "NATS/1.0 503 No Responders\r\nNats-Subject: s\r\n\r\n"]
+        for block in blocks + ["NATS/1.0\r\nStatus: 503\r\n\r\n", "NATS/1.0 404 Not Found\r\n\r\n"] {
+            let token = try table.add(subject: "s", deadline: later, answer: answers.add).token
+            table.resolve(token, with: message("x", block: block))
+        }
+        #expect(
+            answers.all == [
+                .failure(.noResponders(subject: "s")), .failure(.noResponders(subject: "s")), .success("x"),
+                .success("x"),
+            ])
+    }
+
+    @Test("ends those whose time is up, and only them")
+    func expiry() throws {
+        let table = RequestTable()
+        let answers = Answers()
+        let now = NIODeadline.now()
+        _ = try table.add(subject: "a", deadline: now, answer: answers.add)
+        let kept = try table.add(subject: "b", deadline: now + .nanoseconds(1)) { _ in }.token
+        table.expire(at: now)
+        #expect(answers.all == [.failure(.timeout("a request to a"))])
+        #expect(!table.isEmpty)
+        table.remove(kept)
+        #expect(table.isEmpty)
+    }
+
+    @Test("a refused publish fails the oldest request to that subject")
+    func refusal() throws {
+        let table = RequestTable()
+        let (oldest, newer, other) = (Answers(), Answers(), Answers())
+        _ = try table.add(subject: "s", deadline: later, answer: oldest.add)
+        _ = try table.add(subject: "s", deadline: later, answer: newer.add)
+        _ = try table.add(subject: "t", deadline: later, answer: other.add)
+        table.fail(subject: "s", with: .publishNotPermitted(subject: "s"))
+        #expect(oldest.all == [.failure(.publishNotPermitted(subject: "s"))])
+        #expect(newer.all.isEmpty && other.all.isEmpty)
+        table.fail(subject: "unknown", with: .publishNotPermitted(subject: "unknown"))
+        table.close(.staleConnection)
+        #expect(newer.all == [.failure(.staleConnection)] && other.all == [.failure(.staleConnection)])
+    }
+
+    @Test("closes once: later requests get the first reason")
+    func closing() {
+        let table = RequestTable()
+        table.close(.staleConnection)
+        table.close(.closed)
+        #expect(throws: NATSError.staleConnection) { try table.add(subject: "s", deadline: later) { _ in } }
+    }
+}

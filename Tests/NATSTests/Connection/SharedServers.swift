@@ -1,0 +1,86 @@
+import NATS
+import TestSupport
+import Testing
+
+/// Runs one plain server of each kind for all tests of a suite, which keep apart by their subjects and stream names.
+struct SharedServers: SuiteTrait, TestScoping {
+    @TaskLocal private static var running: [NATSServerBinary: NATSServerProcess] = [:]
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        var servers: [NATSServerBinary: NATSServerProcess] = [:]
+        defer { for server in servers.values { server.close() } }
+        for binary in NATSServerProcess.binaries { servers[binary] = try await NATSServerProcess.start(binary) }
+        try await Self.$running.withValue(servers) { try await function() }
+    }
+
+    /// The suite's server of this kind.
+    static func server(_ binary: NATSServerBinary) throws -> NATSServerProcess {
+        guard let server = running[binary] else { throw TestFailure("the suite shares no servers") }
+        return server
+    }
+
+    /// A connection to the suite's server of this kind.
+    static func connect(
+        _ binary: NATSServerBinary, _ options: ConnectOptions = ConnectOptions()
+    ) async throws -> NATSConnection {
+        try await server(binary).connect(options)
+    }
+
+    /// Name and subject prefix for one test alone.
+    static func unique() -> String { "T" + UniqueToken.next() }
+}
+
+extension Trait where Self == SharedServers {
+    /// One plain server of each kind for all tests of the suite.
+    static var sharedServers: Self { SharedServers() }
+}
+
+extension NATSServerProcess {
+    /// Pauses the server and returns when it has stopped answering.
+    func freeze(_ connection: NATSConnection) async throws {
+        pause()
+        try await eventually("a frozen server") {
+            await failure { () async throws(NATSError) in try await connection.flush(timeout: .milliseconds(100)) } != nil
+        }
+    }
+
+    /// A connection to this server.
+    func connect(_ options: ConnectOptions = ConnectOptions()) async throws -> NATSConnection {
+        try await NATSConnection.connect(to: ServerAddress(parsing: url), options: options)
+    }
+}
+
+extension NATSSubscription {
+    /// The next `count` messages.
+    ///
+    /// - Throws: `TestFailure` when the subscription ends before; what the subscription throws.
+    func first(_ count: Int) async throws -> [NATSMessage] {
+        var messages: [NATSMessage] = []
+        var iterator = makeAsyncIterator()
+        while messages.count < count {
+            guard let message = try await iterator.next() else {
+                throw TestFailure("the subscription ended after \(messages.count) of \(count) messages")
+            }
+            messages.append(message)
+        }
+        return messages
+    }
+
+    /// The next message's text.
+    func nextText() async throws -> String {
+        guard let message = try await first(1).first else { throw TestFailure("no message") }
+        return message.text
+    }
+}
+
+/// The error of a body that is to fail; nil when it does not.
+func failure(of body: () async throws(NATSError) -> Void) async -> NATSError? {
+    do throws(NATSError) {
+        try await body()
+        return nil
+    } catch {
+        return error
+    }
+}

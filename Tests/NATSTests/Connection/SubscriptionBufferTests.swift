@@ -1,0 +1,155 @@
+import NIOCore
+import Testing
+
+@testable import NATS
+
+@Suite("Buffer between event loop and reader")
+struct SubscriptionBufferTests {
+    private func buffer(
+        _ messages: Int, bytes: Int = 1 << 20, _ overflow: BufferLimits.Overflow
+    ) -> SubscriptionBuffer {
+        SubscriptionBuffer(
+            sid: 2, subject: "s", queueGroup: nil,
+            limits: BufferLimits(messages: messages, bytes: bytes, overflow: overflow))
+    }
+
+    private func deliver(_ texts: [String], to buffer: SubscriptionBuffer) -> SubscriptionBuffer.Delivery {
+        var batch = texts.map {
+            NATSMessage(subject: "s", reply: nil, content: ByteBuffer(string: $0), headerLength: 0)
+        }
+        let delivery = buffer.deliver(&batch, bytes: texts.reduce(0) { $0 + $1.utf8.count })
+        #expect(batch.isEmpty)
+        return delivery
+    }
+
+    /// What a reader finds without waiting, in order, and whether reading resumes.
+    private func read(_ buffer: SubscriptionBuffer) -> (texts: [String], resumes: Bool) {
+        var batch: [NATSMessage] = []
+        guard case .batch(let resumes) = buffer.take(into: &batch) else { return ([], false) }
+        return (batch.reversed().map(\.text), resumes)
+    }
+
+    private func isAccepted(_ delivery: SubscriptionBuffer.Delivery) -> Bool {
+        if case .accepted = delivery { true } else { false }
+    }
+
+    private func isPause(_ delivery: SubscriptionBuffer.Delivery) -> Bool {
+        if case .pause = delivery { true } else { false }
+    }
+
+    private func lost(_ delivery: SubscriptionBuffer.Delivery) -> Int {
+        if case .dropped(let total) = delivery { total } else { 0 }
+    }
+
+    @Test("hands over what came, in order, batch after batch")
+    func order() {
+        let buffer = buffer(10, .dropNewest)
+        #expect(isAccepted(deliver(["1", "2"], to: buffer)))
+        #expect(isAccepted(deliver(["3"], to: buffer)))
+        #expect(read(buffer).texts == ["1", "2", "3"])
+        #expect(isAccepted(deliver(["4"], to: buffer)))
+        #expect(read(buffer).texts == ["4"])
+        #expect(buffer.delivered == 4 && buffer.dropped == 0)
+    }
+
+    @Test("drops and counts what arrives when it is full", arguments: [3, 1])
+    func dropNewest(limit: Int) {
+        let buffer = buffer(limit, .dropNewest)
+        #expect(lost(deliver(["1", "2", "3", "4", "5"], to: buffer)) == 5 - limit)
+        #expect(lost(deliver(["6"], to: buffer)) == 6 - limit)
+        #expect(buffer.dropped == 6 - limit)
+        #expect(read(buffer).texts == Array(["1", "2", "3"].prefix(limit)))
+        #expect(isAccepted(deliver(["7"], to: buffer)))
+        #expect(read(buffer).texts == ["7"])
+    }
+
+    @Test("drops and counts the oldest when it is full")
+    func dropOldest() {
+        let buffer = buffer(3, .dropOldest)
+        #expect(isAccepted(deliver(["1", "2"], to: buffer)))
+        #expect(lost(deliver(["3", "4"], to: buffer)) == 1)
+        #expect(lost(deliver(["5", "6", "7", "8"], to: buffer)) == 5)
+        #expect(read(buffer).texts == ["6", "7", "8"])
+        #expect(isAccepted(deliver(["9", "10", "11"], to: buffer)))
+        #expect(read(buffer).texts == ["9", "10", "11"])
+    }
+
+    @Test("counts bytes as well as messages", arguments: [BufferLimits.Overflow.dropNewest, .dropOldest])
+    func bytes(overflow: BufferLimits.Overflow) {
+        let buffer = buffer(100, bytes: 10, overflow)
+        #expect(lost(deliver(["12345", "12345", "x"], to: buffer)) == 1)
+        #expect(read(buffer).texts == (overflow == .dropNewest ? ["12345", "12345"] : ["12345", "x"]))
+        // Larger than the whole buffer: lost, and the buffer stays usable.
+        #expect(lost(deliver(["12345678901"], to: buffer)) == 2)
+        #expect(read(buffer).texts == [])
+        #expect(isAccepted(deliver(["1234567890"], to: buffer)))
+        #expect(read(buffer).texts == ["1234567890"])
+    }
+
+    @Test("asks for one pause however often it overflows, and for one resumption")
+    func pause() {
+        let buffer = buffer(2, .pauseReading)
+        #expect(isAccepted(deliver(["1", "2"], to: buffer)))
+        #expect(isPause(deliver(["3"], to: buffer)))
+        #expect(isAccepted(deliver(["4"], to: buffer)))
+        let first = read(buffer)
+        #expect(first.texts == ["1", "2", "3", "4"] && first.resumes)
+        #expect(isAccepted(deliver(["5"], to: buffer)))
+        let second = read(buffer)
+        #expect(second.texts == ["5"] && !second.resumes)
+        #expect(isPause(deliver(["6", "7", "8"], to: buffer)))
+        #expect(buffer.end(.finished))
+        #expect(!buffer.end(.finished))
+        let third = read(buffer)
+        #expect(third.texts == ["6", "7", "8"] && !third.resumes)
+        #expect(buffer.dropped == 0)
+    }
+
+    @Test("gives what had arrived before its end, and nothing after")
+    func ending() {
+        let buffer = buffer(10, .dropNewest)
+        _ = deliver(["1"], to: buffer)
+        buffer.end(.failed(.staleConnection))
+        _ = deliver(["2"], to: buffer)
+        #expect(read(buffer).texts == ["1"])
+        var batch: [NATSMessage] = []
+        guard case .ended(.failed(.staleConnection)) = buffer.take(into: &batch) else {
+            Issue.record("not ended")
+            return
+        }
+        // The first reason stays.
+        buffer.end(.finished)
+        guard case .ended(.failed(.staleConnection)) = buffer.take(into: &batch) else {
+            Issue.record("ended otherwise")
+            return
+        }
+    }
+
+    @Test("wakes who waits: for a message, and for the end")
+    func wakeups() async {
+        let buffer = buffer(10, .dropNewest)
+        var batch: [NATSMessage] = []
+        guard case .wait(let first) = buffer.take(into: &batch), case .wait(let second) = buffer.take(into: &batch)
+        else {
+            Issue.record("nothing to wait for")
+            return
+        }
+        buffer.abandon(second)
+        _ = deliver(["1"], to: buffer)
+        #expect(await first.value() == .ready)
+        #expect(second.fulfil(.cancelled))
+        #expect(read(buffer).texts == ["1"])
+        guard case .wait(let third) = buffer.take(into: &batch) else {
+            Issue.record("nothing to wait for")
+            return
+        }
+        buffer.end(.finished)
+        #expect(await third.value() == .ready)
+    }
+
+    @Test("holds at least one message and one byte whatever it is told")
+    func leastLimits() {
+        let limits = BufferLimits(messages: -5, bytes: 0)
+        #expect(limits.messages == 1 && limits.bytes == 1)
+    }
+}

@@ -1,0 +1,147 @@
+import NATS
+import NIOCore
+import TestSupport
+import Testing
+
+@Suite("TLS", .certificates)
+struct TLSTests {
+    private func trusting() throws -> TLSOptions {
+        TLSOptions(authorityFile: try TestCertificates.path("authority.pem"))
+    }
+
+    private func connect(
+        _ server: NATSServerProcess, host: String = "127.0.0.1", scheme: String = "tls", _ tls: TLSOptions?
+    ) async throws -> NATSConnection {
+        try await NATSConnection.connect(
+            to: ServerAddress(parsing: "\(scheme)://\(host):\(server.port)"), options: ConnectOptions(tls: tls))
+    }
+
+    private func refusal(
+        _ server: NATSServerProcess, host: String = "127.0.0.1", scheme: String = "tls", _ tls: TLSOptions?
+    ) async -> NATSError? {
+        do {
+            await (try connect(server, host: host, scheme: scheme, tls)).close()
+            return nil
+        } catch {
+            return error as? NATSError
+        }
+    }
+
+    private func isTLS(_ error: NATSError?) -> Bool {
+        if case .tls(let words) = error { !words.isEmpty } else { false }
+    }
+
+    @Test("speaks with a server whose authority is trusted, by name and by address", arguments: NATSServerProcess.binaries)
+    func trusted(binary: NATSServerBinary) async throws {
+        let server = try await NATSServerProcess.start(binary, configuration: TestCertificates.configuration())
+        for host in ["127.0.0.1", "localhost"] {
+            let connection = try await connect(server, host: host, trusting())
+            let subscription = try connection.subscribe(to: "a")
+            for index in 0..<2_000 { try connection.publish(Array("\(index)".utf8), to: "a") }
+            try connection.publish(ByteBuffer(repeating: 7, count: 500_000), to: "a")
+            let messages = try await subscription.first(2_001)
+            #expect(messages.prefix(2_000).map(\.text) == (0..<2_000).map(String.init))
+            #expect(messages[2_000].bytes == [UInt8](repeating: 7, count: 500_000))
+            #expect(connection.info.requiresTLS == true)
+            await connection.close()
+        }
+    }
+
+    @Test("secures a nats:// address when the server asks for it", arguments: NATSServerProcess.binaries)
+    func upgraded(binary: NATSServerBinary) async throws {
+        let server = try await NATSServerProcess.start(
+            binary, configuration: TestCertificates.configuration(), jetStream: false)
+        let connection = try await connect(server, scheme: "nats", trusting())
+        try await connection.flush()
+        await connection.close()
+        // Without an authority to trust it does not go on in clear.
+        #expect(isTLS(await refusal(server, scheme: "nats", nil)))
+    }
+
+    @Test(
+        "refuses an authority that it does not know, another name and an expired certificate",
+        arguments: NATSServerProcess.binaries)
+    func distrusted(binary: NATSServerBinary) async throws {
+        let server = try await NATSServerProcess.start(
+            binary, configuration: TestCertificates.configuration(), jetStream: false)
+        #expect(isTLS(await refusal(server, nil)), "the system's authorities")
+        let stranger = TLSOptions(authorityFile: try TestCertificates.path("stranger.pem"))
+        #expect(isTLS(await refusal(server, stranger)), "another authority")
+        let missing = TLSOptions(authorityFile: "/nowhere/authority.pem")
+        #expect(isTLS(await refusal(server, missing)), "no such file")
+
+        for name in ["other", "expired"] {
+            let wrong = try await NATSServerProcess.start(
+                binary, configuration: TestCertificates.configuration(name), jetStream: false)
+            for host in ["localhost", "127.0.0.1"] {
+                let error = await refusal(wrong, host: host, try trusting())
+                #expect(isTLS(error), "\(name) at \(host): \(String(describing: error))")
+                #expect(error?.isRetryable == false)
+            }
+        }
+    }
+
+    @Test("takes the name that a discovered address is to have", arguments: NATSServerProcess.binaries)
+    func certificateName(binary: NATSServerBinary) async throws {
+        let server = try await NATSServerProcess.start(
+            binary, configuration: TestCertificates.configuration("other"), jetStream: false)
+        let address = ServerAddress(
+            host: "127.0.0.1", port: server.port, usesTLS: true, certificateName: "elsewhere.example")
+        let connection = try await NATSConnection.connect(to: address, options: ConnectOptions(tls: trusting()))
+        try await connection.flush()
+        await connection.close()
+    }
+
+    @Test("shows its certificate to a server that wants one", arguments: NATSServerProcess.binaries)
+    func clientCertificate(binary: NATSServerBinary) async throws {
+        let server = try await NATSServerProcess.start(
+            binary, configuration: TestCertificates.configuration(more: "verify: true"), jetStream: false)
+        var options = try trusting()
+        #expect(isTLS(await refusal(server, options)), "no certificate")
+        options.certificateFile = try TestCertificates.path("client.pem")
+        options.privateKeyFile = try TestCertificates.path("client.key")
+        let connection = try await connect(server, options)
+        try await connection.flush()
+        await connection.close()
+    }
+
+    @Test("a server without TLS is not spoken to in clear by who wants TLS", arguments: NATSServerProcess.binaries)
+    func plainServer(binary: NATSServerBinary) async throws {
+        let server = try await NATSServerProcess.start(binary, jetStream: false)
+        #expect(isTLS(await refusal(server, try trusting())))
+        #expect(isTLS(await refusal(server, scheme: "nats", try trusting())))
+        #expect(isTLS(await refusal(server, try TLSOptions(
+            authorityFile: TestCertificates.path("authority.pem"), handshakesFirst: true))))
+    }
+
+    @Test("TLS before INFO, as the newest servers can have it")
+    func handshakeFirst() async throws {
+        let binary = NATSServerProcess.newestBinary
+        let version = try await ChildProcess.run(binary.path, ["--version"]).output
+        // Servers before 2.10.4 do not know it.
+        guard !version.contains("v2.9.") else { return }
+        let server = try await NATSServerProcess.start(
+            binary, configuration: TestCertificates.configuration(more: "handshake_first: \"300ms\""), jetStream: false)
+        var options = try trusting()
+        options.handshakesFirst = true
+        let connection = try await connect(server, options)
+        try await connection.flush()
+        #expect(connection.info.version.isEmpty == false)
+        await connection.close()
+        #expect(isTLS(await refusal(server, TLSOptions(handshakesFirst: true))))
+        // The server falls back to speaking first for clients that wait.
+        let patient = try await connect(server, trusting())
+        try await patient.flush()
+        await patient.close()
+    }
+
+    @Test("a killed server is a loss to recover from, not a failure of TLS", arguments: NATSServerProcess.binaries)
+    func killed(binary: NATSServerBinary) async throws {
+        let server = try await NATSServerProcess.start(
+            binary, configuration: TestCertificates.configuration(), jetStream: false)
+        let connection = try await connect(server, trusting())
+        try await server.kill9()
+        let reason = try #require(await connection.waitUntilClosed())
+        #expect(reason.isRetryable, "\(reason)")
+    }
+}

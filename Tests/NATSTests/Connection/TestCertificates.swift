@@ -1,0 +1,70 @@
+import TestSupport
+import Testing
+
+/// An authority with certificates for server and client, and some that are not to be trusted, made with OpenSSL.
+struct TestCertificates: SuiteTrait, TestScoping {
+    @TaskLocal private static var made: TemporaryDirectory?
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        let directory = try TemporaryDirectory("tls")
+        defer { directory.remove() }
+        try directory.write("basicConstraints=critical,CA:TRUE\nkeyUsage=keyCertSign\n", to: "authority.ext")
+        try directory.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n", to: "server.ext")
+        try directory.write("subjectAltName=DNS:elsewhere.example\n", to: "other.ext")
+        try directory.write("subjectAltName=DNS:client.example\nextendedKeyUsage=clientAuth\n", to: "client.ext")
+        for authority in ["authority", "stranger"] {
+            try await Self.openSSL(
+                directory,
+                [
+                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
+                    "-subj", "/CN=\(authority)", "-keyout", "\(authority).key", "-out", "\(authority).pem",
+                ])
+        }
+        for name in ["server", "other", "client", "expired"] {
+            try await Self.openSSL(
+                directory,
+                [
+                    "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=\(name)",
+                    "-keyout", "\(name).key", "-out", "\(name).csr",
+                ])
+            var arguments = [
+                "x509", "-req", "-in", "\(name).csr", "-CA", "authority.pem", "-CAkey", "authority.key",
+                "-CAcreateserial", "-extfile", name == "expired" ? "server.ext" : "\(name).ext", "-out", "\(name).pem",
+            ]
+            arguments += name == "expired" ? ["-days", "-1"] : ["-days", "30"]
+            try await Self.openSSL(directory, arguments)
+        }
+        try await Self.$made.withValue(directory) { try await function() }
+    }
+
+    private static func openSSL(_ directory: TemporaryDirectory, _ arguments: [String]) async throws {
+        let result = try await ChildProcess.run("openssl", arguments, workingDirectory: directory.url)
+        guard result.status.isSuccess else { throw TestFailure("openssl \(arguments): \(result)") }
+    }
+
+    /// The path of one of the files.
+    static func path(_ name: String) throws -> String {
+        guard let made else { throw TestFailure("the suite has no certificates") }
+        return made.path(name)
+    }
+
+    /// The server's `tls` block.
+    static func configuration(_ name: String = "server", more: String = "") throws -> String {
+        """
+        tls {
+          cert_file: "\(try path(name + ".pem"))"
+          key_file: "\(try path(name + ".key"))"
+          ca_file: "\(try path("authority.pem"))"
+          \(more)
+        }
+
+        """
+    }
+}
+
+extension Trait where Self == TestCertificates {
+    /// An authority with certificates for the tests of the suite.
+    static var certificates: Self { TestCertificates() }
+}

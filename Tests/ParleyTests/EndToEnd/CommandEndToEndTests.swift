@@ -1,0 +1,339 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    @Suite("The command line")
+    struct CommandLine {
+        @Test(
+            "send takes a text, standard input, and lines; it prints one receipt for each message",
+            arguments: NATSServerProcess.binaries)
+        func send(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                let one = try await network.objects("send", "chat.lobby", "a text", "--as", "alice", "--json")
+                #expect(one.count == 1)
+                #expect(one[0].keys == ["id", "topic", "seq", "duplicate"])
+                #expect(one[0]["topic"].string == "chat.lobby" && one[0]["seq"].int == 1)
+                #expect(one[0]["duplicate"].bool == false && !one[0]["id"].string.isEmpty)
+
+                let quiet = try await network.parley("send", "chat.lobby", "--as", "alice", input: "two\nlines\n")
+                #expect(quiet.exitCode == 0 && quiet.output.isEmpty, "\(quiet)")
+                let lines = try await network.objects(
+                    "send", "chat.lobby", "--as", "alice", "--lines", "--json", input: "x\n\ny\nz")
+                #expect(lines.map { $0["seq"].int } == [3, 4, 5])
+                #expect(try await network.texts(on: "chat.lobby") == ["a text", "two\nlines", "x", "y", "z"])
+
+                let nothing = try await network.parley("send", "chat.lobby", "--as", "alice", input: "")
+                #expect(nothing.exitCode == 65 && nothing.diagnostics.contains("nothing to send"), "\(nothing)")
+            }
+        }
+
+        @Test("tail and history print ranges, for people, as JSON and raw", arguments: NATSServerProcess.binaries)
+        func reading(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                for (topic, text) in [("chat.a", "one"), ("chat.b", "two"), ("chat.a", "three")] {
+                    #expect(try await network.parley("send", topic, text, "--as", "alice").status.isSuccess)
+                }
+                let tail = try await network.objects(
+                    "tail", "chat.*", "chat.a", "--as", "bob", "--since", "all", "--count", "3", "--json")
+                #expect(tail.map { $0["seq"].int ?? 0 }.sorted() == [1, 2, 3])
+                #expect(
+                    tail.first?.keys == ["seq", "topic", "id", "from", "text", "message", "time", "recovered"])
+                #expect(
+                    tail.allSatisfy {
+                        $0["from"].string == "alice" && $0["message"]["text"].string == $0["text"].string
+                    })
+
+                let raw = try await network.objects(
+                    "tail", "chat.a", "--as", "bob", "--since", "1h", "--count", "2", "--raw")
+                #expect(raw.map { $0["message"]["text"].string } == ["one", "three"])
+                #expect(raw.allSatisfy { $0["room"].string == "chat.a" && $0["start"].int != nil })
+
+                let people = try await network.parley("history", "chat.>", "--as", "bob", "--start", "all")
+                #expect(people.lines.count == 3)
+                #expect(people.lines[1].hasSuffix("chat.b  alice: two"), "\(people)")
+                let limited = try await network.objects(
+                    "history", "chat.>", "--as", "bob", "--start", "all", "--limit", "2", "--json")
+                #expect(limited.count == 2)
+                let none = try await network.objects(
+                    "history", "chat.>", "--as", "bob", "--start", "all", "--end", "1h", "--json")
+                #expect(none.isEmpty)
+
+                // From now on: what is said before is not shown.
+                let watching = try network.start("tail", "chat.a", "--as", "bob", "--count", "1")
+                try await eventually("the tail to be connected") { try await network.clientCount() > 0 }
+                let late = Task {
+                    while !Task.isCancelled { _ = try await network.parley("send", "chat.a", "later", "--as", "alice") }
+                }
+                let line = try await watching.nextLine()
+                late.cancel()
+                _ = await late.result
+                #expect(line.hasSuffix("chat.a  alice: later"))
+                #expect(try await watching.waitForExit().exitCode == 0)
+            }
+        }
+
+        @Test(
+            "B45 B50 inbox lists pages, deletes one, several and at most 25, and watches",
+            arguments: NATSServerProcess.binaries)
+        func inbox(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                let first = try await network.objects("inbox", "list", "--as", "bob", "--json")
+                #expect(first.count == 1 && first[0].keys == ["items", "nextToken"])
+                #expect(
+                    first[0]["items"].array.first?.keys == [
+                        "id", "createdAt", "updatedAt", "ownerId", "sudoId", "postboxId", "from", "message",
+                    ])
+                let watch = try network.start("inbox", "watch", "--as", "bob", "--count", "2", "--json")
+                var statuses: [String] = []
+                while statuses.last != "connected" {
+                    statuses.append(try JSONLine(try await watch.nextLine())["status"].string)
+                }
+                #expect(statuses == ["initialized", "connecting", "connected"])
+                for text in ["one", "two", "three"] {
+                    let posted = try await network.objects(
+                        "inbox", "post", "bob/personal", text, "--as", "alice", "--json")
+                    #expect(posted.count == 1 && posted[0]["seq"].int != nil && !posted[0]["id"].string.isEmpty)
+                }
+                for text in ["one", "two"] {
+                    let event = try JSONLine(try await watch.nextLine())
+                    #expect(event["event"].string == "message" && event["message"].string == text)
+                    #expect(event["from"].string == "alice" && event["postboxId"].string == "personal")
+                }
+                #expect(try await watch.waitForExit().exitCode == 0)
+
+                // One message without a limit, then by tokens, each exactly once.
+                var walked: [JSONLine] = []
+                var token = ""
+                repeat {
+                    let arguments = token.isEmpty ? [] : ["--next-token", token]
+                    let page = try await network.objects(
+                        ["inbox", "list", "--as", "bob", "--json", "--limit", "2"] + arguments)
+                    #expect(page.count == 1 && page[0]["items"].array.count <= 2)
+                    walked += page[0]["items"].array
+                    token = page[0]["nextToken"].string
+                } while !token.isEmpty
+                #expect(walked.dropFirst().map { $0["message"].string } == ["one", "two", "three"])
+                let forged = try await network.parley("inbox", "list", "--as", "bob", "--next-token", "forged")
+                #expect(forged.exitCode == 65, "\(forged)")
+
+                let ids = walked.map { $0["id"].string }
+                let deleted = try await network.objects("inbox", "delete", ids[0], "--as", "bob", "--json")
+                #expect(deleted.first?["deleted"].array.map(\.string) == [ids[0]])
+                let again = try await network.parley("inbox", "delete", ids[0], ids[1], "--as", "bob", "--json")
+                #expect(again.exitCode == 65, "\(again)")
+                let result = try JSONLine(again.output)
+                #expect(result["deleted"].array.map(\.string) == [ids[1]])
+                #expect(result["failed"].array.map { $0["id"].string } == [ids[0]])
+                #expect(try await network.letters(of: "bob") == ["two", "three"])
+
+                let many = (1...26).map { _ in ids[2] }
+                let refused = try await network.run(["inbox", "delete", "--as", "bob"] + many)
+                #expect(refused.exitCode == 65 && refused.diagnostics.contains("At most 25"), "\(refused)")
+                #expect(try await network.letters(of: "bob") == ["two", "three"])
+                // Somebody else's letter is not theirs to delete.
+                let foreign = try await network.parley("inbox", "delete", ids[2], "--as", "mallory")
+                #expect(foreign.exitCode != 0)
+                #expect(try await network.letters(of: "bob") == ["two", "three"])
+            }
+        }
+
+        @Test(
+            "B51 Postboxes are made, disabled, enabled and deleted; a disabled one refuses letters and keeps its own",
+            arguments: NATSServerProcess.binaries)
+        func postboxes(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                let made = try await network.objects("postbox", "create", "work", "--as", "bob", "--json")
+                #expect(made.first?.keys == ["id", "name", "sudoId", "isEnabled", "createdAt"])
+                #expect(made.first?["name"].string == "work" && made.first?["isEnabled"].bool == true)
+                #expect(try await network.parley("inbox", "post", "bob/work", "kept", "--as", "alice").exitCode == 0)
+
+                let off = try await network.objects("postbox", "disable", "work", "--as", "bob", "--json")
+                #expect(off.first?["isEnabled"].bool == false)
+                let refused = try await network.parley("inbox", "post", "bob/work", "refused", "--as", "alice")
+                #expect(refused.exitCode == 69, "\(refused)")
+                #expect(refused.diagnostics.contains("bob/work does not accept messages"), "\(refused)")
+                #expect(try await network.letters(of: "bob").filter { !$0.hasPrefix("Welcome") } == ["kept"])
+
+                let on = try await network.objects("postbox", "enable", "work", "--as", "bob", "--json")
+                #expect(on.first?["isEnabled"].bool == true)
+                #expect(try await network.parley("inbox", "post", "bob/work", "again", "--as", "alice").exitCode == 0)
+                let names = try await network.objects("postbox", "list", "--as", "bob", "--json").map {
+                    $0["name"].string
+                }
+                #expect(Set(names) == ["personal", "work"])
+                let list = try await network.objects(
+                    "inbox", "list", "--postbox", "work", "--all", "--as", "bob", "--json")
+                #expect(list.flatMap { $0["items"].array }.map { $0["message"].string } == ["kept", "again"])
+
+                #expect(try await network.parley("postbox", "delete", "work", "--as", "bob").exitCode == 0)
+                #expect(try await network.letters(of: "bob").allSatisfy { $0.hasPrefix("Welcome") })
+            }
+        }
+
+        @Test("The network is started, described and stopped as a service", arguments: NATSServerProcess.binaries)
+        func service(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                let before = try await network.objects("network", "status", "--json")
+                #expect(before.first?["running"].bool == false && before.first?["server"].isNull == true)
+                let started = try await network.objects("network", "start", "--json")
+                #expect(started.first?.keys == ["running", "server", "version", "store", "clients"])
+                #expect(started.first?["running"].bool == true)
+                #expect(started.first?["server"].string.hasPrefix("nats://127.0.0.1:") == true)
+                let description = try #require(network.description)
+                #expect(started.first?["version"].string == description.serverVersion)
+
+                let tail = try network.start("tail", "chat.lobby", "--as", "alice")
+                try await eventually("one client") { try await network.clientCount() == 1 }
+                let used = try await network.parley("network", "stop")
+                #expect(used.exitCode == 0 && used.diagnostics.contains("still use the network"), "\(used)")
+                #expect(PrivateNetworkFixture.isRunning(description.serverPid))
+                tail.signal(SIGTERM)
+                try await tail.waitForExit()
+
+                let stopped = try await network.objects("network", "stop", "--json")
+                #expect(stopped.first?["running"].bool == false)
+                for process in [description.hostPid, description.serverPid] {
+                    #expect(!PrivateNetworkFixture.isRunning(process))
+                }
+            }
+        }
+
+        @Test("Many first visitors at once share one network, and its end is the end")
+        func manyFirstVisitors() async throws {
+            try await PrivateNetworkFixture.run { network in
+                for round in 1...3 {
+                    try await withThrowingTaskGroup(of: Int32?.self) { group in
+                        for user in ["ann", "ben", "cat", "dan"] {
+                            group.addTask { try await network.parley("postbox", "list", "--as", user).exitCode }
+                        }
+                        for try await code in group { #expect(code == 0) }
+                    }
+                    let stopped = try await network.objects("network", "stop", "--force", "--json")
+                    #expect(stopped.first?["running"].bool == false)
+                    let log = try String(
+                        contentsOfFile: network.folder.path("data/parley/local/host.log"), encoding: .utf8)
+                    #expect(log.split(separator: "\n").count { $0.contains("host started") } == round, "\(log)")
+                    #expect(network.description == nil)
+                }
+            }
+        }
+
+        @Test(
+            "B4 A user's credentials file is for its owner alone, works with --server, and is refused when others can read it"
+        )
+        func users() async throws {
+            try await PrivateNetworkFixture.run { network in
+                _ = try await network.objects("network", "start", "--json")
+                let server = try #require(network.description).url
+                let file = network.folder.path("dora.creds")
+                let made = try await network.objects(
+                    "network", "user", "add", "dora", "--expires", "1h", "--out", file, "--json")
+                #expect(made.first?.keys == ["user", "publicKey", "creds", "expires"])
+                #expect(made.first?["creds"].string == file && made.first?["publicKey"].string.hasPrefix("U") == true)
+                let attributes = try FileManager.default.attributesOfItem(atPath: file)
+                #expect(attributes[.posixPermissions] as? Int == 0o600)
+
+                let sent = try await network.objects(
+                    "send", "chat.lobby", "by file", "--server", server, "--creds", file, "--json")
+                #expect(sent.first?["seq"].int == 1)
+
+                try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: file)
+                let refused = try await network.parley(
+                    "send", "chat.lobby", "by file", "--server", server, "--creds", file)
+                #expect(refused.exitCode == 78, "\(refused)")
+                #expect(refused.diagnostics.contains("chmod 600 ") && refused.diagnostics.contains(file), "\(refused)")
+                let seed = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").first {
+                    $0.hasPrefix("SU")
+                }
+                #expect(!refused.diagnostics.contains(try #require(seed)))
+                #expect(try await network.texts(on: "chat.lobby") == ["by file"])
+            }
+        }
+
+        @Test("What is wrong is said in a sentence, with its exit status")
+        func failures() async throws {
+            let network = try PrivateNetworkFixture(NATSServerProcess.anyBinary)
+            let usage = [
+                ["send"], ["nonsense", "--no-such-flag"], ["tail"], ["tail", "chat.lobby", "--count", "0"],
+                ["tail", "chat.lobby", "--since", "yesterday"], ["send", "chat.lobby", "x", "--timeout", "0"],
+                ["send", "chat.lobby", "x", "--lines"], ["chat", "--suspend-after", "-1"], ["chat", "a..b"],
+                ["history", "chat.lobby"], ["inbox", "watch", "--count", "0"],
+                ["send", "chat.lobby", "x", "--as", "a", "--server", "nats://127.0.0.1:1"],
+                ["send", "chat.lobby", "x", "--creds", "/nonexistent"],
+                ["network", "user", "add", "x", "--expires", "soon"],
+            ]
+            for arguments in usage {
+                let result = try await network.run(arguments)
+                #expect(result.exitCode == 64, "\(arguments): \(result)")
+                #expect(result.output.isEmpty && !result.diagnostics.isEmpty, "\(arguments): \(result)")
+            }
+            let data = [
+                ["send", "chat..lobby", "x"], ["send", "chat.*", "x"], ["tail", "chat.>.x"],
+                ["inbox", "post", "nobody", "x"], ["network", "user", "add", "no spaces"],
+            ]
+            for arguments in data {
+                let result = try await network.run(arguments)
+                #expect(result.exitCode == 65, "\(arguments): \(result)")
+                #expect(result.diagnostics.hasPrefix("parley: "), "\(arguments): \(result)")
+            }
+            let missing = try await network.parley(
+                "send", "chat.lobby", "x", "--as", "alice", environment: ["PARLEY_NATS_SERVER": "/nonexistent"])
+            #expect(missing.exitCode == 78, "\(missing)")
+            #expect(missing.diagnostics.contains("/nonexistent"), "\(missing)")
+            let silent = try SilentPort()
+            let unreachable = try await network.parley(
+                "send", "chat.lobby", "x", "--server", silent.url, "--timeout", "1")
+            silent.close()
+            #expect(unreachable.exitCode == 69, "\(unreachable)")
+            let noFile = try await network.parley(
+                "send", "chat.lobby", "x", "--server", "nats://127.0.0.1:1", "--creds", "/nonexistent")
+            #expect(noFile.exitCode == 78, "\(noFile)")
+            #expect(network.description == nil)
+        }
+
+        @Test("Help and version go to standard output", arguments: [["--help"], ["--version"], ["inbox", "--help"]])
+        func help(_ arguments: [String]) async throws {
+            let network = try PrivateNetworkFixture(NATSServerProcess.anyBinary)
+            let result = try await network.run(arguments)
+            #expect(result.exitCode == 0 && !result.output.isEmpty && result.diagnostics.isEmpty)
+        }
+
+        @Test("Without a terminal the interactive client says so and starts nothing")
+        func noTerminal() async throws {
+            let network = try PrivateNetworkFixture(NATSServerProcess.anyBinary)
+            let result = try await network.parley("--as", "alice")
+            #expect(result.exitCode == 78 && result.output.isEmpty, "\(result)")
+            #expect(result.diagnostics.contains("terminal"), "\(result)")
+            #expect(network.description == nil)
+        }
+    }
+}
+
+/// Waits for half a minute, so beside the others and not in their row.
+@Suite("End to end, the last one out", .timeLimit(.minutes(3)))
+struct EndToEndIdleTests {
+    @Test("The last one out leaves no process behind")
+    func lastOneOut() async throws {
+        try await PrivateNetworkFixture.run { network in
+            let alice = try await network.connected("alice")
+            let bob = try await network.connected("bob")
+            let description = try #require(network.description)
+            try alice.press(.ctrl("q"))
+            #expect(try await alice.waitForExit() == .exited(0))
+            // However the last one ends, its share of the network ends with it.
+            bob.signal(SIGKILL)
+            #expect(try await bob.waitForExit() == .signalled(SIGKILL))
+            try await eventually("the end of server and host", deadline: .seconds(70)) {
+                !PrivateNetworkFixture.isRunning(description.serverPid)
+                    && !PrivateNetworkFixture.isRunning(description.hostPid)
+            }
+            #expect(network.description == nil)
+            // The next visit finds what was there.
+            let carol = try await network.connected("carol")
+            let next = try #require(network.description)
+            #expect(next.hostPid != description.hostPid && next.serverPid != description.serverPid)
+            carol.close()
+        }
+    }
+}

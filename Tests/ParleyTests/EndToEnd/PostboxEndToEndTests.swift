@@ -1,0 +1,105 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    @Suite("The postbox on the screen")
+    struct Postbox {
+        @Test(
+            "A letter appears at once, is read, and is deleted from the server", arguments: NATSServerProcess.binaries)
+        func oneLetter(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                let bob = try await network.connected("bob")
+                try bob.press(.f(3))
+                try await bob.waitFor("the list") { $0.contains("page 1") && $0.contains("Welcome") }
+                let alice = try await network.connected("alice")
+
+                try alice.type("/post bob/personal from the screen")
+                try alice.press(.enter)
+                try await bob.waitFor("Alice's letter") { $0.count(of: "from the screen") == 1 && $0.contains("✉ 2") }
+                let posted = try await network.objects(
+                    "inbox", "post", "--as", "carol", "bob/personal", "from the command line", "--json")
+                #expect(posted.first?["id"].string.isEmpty == false)
+                let screen = try await bob.waitFor("Carol's letter") {
+                    $0.count(of: "from the command line") == 1 && $0.contains("✉ 3")
+                }
+                let row = try #require(screen.row(containing: "from the command line"))
+                #expect(screen.rows[row].contains("carol") && screen.rows[row].contains("•"))
+
+                try bob.press(.end, .enter)
+                try await bob.waitFor("the open letter, read") { screen in
+                    screen.contains("from carol to personal") && screen.rows[row].contains("▌")
+                        && !screen.rows[row].contains("•")
+                }
+                try bob.press(.escape)
+                try await bob.waitFor("the letter to close") { !$0.contains("from carol to personal") }
+                try bob.type("d")
+                try await bob.waitFor("the letter to be gone") {
+                    !$0.contains("from the command line") && $0.contains("Deleted 1 letter.") && $0.contains("✉ 2")
+                }
+                let left = try await network.letters(of: "bob")
+                #expect(left.count == 2 && left.last == "from the screen")
+                // What is deleted stays deleted when the list is asked for again.
+                try bob.type("R")
+                try await bob.waitFor("the list again") { $0.contains("page 1") && !$0.contains("listing") }
+                #expect(bob.screen.count(of: "from the command line") == 0)
+                #expect(bob.screen.count(of: "from the screen") == 1)
+            }
+        }
+
+        @Test(
+            "B50 Marked letters are deleted together after a yes; a no deletes nothing",
+            arguments: NATSServerProcess.binaries)
+        func bulk(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                // A postbox is there from its owner's first visit on, with a letter in it.
+                #expect(try await network.letters(of: "bob").count == 1)
+                for number in 1...6 {
+                    let result = try await network.parley(
+                        "inbox", "post", "--as", "alice", "bob/personal", "letter \(number)")
+                    #expect(result.status.isSuccess, "\(result)")
+                }
+                let bob = try await network.connected("bob")
+                try bob.press(.f(3))
+                try await bob.waitFor("six letters") { $0.count(of: "letter ") >= 6 && $0.contains("letter 6") }
+                try bob.press(.down)
+                try bob.type("     ")
+                try await bob.waitFor("five marks") { $0.contains("5 marked") && $0.count(of: "*") == 5 }
+
+                try bob.type("D")
+                try await bob.waitFor(text: "Delete 5 letters?")
+                try bob.type("n")
+                try await bob.waitFor("the question to go") { !$0.contains("Delete 5 letters?") }
+                #expect(try await network.letters(of: "bob").count == 7)
+                #expect(bob.screen.contains("5 marked") && bob.screen.contains("letter 1"))
+
+                try bob.type("D")
+                try await bob.waitFor(text: "Delete 5 letters?")
+                // Any other key is no answer.
+                try bob.type("x")
+                try bob.type("y")
+                try await bob.waitFor("five letters fewer") {
+                    $0.contains("Deleted 5 letters.") && $0.contains("✉ 2") && !$0.contains("letter 1")
+                }
+                let left = try await network.letters(of: "bob")
+                #expect(left.count == 2)
+                #expect(left.filter { $0.hasPrefix("letter ") } == ["letter 6"])
+                #expect(bob.screen.count(of: "letter 6") == 1)
+            }
+        }
+
+        @Test("B51 A letter to a postbox that takes none is reported to its writer")
+        func disabled() async throws {
+            try await PrivateNetworkFixture.run { network in
+                #expect(try await network.parley("postbox", "create", "work", "--as", "bob").status.isSuccess)
+                #expect(try await network.parley("postbox", "disable", "work", "--as", "bob").status.isSuccess)
+                let alice = try await network.connected("alice")
+                try alice.type("/post bob/work are you there")
+                try alice.press(.enter)
+                try await alice.waitFor("the refusal") { screen in
+                    (screen.rows.last ?? "").lowercased().contains("not") && (screen.rows.last ?? "").contains("work")
+                }
+            }
+        }
+    }
+}

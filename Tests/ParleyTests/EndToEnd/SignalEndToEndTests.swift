@@ -1,0 +1,152 @@
+import Foundation
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension EndToEndTests {
+    @Suite("Signals and the terminal")
+    struct Signals {
+        @Test("A signal ends the program and leaves a terminal that a shell can use")
+        func deadlySignals() async throws {
+            try await PrivateNetworkFixture.run { network in
+                for number in [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGSEGV, SIGABRT] {
+                    let alice = try await network.connected("alice")
+                    try alice.type("half a line")
+                    try await alice.waitFor(text: "half a line")
+                    #expect(alice.modes.isAlternateScreen && alice.modes.reportsFocus && alice.modes.bracketsPaste)
+                    alice.signal(number)
+                    #expect(try await alice.waitForExit() == .signalled(number))
+                    #expect(alice.modes.leftovers.isEmpty, "signal \(number): \(alice.modes)")
+                    #expect(alice.lineDiscipline?.isSane == true, "signal \(number): \(alice.lineDiscipline as Any)")
+                    #expect(!alice.screen.contains("half a line"), "signal \(number): \(alice.screen)")
+                }
+            }
+        }
+
+        @Test("A signal before the first connection leaves a usable terminal as well")
+        func signalAtStart() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try network.open("alice")
+                try await alice.waitFor(text: "chat.lobby")
+                alice.signal(SIGTERM)
+                #expect(try await alice.waitForExit() == .signalled(SIGTERM))
+                #expect(alice.modes.leftovers.isEmpty, "\(alice.modes)")
+                #expect(alice.lineDiscipline?.isSane == true)
+                // The host that it has just started is told by the fixture to end.
+                try await eventually("the host to be known") { network.description != nil }
+            }
+        }
+
+        @Test(
+            "B27 Suspended by signal or ^Z, the terminal is the shell's; in the foreground again all goes on",
+            arguments: [true, false])
+        func suspending(byKey: Bool) async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try await network.connected("alice")
+                for round in 1...3 {
+                    try alice.type("round \(round)")
+                    try await alice.waitFor(text: "> round \(round)")
+                    if byKey { try alice.press(.ctrl("z")) } else { alice.signal(SIGTSTP) }
+                    try await alice.waitForStop()
+                    #expect(alice.modes.leftovers.isEmpty, "round \(round): \(alice.modes)")
+                    #expect(alice.lineDiscipline?.isSane == true, "round \(round)")
+                    #expect(
+                        try await network.parley("send", "--as", "bob", "chat.lobby", "during \(round)").status
+                            .isSuccess)
+
+                    alice.foreground()
+                    try await alice.waitFor("the screen as it was, with what came meanwhile") {
+                        $0.modes.isAlternateScreen && $0.modes.reportsFocus && $0.modes.bracketsPaste
+                            && $0.contains("> round \(round)") && $0.contains("│ POSTBOX") == false
+                            && $0.rows[0].contains("● CONNECTED") && $0.count(of: "during \(round)") == 1
+                    }
+                    #expect(alice.lineDiscipline?.isCanonical == false)
+                    try alice.press(.enter)
+                    try await alice.waitFor("the sent line") { screen in
+                        screen.rows.contains { $0.contains("alice  round \(round)") && $0.hasSuffix("✓") }
+                    }
+                }
+                #expect(try await network.texts(on: "chat.lobby").count == 6)
+                try alice.press(.ctrl("q"))
+                #expect(try await alice.waitForExit() == .exited(0))
+                #expect(alice.modes.isSane)
+            }
+        }
+
+        @Test("Resized in its sleep, it draws for the new size")
+        func resizedWhileSuspended() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try await network.connected("alice")
+                try alice.press(.ctrl("z"))
+                try await alice.waitForStop()
+                try alice.resize(rows: 12, columns: 60)
+                alice.foreground()
+                try await alice.waitFor("the small screen") { screen in
+                    screen.rows[0].contains("● CONNECTED") && screen.rows[9].contains("┴")
+                        && screen.rows[10].contains("write to chat.lobby") && screen.rows[11].contains("F1 help")
+                }
+            }
+        }
+
+        @Test("A closed window ends the program, for a job and for a session leader", arguments: [true, false])
+        func hangUp(isJob: Bool) async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try await network.connected("alice", parent: isJob ? .shell : .emulator)
+                alice.hangUp()
+                // Its end, also when it has lost its terminal without being told, is the proof that it does not spin.
+                try await alice.waitForExit()
+                #expect(!PrivateNetworkFixture.isRunning(alice.processID))
+                try await eventually("the server to have no client") { try await network.clientCount() == 0 }
+            }
+        }
+
+        @Test("^C clears the text, and twice on no text quits")
+        func interrupts() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try await network.connected("alice")
+                try alice.type("not for sending")
+                try await alice.waitFor(text: "not for sending")
+                try alice.press(.ctrl("c"))
+                try await alice.waitFor("an empty line") { !$0.contains("not for sending") }
+                try alice.press(.ctrl("c"))
+                try await alice.waitFor(text: "^C again quits.")
+                try alice.press(.ctrl("c"))
+                #expect(try await alice.waitForExit() == .exited(0))
+                #expect(alice.modes.isSane)
+                #expect(try await network.texts(on: "chat.lobby").isEmpty)
+            }
+        }
+
+        @Test("Every size from 120x40 to 1x1 and back is survived and drawn")
+        func resizing() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try await network.connected("alice", rows: 40, columns: 120)
+                try alice.type("日本語 stays")
+                try alice.press(.enter)
+                try await alice.waitFor(text: "✓")
+                for (columns, rows) in [(80, 24), (40, 10), (10, 2), (1, 1), (3, 40), (200, 1), (120, 40)] {
+                    let drawn = alice.outputCount
+                    try alice.resize(rows: rows, columns: columns)
+                    try await alice.waitFor("a new frame of \(columns)x\(rows)") { _ in alice.outputCount > drawn }
+                    if columns >= 40 && rows >= 10 {
+                        try await alice.waitFor("the frame of \(columns)x\(rows)") { screen in
+                            screen.rows[0].contains("● CONNECTED")
+                                && (columns < 80 || screen.rows[0].hasPrefix(" parley  alice@local"))
+                                && screen.count(of: "日本語 stays") == 1
+                                && screen.rows[rows - 2].contains("> write to chat.lobby")
+                                && screen.rows[rows - 3].hasPrefix("───")
+                        }
+                    }
+                    #expect(alice.exitStatus == nil)
+                }
+                try alice.type("and typing works")
+                try await alice.waitFor("the text") { $0.rows[38].contains("> and typing works") }
+            }
+        }
+    }
+}

@@ -1,0 +1,270 @@
+import Foundation
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import NATS
+@testable import Relay
+
+@Suite("Faults of the client that must not come back", .realProcesses)
+struct ClientRegressionTests {
+    // MARK: Receiving
+
+    @Test("B38 B40 an outage while the reader is slow costs no message")
+    func slowReaderThroughOutage() async throws {
+        let fixture = try await ClientFixture.start()
+        let client = try await fixture.client()
+        let sender = try await fixture.client()
+        var iterator = try await client.messages(topic: "chat.room").makeAsyncIterator()
+        #expect(try await iterator.next() == .live)
+        let count = 6_000
+        for number in 1...count { try await sender.enqueue(topic: "chat.room", message: .int(Int64(number))) }
+        try await eventually("an empty outbox", deadline: .seconds(60)) { await sender.queuedCount == 0 }
+        for _ in 0..<3 {
+            // Time for the subscription to fill what its reader has not taken.
+            try await Task.sleep(for: .milliseconds(300))
+            await client.setReachable(false)
+            await client.setReachable(true)
+            try await client.state(is: .connected)
+        }
+        var next: Int64 = 1
+        while next <= count, let event = try await iterator.next() {
+            guard case .message(let message) = event else { continue }
+            try #require(message.message.intValue == next)
+            next += 1
+        }
+        #expect(next == Int64(count) + 1)
+        await sender.close()
+        await client.close()
+    }
+
+    @Test("B38 a stream that lost its newest messages is not delivered again from its beginning")
+    func truncatedStream() async throws {
+        let fixture = try await ClientFixture.start()
+        let client = try await fixture.client()
+        let received = Collector<TopicEvent>()
+        await received.start(try await client.messages(topic: "chat.room"))
+        try await received.wait(for: "the live subscription") { $0.contains(.live) }
+        // More than the identifiers that a cursor remembers.
+        let count = 1_500
+        for number in 1...count { try await client.enqueue(topic: "chat.room", message: .int(Int64(number))) }
+        try await eventually("an empty outbox") { await client.queuedCount == 0 }
+        try await fixture.server.stop()
+        let store = fixture.server.directory.path("store")
+        try FileManager.default.copyItem(atPath: store, toPath: store + ".old")
+        try await fixture.server.restart()
+        try await client.state(is: .connected)
+        for number in count + 1...count + 3 {
+            _ = try await client.send(topic: "chat.room", message: .int(Int64(number)))
+        }
+        try await received.wait(for: "all messages") { events in
+            events.contains { if case .message(let message) = $0 { message.text == "\(count + 3)" } else { false } }
+        }
+        try await fixture.server.stop()
+        // As after a power cut that came before the disk had everything.
+        try FileManager.default.removeItem(atPath: store)
+        try FileManager.default.moveItem(atPath: store + ".old", toPath: store)
+        try await fixture.server.restart()
+        try await client.state(is: .connected)
+        _ = try await client.send(topic: "chat.room", message: "after")
+        try await received.wait(for: "the newest") { events in
+            events.contains { if case .message(let message) = $0 { message.text == "after" } else { false } }
+        }
+        #expect(await received.texts == (1...count + 3).map(String.init) + ["after"])
+        await client.close()
+    }
+
+    @Test("B43 a stream whose server answers late for a while is followed when it answers")
+    func lateStream() async throws {
+        let fixture = try await ClientFixture.start()
+        let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: fixture.server.url))
+        let subscription = StreamSubscription<UInt64>(from: .new) { message, _, _ in (message.sequence, nil) }
+        fixture.server.pause()
+        let opened = subscription.follow(
+            "test_stream", filter: nil, JetStream(connection, timeout: .milliseconds(200)))
+        try await Task.sleep(for: .seconds(1))
+        fixture.server.resume()
+        // Whatever the restoration was told, the subscription itself goes on.
+        _ = await opened.value()
+        let first = Task { try await subscription.channel.next() }
+        let alarm = Task {
+            try await Task.sleep(for: .seconds(15))
+            subscription.end()
+        }
+        guard case .live = try await first.value else {
+            Issue.record("the subscription did not become live")
+            return
+        }
+        alarm.cancel()
+        subscription.end()
+        await connection.close()
+    }
+
+    // MARK: Sending
+
+    @Test("B13 a message taken back while the outbox is flushed does not hold up the reconnection")
+    func cancelledDuringFlush() async throws {
+        let fixture = try await ClientFixture.start()
+        var policy = OutboxPolicy.parley
+        policy.pacing = OutboxPacing(messages: 1, per: .seconds(60))
+        let client = try await fixture.client(outbox: policy)
+        await client.setReachable(false)
+        let first = try await client.submit(topic: "chat.room", message: "first")
+        let second = try await client.enqueue(topic: "chat.room", message: "second")
+        await client.setReachable(true)
+        _ = try await first.receipt(within: .seconds(10))
+        #expect(client.status.state == .reconnecting)
+        #expect(await client.cancelPublish(id: second))
+        try await client.state(is: .connected, deadline: .seconds(5))
+        await client.close()
+    }
+
+    @Test("B13 B31 an old message that gives way while the outbox is flushed does not hold up the reconnection")
+    func droppedDuringFlush() async throws {
+        let fixture = try await ClientFixture.start()
+        var policy = OutboxPolicy(maximumMessages: 1, overflow: .dropOldest)
+        policy.pacing = OutboxPacing(messages: 1, per: .seconds(60))
+        let client = try await fixture.client(outbox: policy)
+        _ = try await client.send(topic: "chat.room", message: "uses up the minute")
+        await client.setReachable(false)
+        try await client.enqueue(topic: "chat.room", message: "old")
+        await client.setReachable(true)
+        try await eventually("the new connection") { await client.serverVersion != nil }
+        try await eventually("the flush") { await client.flushWaiter != nil }
+        try await client.enqueue(topic: "chat.room", message: "new")
+        try await client.state(is: .connected, deadline: .seconds(5))
+        await client.close()
+    }
+
+    @Test("B29 a second publish under the same identifier is refused and leaves the first one its receipt")
+    func repeatedIdentifier() async throws {
+        let fixture = try await ClientFixture.start()
+        let client = try await fixture.client()
+        await client.setReachable(false)
+        let first = try await client.submit(topic: "chat.room", message: "x", id: "same")
+        await #expect(throws: RelayError.self) { try await client.submit(topic: "chat.room", message: "x", id: "same") }
+        await client.setReachable(true)
+        #expect(try await first.receipt(within: .seconds(5)).sequence == 1)
+        await client.close()
+    }
+
+    @Test("B29 a topic whose stream is away for a moment keeps its messages")
+    func streamAway() async throws {
+        let fixture = try await ClientFixture.start()
+        let client = try await fixture.client()
+        try await fixture.withJetStream { try await $0.deleteStream("test_stream") }
+        let pending = try await client.submit(topic: "chat.room", message: "patience")
+        try await Task.sleep(for: .milliseconds(300))
+        try await fixture.withJetStream {
+            _ = try await $0.createStream(StreamConfiguration(name: "test_stream", subjects: ["h4sh.>"]))
+        }
+        #expect(try await pending.receipt(within: .seconds(5)).sequence == 1)
+        await client.close()
+    }
+
+    @Test("B29 a topic that no stream stores fails in the end, with the reason")
+    func noStream() async throws {
+        let fixture = try await ClientFixture.start()
+        let client = try await fixture.client()
+        try await fixture.withJetStream { try await $0.deleteStream("test_stream") }
+        await #expect(throws: RelayError.server(code: 503, "no stream stores chat.room")) {
+            try await client.send(topic: "chat.room", message: "anyone?")
+        }
+        await client.close()
+    }
+
+    @Test(
+        "B29 a connection's own failure is none of the messages under way",
+        arguments: [
+            NATSError.tls("broken"), .authorization(.violation), .protocolViolation("nonsense"), .timeout("login"),
+        ])
+    func failureOfTheConnection(_ error: NATSError) async throws {
+        let fixture = try await ClientFixture.start()
+        var outbox = OutboxPolicy.parley
+        outbox.discardsOnClose = false
+        let client = try await fixture.client(outbox: outbox)
+        fixture.server.pause()
+        let pending = try await client.submit(topic: "chat.room", message: "under way")
+        await client.link?.connection.core.end(error)
+        try await eventually("the end of the connection") { client.status.state != .connected }
+        fixture.server.resume()
+        try await client.connect(timeLimit: 10)
+        #expect(try await pending.receipt(within: .seconds(10)).sequence == 1)
+        await client.close()
+    }
+
+    @Test("B20 B29 publishes without an answer have a frozen server noticed, and outlast it")
+    func frozenWhilePublishing() async throws {
+        let fixture = try await ClientFixture.start()
+        let client = try await fixture.client()
+        fixture.server.pause()
+        let pending = try await client.submit(topic: "chat.room", message: "patience")
+        try await client.state(is: .reconnecting, deadline: .seconds(30))
+        fixture.server.resume()
+        #expect(try await pending.receipt(within: .seconds(15)).sequence == 1)
+        await client.close()
+    }
+
+    @Test("B32 what was sent just before close is stored")
+    func closeAfterSending() async throws {
+        let fixture = try await ClientFixture.start()
+        for round in 1...5 {
+            let client = try await fixture.client()
+            for number in 1...20 { try await client.enqueue(topic: "chat.room", message: .int(Int64(number))) }
+            await client.close()
+            let stored = try await fixture.withJetStream { try await $0.streamInfo("test_stream").state.messages }
+            #expect(stored == UInt64(20 * round))
+        }
+    }
+
+    // MARK: Connection
+
+    @Test("B5 B11 expired credentials end in DISCONNECTED and the status says so")
+    func expired() async throws {
+        let account = NKeyPair.generate(.account)
+        let user = NKeyPair.generate(.user)
+        var claims = UserClaims(subject: user.publicKey, name: "alice", grant: UserGrant())
+        claims.expires = 1
+        let credentials = try RelayCredentials(Credentials(jwt: claims.encode(signedBy: account), keyPair: user))
+        let client = RelayClient(
+            configuration: RelayConfiguration(
+                servers: .fixed(try RelayConfiguration.addresses(["nats://127.0.0.1:1"])), credentials: credentials,
+                namespace: ClientFixture.namespace))
+        await #expect(throws: RelayError.connection(.tokenExpired)) { try await client.connect(timeLimit: 10) }
+        #expect(client.status.state == .disconnected)
+        #expect(client.status.reason == .tokenExpired)
+    }
+
+    @Test("B36 topics can be listened to again after close and connect")
+    func listenersAfterClose() async throws {
+        final class Listener: MessageListener {
+            let heard = Collected()
+            func onMessage(_ message: Any) { heard.add((message as? TopicMessage)?.text ?? "?") }
+        }
+        let fixture = try await ClientFixture.start()
+        let client = try await fixture.client()
+        let listener = Listener()
+        #expect(try await client.on(topic: "chat.room", listener: listener))
+        await client.close()
+        try await client.connect(timeLimit: 10)
+        #expect(try await client.on(topic: "chat.room", listener: listener))
+        try await eventually("a message") {
+            _ = try await client.send(topic: "chat.room", message: "again")
+            return listener.heard.all.contains("again")
+        }
+        await client.close()
+    }
+
+    @Test("A server in lame duck mode is left before it closes")
+    func lameDuck() async throws {
+        let server = try await NATSServerProcess.start(
+            configuration: "lame_duck_grace_period: \"20s\"\nlame_duck_duration: \"30s\"\n")
+        let fixture = ClientFixture(server: server)
+        let client = RelayClient(configuration: try fixture.configuration())
+        try await client.connect(timeLimit: 10)
+        kill(server.processID, SIGUSR2)
+        try await client.state(is: .reconnecting, deadline: .seconds(10))
+        await client.disconnect()
+        try await server.kill9()
+    }
+}
