@@ -1,5 +1,5 @@
-import NIOCore
 import NIOConcurrencyHelpers
+import NIOCore
 import Synchronization
 
 /// The state that callers on any thread and the event loop share: every part of it under its own small lock.

@@ -40,7 +40,8 @@ enum ErrorTranslation {
     private static func words(_ error: NIOSSLError) -> String {
         switch error {
         case .handshakeFailed(let reason): return "the handshake failed: \(reason)"
-        case .unableToValidateCertificate: return "the server's certificate is not trusted, expired, or for another name"
+        case .unableToValidateCertificate:
+            return "the server's certificate is not trusted, expired, or for another name"
         default: return "\(error)"
         }
     }

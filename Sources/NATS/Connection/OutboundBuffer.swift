@@ -1,5 +1,5 @@
-import NIOCore
 import NIOConcurrencyHelpers
+import NIOCore
 
 /// What waits to be written: callers append under a lock, the event loop takes everything once a turn.
 final class OutboundBuffer: Sendable {
@@ -17,7 +17,8 @@ final class OutboundBuffer: Sendable {
     private let limit: Int
 
     init(highWaterMark: Int, limit: Int) {
-        self.highWaterMark = highWaterMark
+        // Whoever waits after a refusal must find room, so the mark is never above the limit.
+        self.highWaterMark = min(highWaterMark, limit)
         self.limit = limit
         state = NIOLockedValueBox(State(buffer: ByteBuffer()))
     }

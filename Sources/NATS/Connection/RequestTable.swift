@@ -1,5 +1,5 @@
-import NIOCore
 import NIOConcurrencyHelpers
+import NIOCore
 
 /// Requests that wait for their answer. All answers come over one subscription; the subject's last token finds them.
 final class RequestTable: Sendable {
@@ -22,7 +22,9 @@ final class RequestTable: Sendable {
     var isEmpty: Bool { state.withLockedValue { $0.entries.isEmpty } }
 
     /// Registers a request and gives it its token. Whoever adds to the empty table starts the clock.
-    func add(subject: String, deadline: NIODeadline, answer: @escaping Answer) throws(NATSError) -> (token: UInt64, isFirst: Bool) {
+    func add(subject: String, deadline: NIODeadline, answer: @escaping Answer) throws(NATSError) -> (
+        token: UInt64, isFirst: Bool
+    ) {
         try state.withLockedValueThrowing { state throws(NATSError) -> (UInt64, Bool) in
             if let error = state.closedBy { throw error }
             let token = state.nextToken

@@ -1,5 +1,5 @@
-import NIOCore
 import NIOConcurrencyHelpers
+import NIOCore
 
 /// How much a subscription holds for a slow reader, and what gives way beyond it.
 public struct BufferLimits: Sendable, Hashable {

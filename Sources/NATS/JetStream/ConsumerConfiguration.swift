@@ -102,10 +102,14 @@ public struct ConsumerInfo: Sendable, Hashable, Decodable {
     /// Messages that it has not delivered yet.
     public var pending: UInt64
     /// The stream sequence behind which it begins or goes on; 0 for the beginning, nil when the server does not tell.
-    public var deliveredSequence: UInt64? { delivered?.stream_seq }
+    public var deliveredSequence: UInt64? { delivered?.streamSequence }
     private var delivered: Place?
 
-    private struct Place: Sendable, Hashable, Decodable { var stream_seq: UInt64? }
+    private struct Place: Sendable, Hashable, Decodable {
+        var streamSequence: UInt64?
+
+        private enum CodingKeys: String, CodingKey { case streamSequence = "stream_seq" }
+    }
 
     private enum CodingKeys: String, CodingKey {
         case name, delivered

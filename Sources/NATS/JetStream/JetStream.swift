@@ -168,7 +168,8 @@ public struct JetStream: Sendable {
 
     /// Stream and consumer names stand in subjects, so they must be single tokens.
     func name(_ text: String) throws(NATSError) -> String {
-        let isToken = !text.isEmpty && text.utf8.count <= 255
+        let isToken =
+            !text.isEmpty && text.utf8.count <= 255
             && text.utf8.allSatisfy { byte in
                 byte > 0x20 && byte != 0x7F && !".*>/\\".utf8.contains(byte)
             }
@@ -197,8 +198,13 @@ enum APIReply {
     private struct ErrorReply: Decodable {
         struct Body: Decodable {
             var code: Int?
-            var err_code: Int?
+            var errorCode: Int?
             var description: String?
+
+            private enum CodingKeys: String, CodingKey {
+                case code, description
+                case errorCode = "err_code"
+            }
         }
         var error: Body?
     }
@@ -209,7 +215,8 @@ enum APIReply {
         if let error = (try? decoder.decode(ErrorReply.self, from: data))?.error {
             throw .jetStream(
                 JetStreamFailure(
-                    code: error.code ?? 500, errorCode: error.err_code ?? 0, text: error.description ?? "no reason given"
+                    code: error.code ?? 500, errorCode: error.errorCode ?? 0,
+                    text: error.description ?? "no reason given"
                 ))
         }
         do {

@@ -1,5 +1,5 @@
-import NIOCore
 import NIOConcurrencyHelpers
+import NIOCore
 
 /// Publishes with many messages in flight: it waits for acknowledgements only when the window is full.
 public final class JetStreamPublisher: Sendable {

@@ -145,8 +145,9 @@ extension NATSError: CustomStringConvertible {
         case .outboundBufferFull(let bytes): return "\(bytes) bytes wait to be sent; the link is too slow."
         case .noResponders(let subject): return "Nobody answers on \(quoted(subject))."
         case .staleConnection: return "The server stopped answering."
-        case .closedByServer(let text): return text.map { "The server closed the connection: \($0)." }
-            ?? "The server closed the connection."
+        case .closedByServer(let text):
+            return text.map { "The server closed the connection: \($0)." }
+                ?? "The server closed the connection."
         case .connectionLost(let text): return "The connection was lost: \(text)."
         case .closed: return "The connection has been closed."
         case .cancelled: return "Cancelled."

@@ -66,7 +66,9 @@ struct ProtocolDecoder {
                         continue
                     }
                     let end = position + frame.contentLength + 2
-                    if end <= bytes.count, let content = chunk.getSlice(at: base + position, length: frame.contentLength) {
+                    if end <= bytes.count,
+                        let content = chunk.getSlice(at: base + position, length: frame.contentLength)
+                    {
                         guard bytes[end - 2] == 0x0D, bytes[end - 1] == 0x0A else {
                             throw NATSError.protocolViolation("a payload does not end where it said")
                         }
@@ -126,7 +128,8 @@ struct ProtocolDecoder {
                 }
             } else {
                 sink.received(
-                    sid: message.sid, subject: subject, reply: nil, headerLength: message.headerLength, content: content)
+                    sid: message.sid, subject: subject, reply: nil, headerLength: message.headerLength, content: content
+                )
             }
         }
         return true

@@ -33,7 +33,9 @@ struct TailCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             for topic in topics {
-                do throws(TopicError) { _ = try TopicPattern(topic) } catch { throw RelayError.invalidTopic("\(error)") }
+                do throws(TopicError) { _ = try TopicPattern(topic) } catch {
+                    throw RelayError.invalidTopic("\(error)")
+                }
             }
             let start: SubscriptionStart
             switch since.flatMap({ PastTime($0) }) {

@@ -62,6 +62,7 @@ enum UnknownKeys {
         throw DecodingError.dataCorrupted(
             .init(
                 codingPath: decoder.codingPath,
-                debugDescription: "“\(unknown)” is not a setting; these are: \(known.sorted().joined(separator: ", "))"))
+                debugDescription: "“\(unknown)” is not a setting; these are: \(known.sorted().joined(separator: ", "))")
+        )
     }
 }

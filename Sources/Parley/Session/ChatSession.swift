@@ -40,7 +40,8 @@ struct ChatSession {
             status: .initialized)
         let engine = ChatEngine(connector, queue: queue)
         self.engine = engine
-        let (stream, continuation) = AsyncStream.makeStream(of: ChatEffect.self, bufferingPolicy: .bufferingOldest(65_536))
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: ChatEffect.self, bufferingPolicy: .bufferingOldest(65_536))
         effects = continuation
         runner = Task.detached { for await effect in stream { await engine.perform(effect) } }
     }

@@ -1,5 +1,5 @@
-import Relay
 import NIOConcurrencyHelpers
+import Relay
 import Terminal
 
 /// Core news on its way to the thread that owns the screen. Bounded: whoever brings more waits until it is taken.

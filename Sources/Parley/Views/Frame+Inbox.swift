@@ -70,7 +70,8 @@ extension Frame {
         let firstLine = letter.message.prefix(512).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         canvas.write(SafeText(firstLine).truncated(columns: columns.line), row: row.row, column: column, style: style)
         guard isSelected, model.pane == .main else { return }
-        canvas.restyle(row) { $0.attributes.insert(.reverse) }
+        let selection = theme.selection(over:)
+        canvas.restyle(row) { $0 = selection($0) }
         canvas.cursor = Position(row: row.row, column: row.column)
     }
 

@@ -12,7 +12,8 @@ extension Frame {
             let line = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
             drawSidebarRow(row, in: line, isShown: index == shown && model.view != .welcome)
             guard model.pane == .sidebar, index == model.sidebar.cursor else { continue }
-            canvas.restyle(line) { $0.attributes.insert(.reverse) }
+            let selection = theme.selection(over:)
+            canvas.restyle(line) { $0 = selection($0) }
             canvas.cursor = Position(row: line.row, column: line.column)
         }
         drawMoreMarks(area)

@@ -8,7 +8,6 @@ struct Theme: Hashable, Sendable {
     var broken: Style
     var heading: Style
     var rule: Style
-    var selected: Style
     var unread: Style
     var time: Style
     var own: Style
@@ -22,6 +21,11 @@ struct Theme: Hashable, Sendable {
     /// Colours for names; none where colours are off.
     var names: [Color]
 
+    /// The selected row: reversed in one colour, since reversed words of several would be a patchwork.
+    func selection(over style: Style) -> Style {
+        Style(attributes: style.attributes.subtracting(.dim).union(.reverse))
+    }
+
     /// Colours of the 256-colour palette that read well on dark and on light grounds.
     static let standard = Theme(
         title: Style(attributes: .bold),
@@ -30,7 +34,6 @@ struct Theme: Hashable, Sendable {
         broken: Style(foreground: .indexed(1), attributes: .bold),
         heading: Style(foreground: .indexed(6), attributes: .bold),
         rule: Style(foreground: .indexed(8)),
-        selected: Style(attributes: .reverse),
         unread: Style(foreground: .indexed(3), attributes: .bold),
         time: Style(foreground: .indexed(8)),
         own: Style(attributes: .bold),
@@ -53,7 +56,6 @@ struct Theme: Hashable, Sendable {
         broken: Style(attributes: [.bold, .reverse]),
         heading: Style(attributes: .bold),
         rule: Style(attributes: .dim),
-        selected: Style(attributes: .reverse),
         unread: Style(attributes: .bold),
         time: Style(attributes: .dim),
         own: Style(attributes: .bold),

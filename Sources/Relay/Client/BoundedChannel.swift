@@ -26,7 +26,8 @@ final class BoundedChannel<Element: Sendable>: Sendable {
     /// Adds an element, waiting for room; false when the channel is closed or the task was cancelled.
     func send(_ element: Element) async -> Bool {
         while true {
-            let (outcome, wait, reader) = state.withLockedValue { state -> (Bool?, Completion<Wakeup>?, Completion<Wakeup>?) in
+            let (outcome, wait, reader) = state.withLockedValue {
+                state -> (Bool?, Completion<Wakeup>?, Completion<Wakeup>?) in
                 guard state.ending == nil else { return (false, nil, nil) }
                 guard state.count < capacity else {
                     let writer = Completion<Wakeup>()

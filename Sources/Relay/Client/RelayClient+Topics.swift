@@ -190,7 +190,8 @@ extension RelayClient {
     }
 
     static func topicEvent(_ message: StoredMessage, isRecovered: Bool) -> (TopicEvent, id: String?) {
-        let topic = message.subject.firstIndex(of: ".").map { String(message.subject[message.subject.index(after: $0)...]) }
+        let topic =
+            message.subject.firstIndex(of: ".").map { String(message.subject[message.subject.index(after: $0)...]) }
             ?? message.subject
         let time = Timestamp(milliseconds: message.time.milliseconds)
         do throws(EnvelopeError) {

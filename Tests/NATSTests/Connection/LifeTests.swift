@@ -64,7 +64,7 @@ struct LifeTests {
         weak var connection: NATSConnection?
         weak var core: ConnectionCore?
         do {
-            let held = try await NATSConnection.connect(to: try ServerAddress(parsing: peer.url))
+            let held = try await peer.connect()
             (connection, core) = (held, held.core)
             try held.publish([1], to: "a")
         }
@@ -81,7 +81,7 @@ struct LifeTests {
             let subscription: NATSSubscription
             let events: NATSConnectionEvents
             do {
-                let held = try await NATSConnection.connect(to: try ServerAddress(parsing: peer.url))
+                let held = try await peer.connect()
                 core = held.core
                 subscription = try held.subscribe(to: "a")
                 events = held.events
@@ -100,7 +100,7 @@ struct LifeTests {
         let peer = try ScriptedPeer { $0.logIn() }
         weak var core: ConnectionCore?
         do {
-            let held = try await NATSConnection.connect(to: try ServerAddress(parsing: peer.url))
+            let held = try await peer.connect()
             core = held.core
             _ = await held.waitUntilClosed()
         }
@@ -120,9 +120,8 @@ struct LifeTests {
     @Test("close races with all kinds of calls, and each of them has one end")
     func closeRaces() async throws {
         let peer = try peer()
-        let address = try ServerAddress(parsing: peer.url)
         for round in 0..<50 {
-            let connection = try await NATSConnection.connect(to: address)
+            let connection = try await peer.connect()
             let subscription = try connection.subscribe(to: "a")
             await withTaskGroup { group in
                 group.addTask {
@@ -160,9 +159,8 @@ struct LifeTests {
             gate.wait()
             link.waitForEnd()
         }
-        let connection = try await NATSConnection.connect(
-            to: try ServerAddress(parsing: peer.url),
-            options: ConnectOptions(pingInterval: .zero, outboundHighWaterMark: 1 << 20, outboundLimit: 8 << 20))
+        let connection = try await peer.connect(
+            ConnectOptions(pingInterval: .zero, outboundHighWaterMark: 1 << 20, outboundLimit: 8 << 20))
         let payload = ByteBuffer(repeating: 1, count: 64 << 10)
         #expect(try connection.publish(payload, to: "a"))
         // Sockets take some megabytes before they block; the limit comes after the mark.
@@ -201,8 +199,7 @@ struct LifeTests {
             link.send("PONG\r\n")
             link.waitForEnd()
         }
-        let connection = try await NATSConnection.connect(
-            to: try ServerAddress(parsing: peer.url), options: ConnectOptions(pingInterval: .zero))
+        let connection = try await peer.connect(ConnectOptions(pingInterval: .zero))
         await #expect(throws: NATSError.self) { try await connection.flush(timeout: .milliseconds(10)) }
         gate.signal()
         #expect(try await connection.ping() > .zero)

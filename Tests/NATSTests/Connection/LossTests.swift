@@ -88,7 +88,7 @@ struct LossTests {
             link.send("-ERR 'Enough'\r\n")
             link.waitForEnd()
         }
-        let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: peer.url))
+        let connection = try await peer.connect()
         let subscription = try connection.subscribe(to: "a", limits: BufferLimits(messages: 1))
         #expect(await connection.waitUntilClosed() == .closedByServer("Enough"))
         #expect(subscription.subject == "a")
@@ -97,7 +97,7 @@ struct LossTests {
     @Test("who waits for the end can be cancelled")
     func cancelledWait() async throws {
         let peer = try ScriptedPeer { if $0.logIn() { $0.waitForEnd() } }
-        let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: peer.url))
+        let connection = try await peer.connect()
         let task = Task { await connection.waitUntilClosed() }
         task.cancel()
         #expect(await task.value == .cancelled)
@@ -134,7 +134,7 @@ struct LossTests {
                 link.waitFor("SUB ")
                 link.send(words)
             }
-            let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: peer.url))
+            let connection = try await peer.connect()
             #expect(await connection.waitUntilClosed() == reason)
         }
     }
@@ -146,7 +146,7 @@ struct LossTests {
             link.send("MSG a 2 99999999999999\r\n")
             link.waitForEnd()
         }
-        let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: peer.url))
+        let connection = try await peer.connect()
         guard case .protocolViolation = await connection.waitUntilClosed() else {
             Issue.record("still there")
             return

@@ -76,7 +76,9 @@ struct MessagingTests {
         let connection = try await SharedServers.connect(binary)
         let subject = SharedServers.unique()
         let subscription = try connection.subscribe(to: "\(subject).>")
-        let bad: [(String, String)] = [("A", "x\r\nB: y"), ("A\r\nB", "x"), ("A", "x\r\n\r\nPUB \(subject).x 0\r\n\r\n")]
+        let bad: [(String, String)] = [
+            ("A", "x\r\nB: y"), ("A\r\nB", "x"), ("A", "x\r\n\r\nPUB \(subject).x 0\r\n\r\n"),
+        ]
         for (name, value) in bad {
             let error = await failure { () async throws(NATSError) in
                 try connection.publish([], to: "\(subject).a", headers: [name: value])

@@ -54,6 +54,14 @@ struct OutboundBufferTests {
         #expect(try buffer.drainWaiter() == nil)
     }
 
+    @Test("a mark above the limit is the limit, so that who was refused has something to wait for")
+    func markAboveLimit() throws {
+        let buffer = OutboundBuffer(highWaterMark: 1_000, limit: 100)
+        #expect(try !append(100, to: buffer).isBelowHighWaterMark)
+        #expect(throws: NATSError.outboundBufferFull(bytes: 100)) { try append(1, to: buffer) }
+        #expect(try buffer.drainWaiter() != nil)
+    }
+
     @Test("its end reaches everybody, with the first reason")
     func closing() async throws {
         let buffer = OutboundBuffer(highWaterMark: 10, limit: 1_000)

@@ -147,6 +147,7 @@ struct ConnectionRegressionTests {
         let server = try await NATSServerProcess.start(jetStream: false)
         var options = ConnectOptions()
         options.outboundLimit = 256 << 10
+        options.outboundHighWaterMark = 128 << 10
         options.pingInterval = .zero
         let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: server.url), options: options)
         server.pause()

@@ -72,7 +72,9 @@ final class ScriptedPeer: Sendable {
 
         /// Greets as a server does and confirms the login.
         @discardableResult
-        func logIn(info: String = "{\"server_id\":\"S\",\"version\":\"2.10.0\",\"headers\":true,\"max_payload\":1048576}")
+        func logIn(
+            info: String = "{\"server_id\":\"S\",\"version\":\"2.10.0\",\"headers\":true,\"max_payload\":1048576}"
+        )
             -> Bool
         {
             send("INFO \(info)\r\n")
@@ -115,7 +117,8 @@ final class ScriptedPeer: Sendable {
         let descriptor = listener
         let isListening = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 && listen(descriptor, 16) == 0 && getsockname(descriptor, $0, &size) == 0
+                bind(descriptor, $0, size) == 0 && listen(descriptor, 16) == 0
+                    && getsockname(descriptor, $0, &size) == 0
             }
         }
         guard isListening else { throw TestFailure("cannot listen: errno \(errno)") }

@@ -22,7 +22,8 @@ struct ServerAddressTests {
         arguments: [
             Entry("localhost", "localhost", 4222, false, "nats://localhost:4222"),
             Entry("nats://localhost", "localhost", 4222, false, "nats://localhost:4222"),
-            Entry("NATS://h:1", "h", 1, false, "nats://h:1"), Entry("tls://h:65535/", "h", 65_535, true, "tls://h:65535"),
+            Entry("NATS://h:1", "h", 1, false, "nats://h:1"),
+            Entry("tls://h:65535/", "h", 65_535, true, "tls://h:65535"),
             Entry("127.0.0.1:5000", "127.0.0.1", 5_000, false, "nats://127.0.0.1:5000"),
             Entry("nats://[::1]", "::1", 4222, false, "nats://[::1]:4222"),
             Entry("tls://[fe80::1%eth0]:5", "fe80::1%eth0", 5, true, "tls://[fe80::1%eth0]:5"),
@@ -85,9 +86,9 @@ struct ServerAddressTests {
         let address = try ServerAddress(parsing: text)
         var dumped = ""
         dump(address, to: &dumped)
-        for shown in ["\(address)", String(reflecting: address), dumped, "\([address])", "\(Optional(address) as Any)"] {
+        for shown in ["\(address)", String(reflecting: address), dumped, "\([address])", "\(Optional(address) as Any)"]
+        {
             #expect(!shown.contains("hunter2") && !shown.contains("someone"))
         }
     }
 }
-

@@ -42,13 +42,14 @@ extension NATSServerProcess {
     func freeze(_ connection: NATSConnection) async throws {
         pause()
         try await eventually("a frozen server") {
-            await failure { () async throws(NATSError) in try await connection.flush(timeout: .milliseconds(100)) } != nil
+            await failure { () async throws(NATSError) in try await connection.flush(timeout: .milliseconds(100)) }
+                != nil
         }
     }
 
     /// A connection to this server.
     func connect(_ options: ConnectOptions = ConnectOptions()) async throws -> NATSConnection {
-        try await NATSConnection.connect(to: ServerAddress(parsing: url), options: options)
+        try await NATSConnection.connect(to: ServerAddress(parsing: url), options: options.patient)
     }
 }
 
@@ -72,6 +73,22 @@ extension NATSSubscription {
     func nextText() async throws -> String {
         guard let message = try await first(1).first else { throw TestFailure("no message") }
         return message.text
+    }
+}
+
+extension ScriptedPeer {
+    /// A connection to this peer.
+    func connect(_ options: ConnectOptions = ConnectOptions()) async throws -> NATSConnection {
+        try await NATSConnection.connect(to: ServerAddress(parsing: url), options: options.patient)
+    }
+}
+
+extension ConnectOptions {
+    /// With time enough to connect while hundreds of tests want the same processors.
+    var patient: Self {
+        var options = self
+        options.connectTimeout = .seconds(30)
+        return options
     }
 }
 

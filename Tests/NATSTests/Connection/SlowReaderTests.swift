@@ -140,9 +140,8 @@ struct SlowReaderTests {
                 link.send("PONG\r\n")
             }
         }
-        let connection = try await NATSConnection.connect(
-            to: try ServerAddress(parsing: peer.url),
-            options: ConnectOptions(pingInterval: .milliseconds(200), maximumPingsOutstanding: 3))
+        let connection = try await peer.connect(
+            ConnectOptions(pingInterval: .milliseconds(200), maximumPingsOutstanding: 3))
         let subscription = try connection.subscribe(
             to: "subject", limits: BufferLimits(messages: 1, overflow: .pauseReading))
         try await eventually("the pause") { connection.core.isReadingPaused }

@@ -13,7 +13,7 @@ struct TLSTests {
         _ server: NATSServerProcess, host: String = "127.0.0.1", scheme: String = "tls", _ tls: TLSOptions?
     ) async throws -> NATSConnection {
         try await NATSConnection.connect(
-            to: ServerAddress(parsing: "\(scheme)://\(host):\(server.port)"), options: ConnectOptions(tls: tls))
+            to: ServerAddress(parsing: "\(scheme)://\(host):\(server.port)"), options: ConnectOptions(tls: tls).patient)
     }
 
     private func refusal(
@@ -31,7 +31,9 @@ struct TLSTests {
         if case .tls(let words) = error { !words.isEmpty } else { false }
     }
 
-    @Test("speaks with a server whose authority is trusted, by name and by address", arguments: NATSServerProcess.binaries)
+    @Test(
+        "speaks with a server whose authority is trusted, by name and by address", arguments: NATSServerProcess.binaries
+    )
     func trusted(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary, configuration: TestCertificates.configuration())
         for host in ["127.0.0.1", "localhost"] {
@@ -87,7 +89,7 @@ struct TLSTests {
             binary, configuration: TestCertificates.configuration("other"), jetStream: false)
         let address = ServerAddress(
             host: "127.0.0.1", port: server.port, usesTLS: true, certificateName: "elsewhere.example")
-        let connection = try await NATSConnection.connect(to: address, options: ConnectOptions(tls: trusting()))
+        let connection = try await NATSConnection.connect(to: address, options: ConnectOptions(tls: trusting()).patient)
         try await connection.flush()
         await connection.close()
     }
@@ -110,8 +112,12 @@ struct TLSTests {
         let server = try await NATSServerProcess.start(binary, jetStream: false)
         #expect(isTLS(await refusal(server, try trusting())))
         #expect(isTLS(await refusal(server, scheme: "nats", try trusting())))
-        #expect(isTLS(await refusal(server, try TLSOptions(
-            authorityFile: TestCertificates.path("authority.pem"), handshakesFirst: true))))
+        #expect(
+            isTLS(
+                await refusal(
+                    server,
+                    try TLSOptions(
+                        authorityFile: TestCertificates.path("authority.pem"), handshakesFirst: true))))
     }
 
     @Test("TLS before INFO, as the newest servers can have it")

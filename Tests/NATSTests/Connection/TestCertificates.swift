@@ -18,7 +18,8 @@ struct TestCertificates: SuiteTrait, TestScoping {
             try await Self.openSSL(
                 directory,
                 [
-                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
+                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+                    "30",
                     "-subj", "/CN=\(authority)", "-keyout", "\(authority).key", "-out", "\(authority).pem",
                 ])
         }
@@ -26,7 +27,8 @@ struct TestCertificates: SuiteTrait, TestScoping {
             try await Self.openSSL(
                 directory,
                 [
-                    "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=\(name)",
+                    "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
+                    "/CN=\(name)",
                     "-keyout", "\(name).key", "-out", "\(name).csr",
                 ])
             var arguments = [

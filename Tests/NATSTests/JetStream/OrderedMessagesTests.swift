@@ -28,7 +28,8 @@ struct OrderedMessagesTests {
         let time = try await jetStream.message(in: name, sequence: 8).time
         let table: [(StartPosition, [Int], pending: UInt64)] = [
             (.all, Array(1...12), 10), (.new, [11, 12], 0), (.last, [10, 11, 12], 1),
-            (.lastPerSubject, [8, 9, 10, 11, 12], 3), (.sequence(4), Array(4...12), 7), (.sequence(0), Array(1...12), 10),
+            (.lastPerSubject, [8, 9, 10, 11, 12], 3), (.sequence(4), Array(4...12), 7),
+            (.sequence(0), Array(1...12), 10),
             (.time(time), Array(8...12), 3),
         ]
         var iterators: [OrderedMessages.Iterator] = []
@@ -74,12 +75,15 @@ struct OrderedMessagesTests {
         let other = JetStream(try await SharedServers.connect(binary))
         var iterator = try jetStream.orderedMessages(in: name).makeAsyncIterator()
         var found: [String] = []
+        var deleted = 0
         // In the middle of a pull request's messages only newer servers tell at once that the consumer is gone.
         let isOld = other.connection.info.version.hasPrefix("2.9.")
         for end in isOld ? [2_000] : [10, 1_500, 2_000] {
             found += try await texts(&iterator, end - found.count)
-            #expect(try await deleteConsumers(other, name) >= 1)
+            // There is none where the reader has not noticed the last deletion yet.
+            deleted += try await deleteConsumers(other, name)
         }
+        #expect(deleted >= 1)
         try await JetStreamFixture.fill(other, name, 2_001...2_010)
         found += try await texts(&iterator, 10)
         #expect(found == (1...2_010).map(String.init))
@@ -104,7 +108,9 @@ struct OrderedMessagesTests {
         await jetStream.connection.close()
     }
 
-    @Test("end with nil when the task is cancelled or the connection closed, and throw when it is lost", arguments: NATSServerProcess.binaries)
+    @Test(
+        "end with nil when the task is cancelled or the connection closed, and throw when it is lost",
+        arguments: NATSServerProcess.binaries)
     func ends(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary)
         let connection = try await server.connect()
@@ -129,7 +135,9 @@ struct OrderedMessagesTests {
         await #expect(throws: NATSError.self) { try await lost.next() }
     }
 
-    @Test("a stream that is not there is an error at once, and one that goes is an error soon", arguments: NATSServerProcess.binaries)
+    @Test(
+        "a stream that is not there is an error at once, and one that goes is an error soon",
+        arguments: NATSServerProcess.binaries)
     func noStream(binary: NATSServerBinary) async throws {
         let (jetStream, name) = try await JetStreamFixture.stream(binary)
         var missing = try jetStream.orderedMessages(in: name + "x").makeAsyncIterator()

@@ -19,7 +19,8 @@ struct PublishAcknowledgementTests {
             "{\"stream\":\"ST-1_x\",\"seq\":\(sequence)}", "{\"stream\":\"ST-1_x\", \"seq\":\(sequence)}",
             "{\"stream\":\"ST-1_x\", \"seq\": \(sequence)}", "{ \"stream\" : \"ST-1_x\" , \"seq\" : \(sequence) }",
             "{\"seq\":\(sequence),\"stream\":\"ST-1_x\"}", "{\"stream\":\"ST\\u002D1_x\",\"seq\":\(sequence)}",
-            "{\"stream\":\"ST-1_x\",\"seq\":\(sequence)} ", "{\"stream\":\"ST-1_x\",\"seq\":\(sequence),\"domain\":\"D\"}",
+            "{\"stream\":\"ST-1_x\",\"seq\":\(sequence)} ",
+            "{\"stream\":\"ST-1_x\",\"seq\":\(sequence),\"domain\":\"D\"}",
             "{\"type\":\"x\",\"stream\":\"ST-1_x\",\"seq\":\(sequence)}",
         ] { #expect(try read(text) == expected, "\(text)") }
     }
@@ -51,7 +52,8 @@ struct PublishAcknowledgementTests {
         arguments: [
             "", "+OK", "{}", "[]", "{\"stream\":\"S\"}", "{\"seq\":1}", "{\"stream\":\"S\",\"seq\":-1}",
             "{\"stream\":\"S\",\"seq\":}", "{\"stream\":\"S\",\"seq\":1", "{\"stream\":\"S\",\"seq\":1x}",
-            "{\"stream\":\"S\",\"seq\":99999999999999999999}", "{\"stream\":\"S", "{\"stream\":\"", "hello, this is no JSON",
+            "{\"stream\":\"S\",\"seq\":99999999999999999999}", "{\"stream\":\"S", "{\"stream\":\"",
+            "hello, this is no JSON",
             "{\"stream\":\"S\",\"seq\":1}}",
         ])
     func others(text: String) {
@@ -64,7 +66,9 @@ struct PublishAcknowledgementTests {
 
     @Test("survives every truncation of every form")
     func truncations() {
-        for text in ["{\"stream\":\"STREAM\",\"seq\":123}", "{\"stream\":\"STREAM\", \"seq\": 123,\"duplicate\": true}"] {
+        for text in [
+            "{\"stream\":\"STREAM\",\"seq\":123}", "{\"stream\":\"STREAM\", \"seq\": 123,\"duplicate\": true}",
+        ] {
             for count in 0..<text.count { #expect(throws: NATSError.self) { try read(String(text.prefix(count))) } }
         }
     }

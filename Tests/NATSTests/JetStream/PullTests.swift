@@ -82,7 +82,9 @@ struct PullTests {
         await jetStream.connection.close()
     }
 
-    @Test("a fetch waits for messages, takes what came when its time is up, and can be cancelled", arguments: NATSServerProcess.binaries)
+    @Test(
+        "a fetch waits for messages, takes what came when its time is up, and can be cancelled",
+        arguments: NATSServerProcess.binaries)
     func waiting(binary: NATSServerBinary) async throws {
         let (jetStream, name) = try await JetStreamFixture.stream(binary)
         try await jetStream.createConsumer(ConsumerConfiguration(name: "reader", isDurable: true), in: name)

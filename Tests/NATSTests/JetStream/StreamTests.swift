@@ -35,7 +35,9 @@ struct StreamTests {
         let different = await failure { () async throws(NATSError) in try await jetStream.createStream(configuration) }
         #expect(isRefused(different, JetStreamFailure.streamNameInUse))
         #expect(try await jetStream.updateStream(configuration).configuration.maximumMessages == 3)
-        for index in 1...5 { _ = try await jetStream.publish(ByteBuffer(string: "\(index)"), to: "\(name).a.\(index % 2)") }
+        for index in 1...5 {
+            _ = try await jetStream.publish(ByteBuffer(string: "\(index)"), to: "\(name).a.\(index % 2)")
+        }
         let info = try await jetStream.streamInfo(name)
         #expect(info.state.messages == 3 && info.state.firstSequence == 3 && info.state.lastSequence == 5)
         #expect(info.state.subjects == nil && info.created == made.created && info.state.bytes > 0)

@@ -29,7 +29,8 @@ struct KeyValueTests {
         #expect(try await bucket.put(value("2"), for: "a") == 2)
         #expect(try await bucket.put(ByteBuffer(), for: "b/c=d.e_F-9") == 3)
         let entry = try #require(try await bucket.get("a"))
-        #expect(entry.key == "a" && String(buffer: entry.value) == "2" && entry.revision == 2 && entry.operation == .put)
+        #expect(
+            entry.key == "a" && String(buffer: entry.value) == "2" && entry.revision == 2 && entry.operation == .put)
         #expect(try await bucket.get("b/c=d.e_F-9")?.value == ByteBuffer())
         try await bucket.delete("a")
         #expect(try await bucket.get("a") == nil)
@@ -45,7 +46,8 @@ struct KeyValueTests {
     func conflicts(binary: NATSServerBinary) async throws {
         let bucket = try await bucket(binary)
         let first = try await bucket.create(value("1"), for: "a")
-        #expect(isConflict(await failure { () async throws(NATSError) in try await bucket.create(value("2"), for: "a") }))
+        #expect(
+            isConflict(await failure { () async throws(NATSError) in try await bucket.create(value("2"), for: "a") }))
         let second = try await bucket.update(value("2"), for: "a", revision: first)
         #expect(
             isConflict(

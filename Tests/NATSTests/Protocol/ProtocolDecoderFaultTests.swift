@@ -82,11 +82,13 @@ struct ProtocolDecoderFaultTests {
             let whole = ProtocolDecoder.read([bytes])
             let cut = ProtocolDecoder.read(
                 bytes.cut(at: [
-                    Int.random(in: 0...bytes.count, using: &generator), Int.random(in: 0...bytes.count, using: &generator),
+                    Int.random(in: 0...bytes.count, using: &generator),
+                    Int.random(in: 0...bytes.count, using: &generator),
                 ]))
             if whole.failure != nil { refused += 1 }
             guard whole.sink.events == cut.sink.events, (whole.failure == nil) == (cut.failure == nil) else {
-                Issue.record("a cut changes what is found in \(String(decoding: bytes, as: UTF8.self).debugDescription)")
+                Issue.record(
+                    "a cut changes what is found in \(String(decoding: bytes, as: UTF8.self).debugDescription)")
                 return
             }
         }

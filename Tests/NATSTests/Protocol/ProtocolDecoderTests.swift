@@ -98,7 +98,8 @@ struct ProtocolDecoderTests {
             #expect(failure == nil && sink.events == events, "cut at \(place)")
         }
         for size in [1, 1_024, 4_097, 65_536] {
-            let (sink, failure) = ProtocolDecoder.read(bytes.cut(at: Array(stride(from: size, to: bytes.count, by: size))))
+            let (sink, failure) = ProtocolDecoder.read(
+                bytes.cut(at: Array(stride(from: size, to: bytes.count, by: size))))
             #expect(failure == nil && sink.events == events, "reads of \(size) bytes")
         }
     }

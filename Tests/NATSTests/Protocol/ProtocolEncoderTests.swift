@@ -51,7 +51,8 @@ struct ProtocolEncoderTests {
     @Test("writes SUB and UNSUB")
     func subscribe() {
         #expect(
-            written { ProtocolEncoder.writeSubscribe(subject: "a.>", queue: nil, sid: 3, into: &$0) } == "SUB a.> 3\r\n")
+            written { ProtocolEncoder.writeSubscribe(subject: "a.>", queue: nil, sid: 3, into: &$0) } == "SUB a.> 3\r\n"
+        )
         #expect(
             written { ProtocolEncoder.writeSubscribe(subject: "a.*", queue: "q", sid: 3, into: &$0) }
                 == "SUB a.* q 3\r\n")

@@ -91,8 +91,10 @@ struct ConfigurationTests {
 
     @Test("Identity and server may stand before the subcommand")
     func order() {
-        #expect(ParleyCommand.rearranged(["--as", "bob", "tail", "a", "--json"]) == ["tail", "a", "--json", "--as", "bob"])
-        #expect(ParleyCommand.rearranged(["--as=bob", "send", "a", "--", "-x"]) == ["send", "a", "--as=bob", "--", "-x"])
+        #expect(
+            ParleyCommand.rearranged(["--as", "bob", "tail", "a", "--json"]) == ["tail", "a", "--json", "--as", "bob"])
+        #expect(
+            ParleyCommand.rearranged(["--as=bob", "send", "a", "--", "-x"]) == ["send", "a", "--as=bob", "--", "-x"])
         #expect(ParleyCommand.rearranged(["--as", "bob", "chat.qa"]) == ["--as", "bob", "chat.qa"])
         #expect(ParleyCommand.rearranged(["tail", "a"]) == ["tail", "a"])
     }

@@ -7,7 +7,9 @@ import Testing
 
 @Suite("The postbox over a real server", .realProcesses)
 struct PostboxTests {
-    @Test("B45 a page holds one letter without a limit, and tokens walk through all", arguments: NATSServerProcess.binaries)
+    @Test(
+        "B45 a page holds one letter without a limit, and tokens walk through all",
+        arguments: NATSServerProcess.binaries)
     func paging(_ binary: NATSServerBinary) async throws {
         let fixture = try await ClientFixture.start(binary)
         let client = try await fixture.client()
@@ -71,7 +73,9 @@ struct PostboxTests {
         let mixed = try await client.bulkDeleteMessage(withMessageIds: [ids[1], ids[0], "forged", ids[2]])
         #expect(mixed.deleted == [ids[1], ids[2]])
         #expect(mixed.failed.map(\.id) == [ids[0], "forged"])
-        await #expect(throws: RelayError.self) { try await client.bulkDeleteMessage(withMessageIds: Array(ids[3..<29])) }
+        await #expect(throws: RelayError.self) {
+            try await client.bulkDeleteMessage(withMessageIds: Array(ids[3..<29]))
+        }
         let full = try await client.bulkDeleteMessage(withMessageIds: Array(ids[3..<28]))
         #expect(full.deleted.count == 25 && full.failed.isEmpty)
         let left = try await fixture.withJetStream { try await $0.streamInfo("PB_alice").state.messages }

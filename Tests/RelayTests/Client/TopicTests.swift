@@ -31,7 +31,9 @@ struct TopicTests {
         await receiver.close()
     }
 
-    @Test("B38 after an outage what was missed arrives once, in order, before what is new", arguments: NATSServerProcess.binaries)
+    @Test(
+        "B38 after an outage what was missed arrives once, in order, before what is new",
+        arguments: NATSServerProcess.binaries)
     func recovery(_ binary: NATSServerBinary) async throws {
         let fixture = try await ClientFixture.start(binary)
         let receiver = try await fixture.client()
@@ -58,7 +60,9 @@ struct TopicTests {
         await receiver.close()
     }
 
-    @Test("B29 B30 lines sent while the server is down are stored once and in order", arguments: NATSServerProcess.binaries)
+    @Test(
+        "B29 B30 lines sent while the server is down are stored once and in order",
+        arguments: NATSServerProcess.binaries)
     func outage(_ binary: NATSServerBinary) async throws {
         let fixture = try await ClientFixture.start(binary)
         let client = try await fixture.client()
@@ -198,7 +202,9 @@ struct TopicTests {
     func listeners() async throws {
         final class Listener: MessageListener {
             let heard = Collected()
-            func onMessage(_ message: Any) { heard.add((message as? TopicMessage)?.text ?? (message as? String) ?? "?") }
+            func onMessage(_ message: Any) {
+                heard.add((message as? TopicMessage)?.text ?? (message as? String) ?? "?")
+            }
         }
         let fixture = try await ClientFixture.start()
         let client = RelayClient(configuration: try fixture.configuration())
