@@ -54,7 +54,7 @@ struct LoginTests {
 
     @Test("by user JWT with its seed, by credentials file and by bearer JWT", arguments: NATSServerProcess.binaries)
     func tokens(binary: NATSServerBinary) async throws {
-        let root = TestOperator()
+        let root = try TestOperator()
         let server = try await root.start(binary)
         let user = try root.user()
         try await speaks(server, .jwt(user.jwt, user.keyPair))

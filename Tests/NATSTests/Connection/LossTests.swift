@@ -80,7 +80,7 @@ struct LossTests {
     @Test("pings of the server are answered while nobody reads")
     func serverPings() async throws {
         let peer = try ScriptedPeer { link in
-            guard link.logIn() else { return }
+            guard link.logIn(), link.waitFor("SUB a 2\r\n") else { return }
             for _ in 0..<5 {
                 link.send(String(repeating: "MSG a 2 1\r\nx\r\n", count: 100) + "PING\r\n")
                 guard link.waitFor("PONG\r\n") else { return }

@@ -96,7 +96,7 @@ struct RequestTests {
         let connection = try await SharedServers.connect(binary, ConnectOptions(inboxPrefix: "_MY.own"))
         let subject = SharedServers.unique()
         let subscription = try connection.subscribe(to: subject)
-        async let answer = connection.request(ByteBuffer(string: "?"), to: subject)
+        async let answer = connection.request(ByteBuffer(string: "?"), to: subject, timeout: .seconds(30))
         let reply = try #require(try await subscription.first(1)[0].reply)
         #expect(reply.hasPrefix("_MY.own."))
         try connection.publish(Array("!".utf8), to: reply)

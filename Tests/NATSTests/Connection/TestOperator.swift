@@ -6,6 +6,14 @@ final class TestOperator: Sendable {
     private let root = NKeyPair.generate(.operator)
     private let system = NKeyPair.generate(.account)
     private let application = NKeyPair.generate(.account)
+    /// Issued once: a server does not take another one while it runs.
+    private let token: String
+
+    init() throws {
+        token = try OperatorClaims(
+            subject: root.publicKey, name: "O", grant: OperatorGrant(systemAccount: system.publicKey)
+        ).encode(signedBy: root)
+    }
 
     /// The application's account, for claims about it.
     var account: NKey { application.publicKey }
@@ -14,9 +22,6 @@ final class TestOperator: Sendable {
     func configuration(
         limits: AccountLimits = .unlimited, revocations: [String: Int64] = [:]
     ) throws -> String {
-        let operatorToken = try OperatorClaims(
-            subject: root.publicKey, name: "O", grant: OperatorGrant(systemAccount: system.publicKey)
-        ).encode(signedBy: root)
         let systemToken = try AccountClaims(
             subject: system.publicKey, name: "SYS", grant: AccountGrant(limits: .withoutJetStream)
         ).encode(signedBy: root)
@@ -24,7 +29,7 @@ final class TestOperator: Sendable {
             subject: application.publicKey, name: "APP", grant: AccountGrant(limits: limits, revocations: revocations)
         ).encode(signedBy: root)
         return """
-            operator: "\(operatorToken)"
+            operator: "\(token)"
             system_account: \(system.publicKey)
             resolver: MEMORY
             resolver_preload: {

@@ -54,7 +54,7 @@ struct JetStreamPublisherTests {
     func lost(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary)
         let connection = try await server.connect()
-        let jetStream = JetStream(connection)
+        let jetStream = JetStream(connection, timeout: .seconds(20))
         try await jetStream.createStream(StreamConfiguration(name: "S", subjects: ["s.>"], storage: .memory))
         try await server.freeze(connection)
         let publisher = JetStreamPublisher(jetStream, window: 10)
@@ -80,7 +80,7 @@ struct JetStreamPublisherTests {
     func cancelled(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary)
         let connection = try await server.connect()
-        let jetStream = JetStream(connection)
+        let jetStream = JetStream(connection, timeout: .seconds(20))
         try await jetStream.createStream(StreamConfiguration(name: "S", subjects: ["s.>"], storage: .memory))
         try await server.freeze(connection)
         let publisher = JetStreamPublisher(jetStream, window: 1)

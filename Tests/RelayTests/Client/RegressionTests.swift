@@ -185,8 +185,9 @@ struct ClientRegressionTests {
         let client = try await fixture.client(outbox: outbox)
         fixture.server.pause()
         let pending = try await client.submit(topic: "chat.room", message: "under way")
-        await client.link?.connection.core.end(error)
-        try await eventually("the end of the connection") { client.status.state != .connected }
+        let connection = try #require(await client.link?.connection)
+        connection.core.end(error)
+        try await eventually("the end of the connection") { await client.link?.connection !== connection }
         fixture.server.resume()
         try await client.connect(timeLimit: 10)
         #expect(try await pending.receipt(within: .seconds(10)).sequence == 1)
@@ -198,6 +199,10 @@ struct ClientRegressionTests {
         let fixture = try await ClientFixture.start()
         let client = try await fixture.client()
         fixture.server.pause()
+        let connection = try #require(await client.link?.connection)
+        try await eventually("a server that answers nothing") {
+            (try? await connection.flush(timeout: .milliseconds(500))) == nil
+        }
         let pending = try await client.submit(topic: "chat.room", message: "patience")
         try await client.state(is: .reconnecting, deadline: .seconds(30))
         fixture.server.resume()
