@@ -57,20 +57,22 @@ struct PullTests {
     func acknowledgements(binary: NATSServerBinary) async throws {
         let (jetStream, name) = try await JetStreamFixture.stream(binary)
         try await JetStreamFixture.fill(jetStream, name, 1...10)
-        var configuration = ConsumerConfiguration(name: "reader", isDurable: true)
-        configuration.acknowledgementWait = 3_000_000_000
+        let configuration = ConsumerConfiguration(name: "reader", isDurable: true)
         #expect(try await jetStream.createConsumer(configuration, in: name).pending == 10)
         var consumer = try PullConsumer("reader", in: name, jetStream)
         let messages = try await consumer.fetch(10)
         #expect(messages.map(\.text) == (1...10).map(String.init))
         #expect(messages.map(\.pending) == (0..<10).reversed().map { UInt64($0) })
-        for message in messages where message.sequence != 4 { try consumer.acknowledge(message) }
-        let again = try await consumer.fetch(1, expires: .seconds(20))
-        #expect(again.map(\.sequence) == [4])
-        for message in again { try consumer.acknowledge(message) }
+        for message in messages { try consumer.acknowledge(message) }
         try await jetStream.connection.flush()
         #expect(try await consumer.fetch(10).isEmpty)
         #expect(try await jetStream.consumerInfo("reader", in: name).pending == 0)
+        var hasty = ConsumerConfiguration(name: "hasty", from: .sequence(10), isDurable: true)
+        hasty.acknowledgementWait = 200_000_000
+        try await jetStream.createConsumer(hasty, in: name)
+        var forgetful = try PullConsumer("hasty", in: name, jetStream)
+        #expect(try await forgetful.fetch(1).map(\.sequence) == [10])
+        #expect(try await forgetful.fetch(1, expires: .seconds(20)).map(\.sequence) == [10])
         try await jetStream.deleteConsumer("reader", in: name)
         let error = await failure { () async throws(NATSError) in
             _ = try await jetStream.consumerInfo("reader", in: name)
