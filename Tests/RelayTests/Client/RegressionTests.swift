@@ -201,7 +201,7 @@ struct ClientRegressionTests {
         fixture.server.pause()
         let connection = try #require(await client.link?.connection)
         try await eventually("a server that answers nothing") {
-            (try? await connection.flush(timeout: .milliseconds(500))) == nil
+            (try? await connection.flush(timeout: .seconds(2))) == nil
         }
         let pending = try await client.submit(topic: "chat.room", message: "patience")
         try await client.state(is: .reconnecting, deadline: .seconds(30))
