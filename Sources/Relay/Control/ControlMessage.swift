@@ -1,0 +1,230 @@
+import NATS
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What the network's administrator tells a user's clients before acting on the server: why the connection is about to
+/// end.
+///
+/// It travels on `relay.control.<user>` as a JSON map of `kind`, `reason`, `device`, `by` and `proof`. Any member of
+/// the account could have a stream delivered to that subject, so the map alone proves nothing: `proof` holds the same
+/// facts in a token that the network's account signed for this one user and a short time, and clients believe only
+/// that.
+public struct ControlMessage: Hashable, Sendable {
+    /// What is about to happen.
+    public enum Kind: Hashable, Sendable {
+        /// The connection is ended; a new one is not refused.
+        case kicked
+        /// The user may not connect until the ban is lifted.
+        case banned
+        /// The user's account was closed.
+        case deactivated
+        /// The user signed in elsewhere, and only one session is allowed.
+        case signedInElsewhere
+        /// The whole application is blocked.
+        case applicationBlocked
+        /// Any other cause, by the status code of RongCloud or Nexconn that stands for it.
+        case code(Int)
+    }
+
+    /// What is about to happen.
+    public var kind: Kind
+    /// The administrator's words, if any.
+    public var reason: String?
+    /// The device that took over, for ``Kind/signedInElsewhere``.
+    public var device: String?
+    /// Who acts.
+    public var administrator: String?
+
+    /// Makes a message.
+    public init(kind: Kind, reason: String? = nil, device: String? = nil, administrator: String? = nil) {
+        self.kind = kind
+        self.reason = reason
+        self.device = device
+        self.administrator = administrator
+    }
+
+    /// The subject on which a user's clients hear their administrator.
+    public static func subject(for user: String) -> String { "relay.control.\(user)" }
+
+    /// What the message means for the connection.
+    public var connectionReason: ConnectionReason {
+        switch kind {
+        case .kicked: .kicked(by: administrator)
+        case .banned: .banned(reason)
+        case .deactivated: .deactivated
+        case .signedInElsewhere: .kickedByOtherDevice(device)
+        case .applicationBlocked: .appBlocked
+        case .code(let code):
+            if let status = NexconnConnectionStatus.known.first(where: { $0.rawValue == code }) {
+                status.meaning.reason ?? .unknown(code)
+            } else {
+                RongCloudCode(rawValue: code).reason
+            }
+        }
+    }
+}
+
+extension ControlMessage {
+    /// The longest message that is looked at, in bytes.
+    static let maximumLength = 16 << 10
+    /// How far the clocks of the administrator and a client may differ, in seconds.
+    static let clockTolerance: Int64 = 300
+
+    /// The message as it travels.
+    ///
+    /// - Parameters:
+    ///   - user: whose clients are meant.
+    ///   - account: the key that issues the users' tokens: the account's, or one of its signing keys.
+    ///   - now: seconds since 1970.
+    ///   - lifetime: for how many seconds clients may believe it.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` when the key is not an account's.
+    public func encoded(
+        for user: String, signedBy account: NKeyPair, at now: Int64, lifetime: Int64 = 120
+    ) throws(RelayError) -> [UInt8] {
+        let facts = Facts(self)
+        var claims = Claims(
+            subject: account.publicKey, issuedAt: now, expires: now + lifetime, grant: ControlGrant(facts: facts))
+        claims.audience = Self.subject(for: user)
+        do {
+            let proof = try claims.encode(signedBy: account)
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return Array(try encoder.encode(Wire(facts: facts, proof: proof)))
+        } catch {
+            throw .invalidArgument("A control message is signed with the account's key, and this is not one")
+        }
+    }
+
+    /// Reads a message and believes it only with a valid proof.
+    ///
+    /// - Parameters:
+    ///   - bytes: what came.
+    ///   - user: whom it must be for.
+    ///   - issuers: the public keys whose signature counts: those that issued the user's own token.
+    ///   - now: seconds since 1970, by this machine's clock.
+    /// - Returns: the message and the identifier of its proof, by which a repetition is recognised.
+    /// - Throws: ``RelayError/invalidMessage(_:)`` when it is malformed, not proved, for somebody else, or too old.
+    public static func verified(
+        _ bytes: some Collection<UInt8>, for user: String, trusting issuers: [String], at now: Int64
+    ) throws(RelayError) -> (message: ControlMessage, proof: String) {
+        guard bytes.count <= maximumLength, let wire = try? JSONDecoder().decode(Wire.self, from: Data(bytes)) else {
+            throw .invalidMessage("it is no control message")
+        }
+        guard let proof = wire.proof else { throw .invalidMessage("the control message is not signed") }
+        let claims: Claims<ControlGrant>
+        do throws(CredentialsError) { claims = try Claims<ControlGrant>.verify(proof) } catch {
+            throw .invalidMessage("the control message's signature is not valid")
+        }
+        guard let issuer = claims.issuer, issuers.contains(issuer) else {
+            throw .invalidMessage("the control message is signed by a stranger")
+        }
+        guard claims.audience == subject(for: user) else {
+            throw .invalidMessage("the control message is for somebody else")
+        }
+        guard let issuedAt = claims.issuedAt, let expires = claims.expires, issuedAt <= now + clockTolerance,
+            expires > now - clockTolerance, expires - issuedAt <= 3_600
+        else { throw .invalidMessage("the control message is too old") }
+        guard let message = claims.grant.facts.message, let identifier = claims.id else {
+            throw .invalidMessage("the control message's kind is not known")
+        }
+        return (message, identifier)
+    }
+
+    /// Reads a message on a network without tokens, where the server's permissions alone say who may send it.
+    ///
+    /// - Throws: ``RelayError/invalidMessage(_:)`` when it is malformed.
+    public static func unproved(_ bytes: some Collection<UInt8>) throws(RelayError) -> ControlMessage {
+        guard bytes.count <= maximumLength, let facts = try? JSONDecoder().decode(Facts.self, from: Data(bytes)),
+            let message = facts.message
+        else { throw .invalidMessage("it is no control message") }
+        return message
+    }
+
+    /// The facts in their wire form.
+    struct Facts: Codable, Hashable, Sendable {
+        var kind: String
+        var reason: String?
+        var device: String?
+        var by: String?
+        var code: Int?
+
+        init(_ message: ControlMessage) {
+            kind =
+                switch message.kind {
+                case .kicked: "kicked"
+                case .banned: "banned"
+                case .deactivated: "deactivated"
+                case .signedInElsewhere: "signed_in_elsewhere"
+                case .applicationBlocked: "application_blocked"
+                case .code: "code"
+                }
+            if case .code(let number) = message.kind { code = number }
+            reason = message.reason
+            device = message.device
+            by = message.administrator
+        }
+
+        var message: ControlMessage? {
+            let known: Kind? =
+                switch kind {
+                case "kicked": .kicked
+                case "banned": .banned
+                case "deactivated": .deactivated
+                case "signed_in_elsewhere": .signedInElsewhere
+                case "application_blocked": .applicationBlocked
+                case "code": code.map(Kind.code)
+                default: nil
+                }
+            return known.map { ControlMessage(kind: $0, reason: reason, device: device, administrator: by) }
+        }
+    }
+
+    private struct Wire: Codable {
+        var facts: Facts
+        var proof: String?
+
+        private enum CodingKeys: String, CodingKey { case proof }
+
+        init(facts: Facts, proof: String) {
+            self.facts = facts
+            self.proof = proof
+        }
+
+        init(from decoder: any Decoder) throws {
+            facts = try Facts(from: decoder)
+            proof = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(String.self, forKey: .proof)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            try facts.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encodeIfPresent(proof, forKey: .proof)
+        }
+    }
+}
+
+/// The part of a control message's token that carries its facts: a generic NATS token of the account about itself.
+struct ControlGrant: ClaimsGrant {
+    static let type = "generic"
+    static let subject = NKey.Kind.account
+    static let issuers: Set<NKey.Kind> = [.account]
+
+    private(set) var type: String
+    private(set) var version: Int
+    var facts: ControlMessage.Facts
+
+    init(facts: ControlMessage.Facts) {
+        self.facts = facts
+        type = Self.type
+        version = 2
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case type, version
+        case facts = "relay_control"
+    }
+}

@@ -1,0 +1,77 @@
+import NATS
+import Testing
+
+@testable import Relay
+
+@Suite("Control messages")
+struct ControlMessageTests {
+    private let account = NKeyPair.generate(.account)
+    private let message = ControlMessage(
+        kind: .signedInElsewhere, reason: "one session at a time", device: "laptop", administrator: "root")
+
+    private func read(
+        _ bytes: [UInt8], user: String = "alice", issuer: NKeyPair? = nil, at now: Int64 = 1_000
+    ) throws(RelayError) -> ControlMessage {
+        try ControlMessage.verified(
+            bytes, for: user, trusting: [(issuer ?? account).publicKey.text], at: now
+        ).message
+    }
+
+    @Test(
+        "every kind survives the wire",
+        arguments: [
+            ControlMessage.Kind.kicked, .banned, .deactivated, .signedInElsewhere, .applicationBlocked, .code(31_025),
+        ])
+    func roundTrip(kind: ControlMessage.Kind) throws {
+        var message = message
+        message.kind = kind
+        let bytes = try message.encoded(for: "alice", signedBy: account, at: 1_000)
+        #expect(try read(bytes) == message)
+    }
+
+    @Test("what is not signed by the account, for this user and now, is not believed")
+    func refusals() throws {
+        let bytes = try message.encoded(for: "alice", signedBy: account, at: 1_000)
+        let text = String(decoding: bytes, as: UTF8.self)
+        #expect(throws: RelayError.invalidMessage("the control message is signed by a stranger")) {
+            try read(bytes, issuer: .generate(.account))
+        }
+        #expect(throws: RelayError.invalidMessage("the control message is for somebody else")) {
+            try read(bytes, user: "bob")
+        }
+        #expect(throws: RelayError.invalidMessage("the control message is too old")) { try read(bytes, at: 2_000) }
+        #expect(throws: RelayError.invalidMessage("the control message is too old")) { try read(bytes, at: 500) }
+        #expect(throws: RelayError.invalidMessage("the control message is not signed")) {
+            try read(Array(#"{"kind":"banned","reason":"because"}"#.utf8))
+        }
+        #expect(throws: RelayError.invalidMessage("it is no control message")) { try read(Array("banned".utf8)) }
+        #expect(
+            throws: RelayError.invalidArgument(
+                "A control message is signed with the account's key, and this is not one")
+        ) {
+            try message.encoded(for: "alice", signedBy: .generate(.user), at: 1_000)
+        }
+        // Only what the proof says counts, whatever stands beside it.
+        let altered = text.replacing("\"kind\":\"signed_in_elsewhere\"", with: "\"kind\":\"banned\"")
+        #expect(altered != text)
+        #expect(try read(Array(altered.utf8)).kind == .signedInElsewhere)
+    }
+
+    @Test("a proof carries an identifier of its own")
+    func identifiers() throws {
+        let issuers = [account.publicKey.text]
+        let one = try message.encoded(for: "alice", signedBy: account, at: 1_000)
+        let other = try message.encoded(for: "alice", signedBy: account, at: 1_001)
+        let first = try ControlMessage.verified(one, for: "alice", trusting: issuers, at: 1_000).proof
+        #expect(try ControlMessage.verified(one, for: "alice", trusting: issuers, at: 1_000).proof == first)
+        #expect(try ControlMessage.verified(other, for: "alice", trusting: issuers, at: 1_000).proof != first)
+    }
+
+    @Test("codes of RongCloud and Nexconn stand for their causes")
+    func codes() {
+        #expect(ControlMessage(kind: .code(31_008)).connectionReason == .appBlocked)
+        #expect(ControlMessage(kind: .code(31_029)).connectionReason == .deactivated)
+        #expect(ControlMessage(kind: .code(19)).connectionReason == .deactivated)
+        #expect(ControlMessage(kind: .code(4_711)).connectionReason == .unknown(4_711))
+    }
+}
