@@ -20,6 +20,8 @@ public enum NetworkError: Error, Hashable, Sendable {
     case hostNotStarted(reason: String)
     /// The host process gave up; the text is its own sentence.
     case hostFailed(String)
+    /// A port of 127.0.0.1 cannot be used; the reason is the system's.
+    case port(Int, reason: String)
     /// Something took longer than it may; the text says what.
     case timedOut(String)
     /// The connection to the server failed.
@@ -48,6 +50,8 @@ extension NetworkError: CustomStringConvertible {
         case .serverFailed(let reason): "nats-server does not keep running: \(reason)"
         case .hostNotStarted(let reason): "The private network could not be started: \(reason)."
         case .hostFailed(let sentence): sentence
+        case .port(let port, let reason):
+            "Port \(port) of 127.0.0.1 cannot be used: \(reason). Choose another one, or 0 for any that is free."
         case .timedOut(let what): "\(what) took too long. Try again, and read the network's host.log if it stays so."
         case .connection(let error): "The private network's server refused: \(error)"
         case .credentials(let error): "\(error)"

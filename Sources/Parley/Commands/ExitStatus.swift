@@ -39,7 +39,7 @@ struct CommandFailure: Error, Hashable {
         case .invalidUserName, .invalidGrant: code = Self.badData
         case .file: code = Self.cannotCreate
         case .damaged, .serverMissing, .serverNotExecutable, .credentials: code = Self.badConfiguration
-        case .serverFailed, .hostNotStarted, .hostFailed, .timedOut, .connection: code = Self.noConnection
+        case .serverFailed, .hostNotStarted, .hostFailed, .port, .timedOut, .connection: code = Self.noConnection
         case .cancelled: code = Self.interrupted
         }
         self.init(code, error.description)

@@ -1,0 +1,207 @@
+import NIOCore
+import Relay
+
+/// Decides what happens to the bytes of one direction of one connection, and when. It knows lengths and times, not the
+/// bytes: whoever drives it keeps those, in the same order. Times count from the proxy's begin.
+struct FaultLane: Sendable {
+    /// An end that comes after so many more forwarded bytes.
+    struct Cut: Hashable, Sendable {
+        var remaining: Int
+        var ending: FaultProxy.Ending
+    }
+
+    /// What goes wrong in this direction.
+    struct Rules: Hashable, Sendable {
+        var swallows = false
+        var delay = Duration.zero
+        var jitter = Duration.zero
+        /// Nil means without bound; 0 that nothing goes on.
+        var bytesPerSecond: Int?
+        /// Nil means that reads are written as they came.
+        var pieceLength: Int?
+        var cut: Cut?
+    }
+
+    /// What is to be done now.
+    enum Step: Hashable, Sendable {
+        /// Write the first so many of the bytes kept.
+        case forward(Int)
+        /// Throw the first so many of the bytes kept away.
+        case swallow(Int)
+        /// Nothing before this time.
+        case wait(until: Duration)
+        /// Tell the destination that no more comes.
+        case finish
+        /// The source was lost: reset the destination.
+        case reset
+        /// End the whole connection.
+        case cut(FaultProxy.Ending)
+        /// Nothing before something happens.
+        case rest
+    }
+
+    /// How many bytes are held at most; the source is not read beyond.
+    static let limit = 256 << 10
+
+    private struct Chunk {
+        var length: Int
+        var due: Duration
+    }
+
+    /// What is known of the source's end.
+    private enum Tail {
+        case open
+        case ended(due: Duration)
+        case lost(due: Duration)
+        case over
+    }
+
+    private(set) var rules: Rules
+    private var generator: SeededGenerator
+    private var queue = CircularBuffer<Chunk>()
+    private(set) var queuedBytes = 0
+    private var tail = Tail.open
+    /// When the newest byte is due: nothing overtakes it.
+    private var newestDue = Duration.zero
+    /// When the rate allows the next byte.
+    private var allowedFrom = Duration.zero
+    private var isHalfClosing = false
+    /// Nothing can be written to the destination any more.
+    private(set) var isOutputClosed = false
+
+    init(rules: Rules, seed: UInt64) {
+        self.rules = rules
+        generator = SeededGenerator(seed: seed)
+    }
+
+    /// Whether the source may be read.
+    var wantsInput: Bool {
+        if case .open = tail { queuedBytes < Self.limit } else { false }
+    }
+
+    /// Whether the source has ended or was lost.
+    var hasEnded: Bool {
+        if case .open = tail { false } else { true }
+    }
+
+    /// Whether nothing more can happen in this direction.
+    var isOver: Bool {
+        if case .over = tail { isOutputClosed && queue.isEmpty } else { false }
+    }
+
+    // MARK: Events
+
+    /// The rules have changed. What waits is late by the new rules at most.
+    mutating func change(_ rules: Rules, at now: Duration) {
+        self.rules = rules
+        allowedFrom = now
+        let latest = now + rules.delay + rules.jitter
+        for index in queue.indices { queue[index].due = min(queue[index].due, latest) }
+        newestDue = min(newestDue, latest)
+        switch tail {
+        case .ended(let due): tail = .ended(due: min(due, latest))
+        case .lost(let due): tail = .lost(due: min(due, latest))
+        case .open, .over: break
+        }
+    }
+
+    /// Bytes came from the source.
+    mutating func received(_ length: Int, at now: Duration) {
+        guard length > 0 else { return }
+        queue.append(Chunk(length: length, due: dueTime(at: now)))
+        queuedBytes += length
+    }
+
+    /// The source has ended in good order.
+    mutating func sourceEnded(at now: Duration) {
+        if case .open = tail { tail = .ended(due: dueTime(at: now)) }
+    }
+
+    /// The source was lost.
+    mutating func sourceLost(at now: Duration) {
+        if case .lost = tail { return }
+        tail = .lost(due: dueTime(at: now))
+    }
+
+    /// The destination was lost: what comes is thrown away.
+    mutating func destinationLost() { isOutputClosed = true }
+
+    /// Ends the destination's input now; what waits and what comes is thrown away.
+    mutating func halfClose() { isHalfClosing = true }
+
+    // MARK: Decision
+
+    /// The next thing to do; to be asked until it says `wait` or `rest`.
+    /// - Parameter canForward: whether the destination takes bytes.
+    mutating func next(at now: Duration, canForward: Bool) -> Step {
+        if let cut = rules.cut, cut.remaining == 0 {
+            rules.cut = nil
+            return .cut(cut.ending)
+        }
+        if isHalfClosing {
+            isHalfClosing = false
+            if !isOutputClosed {
+                isOutputClosed = true
+                return .finish
+            }
+        }
+        guard let head = queue.first else { return nextAtTail(now) }
+        if isOutputClosed { return .swallow(take(head.length)) }
+        guard head.due <= now else { return .wait(until: head.due) }
+        if rules.swallows { return .swallow(take(head.length)) }
+        guard canForward else { return .rest }
+        return forward(head.length, at: now)
+    }
+
+    private mutating func forward(_ available: Int, at now: Duration) -> Step {
+        var length = available
+        if let cut = rules.cut { length = min(length, cut.remaining) }
+        if let piece = rules.pieceLength { length = min(length, piece) }
+        if let rate = rules.bytesPerSecond {
+            guard rate > 0 else { return .rest }
+            guard allowedFrom <= now else { return .wait(until: allowedFrom) }
+            // A fiftieth of a second's bytes at once: few enough to look even, many enough to reach the rate.
+            length = min(length, max(1, rate / 50))
+            allowedFrom = now + .nanoseconds(Int64(length) * 1_000_000_000 / Int64(rate))
+        }
+        rules.cut?.remaining -= length
+        return .forward(take(length))
+    }
+
+    private mutating func nextAtTail(_ now: Duration) -> Step {
+        switch tail {
+        case .open, .over: return .rest
+        case .ended(let due):
+            if isOutputClosed {
+                tail = .over
+                return .rest
+            }
+            guard due <= now else { return .wait(until: due) }
+            guard !rules.swallows else { return .rest }
+            tail = .over
+            isOutputClosed = true
+            return .finish
+        case .lost(let due):
+            guard due <= now else { return .wait(until: due) }
+            guard !rules.swallows else { return .rest }
+            tail = .over
+            isOutputClosed = true
+            return .reset
+        }
+    }
+
+    /// Takes bytes off the front of the queue.
+    private mutating func take(_ length: Int) -> Int {
+        queuedBytes -= length
+        queue[queue.startIndex].length -= length
+        if queue[queue.startIndex].length == 0 { queue.removeFirst() }
+        return length
+    }
+
+    private mutating func dueTime(at now: Duration) -> Duration {
+        var due = now + rules.delay
+        if rules.jitter > .zero { due += rules.jitter * Double.random(in: 0...1, using: &generator) }
+        newestDue = max(newestDue, due)
+        return newestDue
+    }
+}

@@ -1,0 +1,226 @@
+import NIOCore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// One connection through the proxy: the client's side, the server's side and the two flows between them. Lives on the
+/// proxy's event loop.
+final class FaultLink {
+    /// The two sides.
+    enum Side: Sendable { case client, server }
+
+    /// How long a side may take to end after it was told to.
+    private static let endLimit = TimeAmount.seconds(5)
+
+    let number: Int
+    private let core: FaultProxyCore
+    private let loop: any EventLoop
+    private var client: (any Channel)?
+    private var server: (any Channel)?
+    /// Whether the server is dialled: not for a connection that begins in silence.
+    private let isDialled: Bool
+    private var isEnding = false
+    private var fromClient: FaultFlow?
+    private var fromServer: FaultFlow?
+
+    init(number: Int, plan: FaultPlan, seed: UInt64, core: FaultProxyCore) {
+        self.number = number
+        self.core = core
+        loop = core.loop
+        isDialled = !plan.isSilent
+        let (begin, loop) = (core.begin, core.loop)
+        fromClient = FaultFlow(
+            .fromClient, lane: FaultLane(rules: plan.fromClient, seed: seed), begin: begin, loop: loop, link: self)
+        fromServer = FaultFlow(
+            .fromServer, lane: FaultLane(rules: plan.fromServer, seed: seed &+ 1), begin: begin, loop: loop, link: self)
+    }
+
+    private func flow(from side: Side) -> FaultFlow? { side == .client ? fromClient : fromServer }
+    private func flow(to side: Side) -> FaultFlow? { side == .client ? fromServer : fromClient }
+
+    // MARK: Channels
+
+    /// A side's socket is connected.
+    func joined(_ channel: any Channel, as side: Side) {
+        guard !isEnding else { return channel.close(promise: nil) }
+        if side == .client { client = channel } else { server = channel }
+        flow(to: side)?.leads(to: channel)
+        flow(from: side)?.begins(at: channel)
+    }
+
+    func received(_ bytes: ByteBuffer, from side: Side) { flow(from: side)?.received(bytes) }
+    func readCompleted(by side: Side) { flow(from: side)?.readCompleted() }
+    func becameWritable(_ side: Side) { flow(to: side)?.drive() }
+
+    func inputEnded(of side: Side) {
+        flow(from: side)?.sourceEnded()
+        if isEnding { closeWhenBothEnded() }
+    }
+
+    /// A side's socket is gone.
+    func left(_ side: Side) {
+        if side == .client { client = nil } else { server = nil }
+        if isEnding { return forgetWhenBothLeft() }
+        // A side that was told the end before goes with its own, of which no separate word comes.
+        if flow(to: side)?.isOutputClosed == true {
+            flow(from: side)?.sourceEnded()
+        } else {
+            flow(from: side)?.sourceLost()
+        }
+        flow(to: side)?.destinationLost()
+        forgetWhenBothLeft()
+    }
+
+    private func forgetWhenBothLeft() {
+        guard client == nil, server == nil else { return }
+        isEnding = true
+        fromClient?.stop()
+        fromServer?.stop()
+        core.forget(self)
+    }
+
+    // MARK: Acts
+
+    func change(_ plan: FaultPlan) {
+        fromClient?.change(plan.fromClient)
+        fromServer?.change(plan.fromServer)
+    }
+
+    func halfClose(_ direction: FaultProxy.Direction) {
+        if direction.includes(.fromClient) { fromClient?.halfClose() }
+        if direction.includes(.fromServer) { fromServer?.halfClose() }
+    }
+
+    /// Cuts now or, when bytes are to pass first, after these.
+    func cut(after bytes: Int, _ direction: FaultProxy.Direction, _ ending: FaultProxy.Ending) {
+        guard bytes > 0 else { return cutNow(ending) }
+        for flow in [fromClient, fromServer] {
+            guard let flow, direction.includes(flow.direction) else { continue }
+            var rules = flow.rules
+            rules.cut = FaultLane.Cut(remaining: bytes, ending: ending)
+            flow.change(rules)
+        }
+    }
+
+    /// Cuts when the system has taken everything that was written to a side.
+    func cutAfterWriting(_ ending: FaultProxy.Ending, to channel: (any Channel)?) {
+        guard let channel else { return cutNow(ending) }
+        fromClient?.stop()
+        fromServer?.stop()
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        channel.writeAndFlush(ByteBuffer()).whenComplete { _ in bound.value.cutNow(ending) }
+    }
+
+    private func cutNow(_ ending: FaultProxy.Ending) {
+        guard !isEnding else { return }
+        core.statistics.withLockedValue { $0.cuts += 1 }
+        end(ending)
+    }
+
+    /// Ends both sides.
+    func end(_ ending: FaultProxy.Ending) {
+        guard !isEnding else { return }
+        isEnding = true
+        fromClient?.stop()
+        fromServer?.stop()
+        let channels = [client, server].compactMap(\.self)
+        if channels.isEmpty { return forgetWhenBothLeft() }
+        switch ending {
+        case .reset: channels.forEach(Self.reset)
+        case .finish:
+            for channel in channels { channel.close(mode: .output, promise: nil) }
+            closeWhenBothEnded()
+            // Should a side not end by itself.
+            let bound = NIOLoopBound(self, eventLoop: loop)
+            loop.scheduleTask(in: Self.endLimit) { bound.value.closeNow() }
+        }
+    }
+
+    /// Closes both sides without more ado.
+    func closeNow() {
+        isEnding = true
+        for channel in [client, server] { channel?.close(promise: nil) }
+        forgetWhenBothLeft()
+    }
+
+    /// After an orderly end in both directions nothing is left to do.
+    func looksWhetherOver() {
+        guard !isEnding, fromClient?.isOver == true else { return }
+        if fromServer?.isOver == true || !isDialled { closeNow() }
+    }
+
+    private func closeWhenBothEnded() {
+        let isClientOpen = client != nil && fromClient?.hasEnded == false
+        let isServerOpen = server != nil && fromServer?.hasEnded == false
+        if !isClientOpen, !isServerOpen { closeNow() }
+    }
+
+    private static func reset(_ channel: any Channel) {
+        guard let socket = channel as? any SocketOptionProvider else { return channel.close(promise: nil) }
+        // Closing a socket that lingers for no time resets it.
+        socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).assumeIsolated().whenComplete { _ in
+            channel.close(promise: nil)
+        }
+    }
+
+    // MARK: Counting
+
+    func forwarded(_ length: Int, _ direction: FaultProxy.Direction) {
+        core.statistics.withLockedValue { statistics in
+            if direction == .fromClient {
+                statistics.bytesFromClient += length
+            } else {
+                statistics.bytesFromServer += length
+            }
+        }
+    }
+
+    func swallowed(_ length: Int) { core.statistics.withLockedValue { $0.swallowedBytes += length } }
+}
+
+/// Tells a link what happens on one of its sides.
+final class FaultLinkHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let link: FaultLink
+    private let side: FaultLink.Side
+    private var hasLeft = false
+
+    init(_ link: FaultLink, _ side: FaultLink.Side) {
+        self.link = link
+        self.side = side
+    }
+
+    func channelActive(context: ChannelHandlerContext) { link.joined(context.channel, as: side) }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { link.joined(context.channel, as: side) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { link.received(unwrapInboundIn(data), from: side) }
+    func channelReadComplete(context: ChannelHandlerContext) { link.readCompleted(by: side) }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { link.becameWritable(side) }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed { link.inputEnded(of: side) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    func channelInactive(context: ChannelHandlerContext) { leave() }
+    func handlerRemoved(context: ChannelHandlerContext) { leave() }
+
+    private func leave() {
+        guard !hasLeft else { return }
+        hasLeft = true
+        link.left(side)
+    }
+}

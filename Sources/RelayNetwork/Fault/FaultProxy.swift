@@ -1,0 +1,106 @@
+import NATS
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+
+/// A TCP proxy on 127.0.0.1 in front of one server, which does to its connections what networks do to them: cuts,
+/// delays, silence, loss. For rehearsing what a client makes of it. It passes bytes, so TLS goes through as it is.
+///
+/// Everything is closed with the last reference to the proxy.
+public final class FaultProxy: Sendable {
+    /// The server behind the proxy.
+    public let target: ServerAddress
+    /// Where clients connect to; as the target's otherwise, so that its certificate is checked for the target's name.
+    public let address: ServerAddress
+    private let core: NIOLoopBound<FaultProxyCore>
+    private let counted: NIOLockedValueBox<Statistics>
+    private let loop: any EventLoop
+
+    private init(target: ServerAddress, port: ReservedPort, seed: UInt64, loop: any EventLoop, core: FaultProxyCore) {
+        self.target = target
+        self.loop = loop
+        var address = target
+        address.certificateName = target.certificateName ?? target.host
+        address.host = "127.0.0.1"
+        address.port = port.number
+        self.address = address
+        counted = core.statistics
+        self.core = NIOLoopBound(core, eventLoop: loop)
+    }
+
+    deinit {
+        let core = core
+        loop.execute { _ = core.value.close() }
+    }
+
+    /// Starts a proxy that passes everything through.
+    /// - Parameters:
+    ///   - target: the server; it need not run yet.
+    ///   - port: where to listen on 127.0.0.1; 0 lets the system choose.
+    ///   - seed: equal seeds give equal jitter for the same connections and reads.
+    /// - Throws: `NetworkError.port` when the port cannot be had.
+    public static func start(
+        target: ServerAddress, port: Int = 0, seed: UInt64 = 0
+    ) async throws(NetworkError) -> FaultProxy {
+        let reserved = try ReservedPort(port)
+        let loop = NIOSingletons.posixEventLoopGroup.next()
+        do {
+            return try await loop.flatSubmit {
+                let core = FaultProxyCore(target: target, port: reserved, seed: seed, loop: loop)
+                let proxy = FaultProxy(target: target, port: reserved, seed: seed, loop: loop, core: core)
+                return core.settleListener().map { proxy }
+            }.get()
+        } catch {
+            throw .port(reserved.number, reason: "\(error)")
+        }
+    }
+
+    /// Sets what goes wrong from now on, in the place of everything that was set before, a cut to come included.
+    /// - Parameters:
+    ///   - faults: the faults; none, or `passThrough`, ends all.
+    ///   - connections: for which connections. Only those to come can be refused.
+    /// - Throws: `NetworkError.port` when the port cannot be listened at again after `refuse`.
+    public func set(_ faults: Fault..., on connections: Connections = .all) async throws(NetworkError) {
+        let plan = FaultPlan(faults)
+        do {
+            try await loop.flatSubmit { [core] in core.value.set(plan, connections) }.get()
+        } catch {
+            throw .port(address.port, reason: "\(error)")
+        }
+    }
+
+    /// Cuts connections now, on both sides; nothing that still waits in the proxy is delivered.
+    public func cut(_ ending: Ending = .reset) async {
+        await cut(afterBytes: 0, direction: .both, how: ending)
+    }
+
+    /// Cuts connections after exactly so many more bytes have been handed on.
+    /// - Parameters:
+    ///   - afterBytes: how many, counted for each connection; for one to come, from its begin. 0 means at once.
+    ///   - direction: where they are counted; with `both`, the direction that is first decides.
+    ///   - how: how they end.
+    ///   - connections: which ones.
+    public func cut(
+        afterBytes: Int, direction: Direction, how: Ending = .reset, on connections: Connections = .present
+    ) async {
+        await run { $0.cut(after: afterBytes, direction, how, connections) }
+    }
+
+    /// Ends one direction of the connections that stand: its destination reads the end, the other direction goes on.
+    public func halfClose(_ direction: Direction) async {
+        await run { $0.halfClose(direction) }
+    }
+
+    /// What has gone through so far.
+    public var statistics: Statistics { counted.withLockedValue { $0 } }
+
+    /// Closes all connections and gives the port back. Later calls do nothing.
+    public func close() async {
+        try? await loop.flatSubmit { [core] in core.value.close() }.get()
+    }
+
+    private func run(_ body: @escaping @Sendable (FaultProxyCore) -> Void) async {
+        // The loop is the process's own and never ends.
+        try? await loop.submit { [core] in body(core.value) }.get()
+    }
+}

@@ -1,0 +1,145 @@
+import NATS
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+
+/// The proxy's listening socket, its connections and what is set for those to come. Lives on one event loop.
+final class FaultProxyCore {
+    /// How long the server may take to accept.
+    private static let dialLimit = TimeAmount.seconds(10)
+
+    let loop: any EventLoop
+    let begin = NIODeadline.now()
+    let statistics = NIOLockedValueBox(FaultProxy.Statistics())
+    private let target: ServerAddress
+    private let port: ReservedPort
+    private let seed: UInt64
+
+    private var plan = FaultPlan()
+    private var nextPlan: FaultPlan?
+    private var links: [Int: FaultLink] = [:]
+    private var listener: (any Channel)?
+    private var isClosed = false
+
+    init(target: ServerAddress, port: ReservedPort, seed: UInt64, loop: any EventLoop) {
+        self.target = target
+        self.port = port
+        self.seed = seed
+        self.loop = loop
+    }
+
+    // MARK: Acts
+
+    func set(_ newPlan: FaultPlan, _ connections: FaultProxy.Connections) -> EventLoopFuture<Void> {
+        guard !isClosed else { return loop.makeSucceededVoidFuture() }
+        switch connections {
+        case .present: break
+        case .next: nextPlan = newPlan
+        case .new, .all:
+            plan = newPlan
+            nextPlan = nil
+        }
+        if connections.includesPresent {
+            for link in links.values { link.change(newPlan) }
+        }
+        return settleListener()
+    }
+
+    func cut(
+        after bytes: Int, _ direction: FaultProxy.Direction, _ ending: FaultProxy.Ending,
+        _ connections: FaultProxy.Connections
+    ) {
+        switch connections {
+        case .present: break
+        case .new, .all: plan.cut(after: bytes, direction, ending)
+        case .next:
+            var changed = nextPlan ?? plan
+            changed.cut(after: bytes, direction, ending)
+            nextPlan = changed
+        }
+        guard connections.includesPresent else { return }
+        for link in links.values { link.cut(after: bytes, direction, ending) }
+    }
+
+    func halfClose(_ direction: FaultProxy.Direction) {
+        for link in links.values { link.halfClose(direction) }
+    }
+
+    func close() -> EventLoopFuture<Void> {
+        isClosed = true
+        for link in links.values { link.closeNow() }
+        return settleListener()
+    }
+
+    func forget(_ link: FaultLink) {
+        guard links.removeValue(forKey: link.number) != nil else { return }
+        statistics.withLockedValue { $0.openConnections -= 1 }
+    }
+
+    // MARK: Listening
+
+    /// Listens or stops listening, as the plan says.
+    func settleListener() -> EventLoopFuture<Void> {
+        let shouldListen = !isClosed && !(nextPlan ?? plan).isRefusing
+        guard shouldListen != (listener != nil) else { return loop.makeSucceededVoidFuture() }
+        if let listener {
+            self.listener = nil
+            return listener.close().recover { _ in }
+        }
+        return listen()
+    }
+
+    private func listen() -> EventLoopFuture<Void> {
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        var bootstrap = ServerBootstrap(group: loop)
+            .serverChannelOption(ChannelOptions.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(ChannelOptions.autoRead, value: false)
+            .childChannelOption(ChannelOptions.allowRemoteHalfClosure, value: true)
+            .childChannelOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try bound.value.accept(channel) }
+            }
+        #if canImport(Darwin)
+            bootstrap = bootstrap.serverChannelOption(ChannelOptions.socketOption(.so_reuseport), value: 1)
+        #endif
+        return bootstrap.bind(host: "127.0.0.1", port: port.number).flatMap { channel in
+            let core = bound.value
+            // Another act may have come meanwhile.
+            guard core.listener == nil, !core.isClosed, !(core.nextPlan ?? core.plan).isRefusing else {
+                return channel.close().recover { _ in }
+            }
+            core.listener = channel
+            return channel.eventLoop.makeSucceededVoidFuture()
+        }
+    }
+
+    private func accept(_ channel: any Channel) throws {
+        let current = nextPlan ?? plan
+        nextPlan = nil
+        let number = statistics.withLockedValue { statistics in
+            statistics.acceptedConnections += 1
+            statistics.openConnections += 1
+            return statistics.acceptedConnections
+        }
+        let link = FaultLink(number: number, plan: current, seed: seed &+ UInt64(number) &* 2, core: self)
+        links[number] = link
+        try channel.pipeline.syncOperations.addHandler(FaultLinkHandler(link, .client))
+        if !current.isSilent { dial(link) }
+    }
+
+    private func dial(_ link: FaultLink) {
+        let bound = NIOLoopBound(link, eventLoop: loop)
+        ClientBootstrap(group: loop)
+            .channelOption(ChannelOptions.autoRead, value: false)
+            .channelOption(ChannelOptions.allowRemoteHalfClosure, value: true)
+            .channelOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
+            .connectTimeout(Self.dialLimit)
+            .connect(host: target.host, port: target.port)
+            .assumeIsolated()
+            // A host may have several addresses: only the socket that connected first belongs to the link.
+            .flatMapThrowing { channel in
+                try channel.pipeline.syncOperations.addHandler(FaultLinkHandler(bound.value, .server))
+            }
+            .whenFailure { _ in bound.value.end(.reset) }
+    }
+}

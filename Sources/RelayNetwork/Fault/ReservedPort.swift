@@ -1,0 +1,61 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A port of 127.0.0.1 that stays ours while nobody listens at it: a socket is bound to it and never listens, so the
+/// system refuses connections and gives the port to nobody else.
+final class ReservedPort: Sendable {
+    let number: Int
+    private let descriptor: Int32
+
+    /// Reserves a port; 0 lets the system choose.
+    init(_ wanted: Int) throws(NetworkError) {
+        guard let bits = UInt16(exactly: wanted) else {
+            throw .port(wanted, reason: "a port is a number from 0 to 65535")
+        }
+        #if canImport(Darwin)
+            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #else
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        #endif
+        guard descriptor >= 0 else { throw .port(wanted, reason: SystemCall.reason(errno)) }
+        Self.share(descriptor)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = bits.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                bind(descriptor, generic, length) == 0 && getsockname(descriptor, generic, &length) == 0
+            }
+        }
+        guard isBound else {
+            let code = errno
+            close(descriptor)
+            throw .port(wanted, reason: SystemCall.reason(code))
+        }
+        self.descriptor = descriptor
+        number = Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Lets a listening socket be bound to the same port.
+    private static func share(_ descriptor: Int32) {
+        var yes: Int32 = 1
+        let length = socklen_t(MemoryLayout<Int32>.size)
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, length)
+        #if canImport(Darwin)
+            // There, a second socket of the very same address needs this too.
+            setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &yes, length)
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        #endif
+    }
+}
