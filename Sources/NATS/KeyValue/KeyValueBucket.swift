@@ -83,8 +83,13 @@ public struct KeyValueBucket: Sendable {
     }
 
     /// Deletes a key; its history stays.
-    public func delete(_ key: String) async throws(NATSError) {
-        _ = try await jetStream.publish(ByteBuffer(), to: subject(key), headers: ["KV-Operation": "DEL"])
+    ///
+    /// - Parameter revision: deletes only when this is the key's newest revision; nil deletes whatever it is.
+    /// - Throws: `jetStream` with `wrongLastSequence` when somebody else was faster.
+    public func delete(_ key: String, revision: UInt64? = nil) async throws(NATSError) {
+        var headers: NATSHeaders = ["KV-Operation": "DEL"]
+        if let revision { headers["Nats-Expected-Last-Subject-Sequence"] = String(revision) }
+        _ = try await jetStream.publish(ByteBuffer(), to: subject(key), headers: headers)
     }
 
     /// Deletes a key with its history.

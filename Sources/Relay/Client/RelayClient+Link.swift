@@ -28,74 +28,122 @@ extension RelayClient {
 
     func startDial(_ generation: UInt64) {
         dial?.cancel()
-        let configuration = configuration
-        let turn = nextServer
-        nextServer += 1
-        if configuration.credentials.isExpired(at: Int64(Date().timeIntervalSince1970)) {
-            return handle(.connectionFailed(generation: generation, reason: .tokenExpired))
-        }
-        dial = Task { [weak self] in
-            let result = await Self.connection(configuration, turn: turn)
+        dial = Task { [weak self, store = openingStore()] in
+            // The local store comes before the first byte on the network.
+            _ = await store.value
+            guard !Task.isCancelled, let plan = await self?.planDial(generation) else { return }
+            let result = await Self.connection(plan)
             // A dial that nobody waits for any more takes its socket with it.
             guard let self else { return Self.discard(result) }
-            await self.dialEnded(result, generation: generation)
+            await self.dialEnded(result, to: plan.address, generation: generation)
         }
+    }
+
+    private struct DialPlan: Sendable {
+        let address: ServerAddress
+        let options: ConnectOptions
     }
 
     private static func discard(_ result: DialResult) {
         if case .success(let connection) = result { connection.closeNow() }
     }
 
-    private static func connection(
-        _ configuration: RelayConfiguration, turn: Int
-    ) async -> DialResult {
-        let addresses: [ServerAddress]
+    /// Where to dial next and as whom; nil when that could not be found out, which has been reported then.
+    private func planDial(_ generation: UInt64) async -> DialPlan? {
+        if configuration.credentials.isMissing, let provider = configuration.credentials.provider {
+            let credentials = await Self.asking(provider)
+            guard machine.generation == generation, !Task.isCancelled else { return nil }
+            guard let credentials else {
+                handle(
+                    .connectionFailed(
+                        generation: generation, reason: .invalidCredentials("the token provider gave none")))
+                return nil
+            }
+            adopt(credentials)
+        }
+        let configuration = configuration
+        if configuration.credentials.provider != nil, configuration.credentials.isExpired(at: Self.secondsNow) {
+            handle(.connectionFailed(generation: generation, reason: .tokenExpired))
+            return nil
+        }
         switch configuration.servers {
-        case .fixed(let fixed): addresses = fixed
+        case .fixed(let fixed): pool.configure(fixed)
         case .discovered(let discover):
-            do throws(RelayError) { addresses = try await discover() } catch {
-                if case .connection(let reason) = error { return .failure(reason) }
-                return .failure(.unreachable(error.words))
+            let result: Result<[ServerAddress], RelayError>
+            do throws(RelayError) { result = .success(try await discover()) } catch { result = .failure(error) }
+            guard machine.generation == generation, !Task.isCancelled else { return nil }
+            switch result {
+            case .success(let servers): pool.configure(servers)
+            case .failure(.connection(let reason)):
+                handle(.connectionFailed(generation: generation, reason: reason))
+                return nil
+            case .failure(let error):
+                handle(.connectionFailed(generation: generation, reason: .unreachable(error.words)))
+                return nil
             }
         }
-        guard !addresses.isEmpty else { return .failure(.unreachable("no server is known")) }
+        guard let address = pool.next else {
+            handle(.connectionFailed(generation: generation, reason: .unreachable("no server is known")))
+            return nil
+        }
         let options = ConnectOptions(
             name: configuration.clientID, authentication: configuration.credentials.authentication,
             tls: configuration.tls, connectTimeout: configuration.dialTimeout,
             pingInterval: configuration.pingInterval)
+        return DialPlan(address: address, options: options)
+    }
+
+    private static func connection(_ plan: DialPlan) async -> DialResult {
         do throws(NATSError) {
-            return .success(try await NATSConnection.connect(to: addresses[turn % addresses.count], options: options))
+            return .success(try await NATSConnection.connect(to: plan.address, options: plan.options))
         } catch {
             return .failure(ConnectionReason(error))
         }
     }
 
-    private func dialEnded(_ result: DialResult, generation: UInt64) {
+    private func dialEnded(_ result: DialResult, to address: ServerAddress, generation: UInt64) {
         switch result {
-        case .failure(let reason): handle(.connectionFailed(generation: generation, reason: reason))
+        case .failure(let reason):
+            guard generation == machine.generation else { return }
+            pool.failed(address)
+            handle(.connectionFailed(generation: generation, reason: explained(reason)))
         case .success(let connection):
             guard generation == machine.generation, link == nil, !Task.isCancelled else {
                 return connection.closeNow()
             }
+            pool.connected(to: address)
             let events = connection.events
             let watcher = Task { [weak self] in
                 for await event in events { await self?.heard(event, generation: generation) }
             }
-            link = Link(connection: connection, generation: generation, watcher: watcher)
+            link = Link(connection: connection, generation: generation, watchers: [watcher])
+            followControl(connection, generation: generation)
             handle(.dialSucceeded(generation: generation))
         }
     }
 
+    /// The server never says why it refuses a token; the token itself may.
+    private func explained(_ reason: ConnectionReason) -> ConnectionReason {
+        guard case .authenticationFailed = reason, configuration.credentials.isExpired(at: Self.secondsNow) else {
+            return reason
+        }
+        return .tokenExpired
+    }
+
+    static var secondsNow: Int64 { Int64(Date().timeIntervalSince1970) }
+
     private func heard(_ event: NATSConnectionEvent, generation: UInt64) {
-        guard link?.generation == generation else { return }
+        guard let link, link.generation == generation else { return }
         switch event {
         case .closed(let error):
             let reason = ConnectionReason(error ?? .closed)
+            pool.failed(link.connection.address)
             letGo(generation)
             handle(.connectionFailed(generation: generation, reason: reason))
         case .roundTrip(let duration): handle(.roundTrip(generation: generation, duration))
         case .lameDuck:
             // Its JetStream has stopped already, so nothing is gained by staying.
+            pool.failed(link.connection.address)
             letGo(generation)
             handle(.connectionFailed(generation: generation, reason: .connectionLost("the server is shutting down")))
         case .infoChanged, .notice, .slowConsumer: break
@@ -116,6 +164,7 @@ extension RelayClient {
             let namespace = try await resolveNamespace(link.connection)
             guard self.link?.generation == generation else { return }
             self.namespace = namespace
+            guard try await claimSession(link) else { return }
             // All at once: a thousand topics cost a few round trips together, not a few each.
             let openings = followers.map { (key: $0.key, follower: $0.value, opened: $0.value.follow(link, namespace)) }
             for (key, follower, opened) in openings {
@@ -161,7 +210,7 @@ extension RelayClient {
     private func resolveNamespace(
         _ connection: NATSConnection
     ) async throws(NATSError) -> RelayConfiguration.Namespace {
-        if let namespace { return namespace }
+        if let namespace = configuration.namespace { return namespace }
         guard let token = configuration.credentials.token,
             let question = try? JSONEncoder().encode(["api_key": token])
         else { throw .invalidArgument("The namespace is not known: name it in the configuration.") }
@@ -175,6 +224,8 @@ extension RelayClient {
                 else { throw .protocolViolation("the namespace service refused this user") }
                 return RelayConfiguration.Namespace(name: names.namespace, hash: names.hash)
             } catch .noResponders(let subject) {
+                // The names of an earlier connection hold while nobody says otherwise.
+                if let namespace { return namespace }
                 // A network that has just started answers a moment later than its server.
                 guard ContinuousClock.now < deadline else { throw .noResponders(subject: subject) }
                 do { try await Task.sleep(for: .milliseconds(50)) } catch { throw .cancelled }
@@ -197,8 +248,8 @@ extension RelayClient {
         self.link = nil
         restoration?.cancel()
         restoration = nil
-        link.watcher.cancel()
-        link.connection.closeNow()
+        for watcher in link.watchers { watcher.cancel() }
+        if machine.status.state == .disconnected { releaseSession(link) } else { link.connection.closeNow() }
         for follower in followers.values { follower.pause() }
         let flying = outbox.messages.filter { outbox.state(of: $0.id) == .sending }.map(\.id)
         outbox.connectionLost()
@@ -227,7 +278,8 @@ extension RelayClient {
 
     private func probeFailed(_ generation: UInt64, _ error: NATSError) {
         if probed == generation { probed = nil }
-        guard link?.generation == generation else { return }
+        guard let link, link.generation == generation else { return }
+        pool.failed(link.connection.address)
         letGo(generation)
         handle(.connectionFailed(generation: generation, reason: ConnectionReason(.staleConnection)))
     }

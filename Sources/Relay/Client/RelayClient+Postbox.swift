@@ -220,7 +220,7 @@ extension RelayClient {
 
     /// New letters from now on, through any outage.
     public func postboxMessages() throws(RelayError) -> PostboxEvents {
-        guard let user = configuration.user else { throw .notInitialized }
+        guard let user else { throw .notInitialized }
         let subscription = StreamSubscription<PostboxMessage>(from: .new) { message, incarnation, _ in
             (Self.letter(message, incarnation: incarnation, owner: user), nil)
         }
@@ -274,7 +274,7 @@ extension RelayClient {
     // MARK: Steps
 
     private func postboxContext() throws(RelayError) -> (Link, String) {
-        guard let user = configuration.user, Self.isToken(user) else {
+        guard let user, Self.isToken(user) else {
             throw .invalidArgument("The user is not known; sign in with credentials that name one")
         }
         guard let link else { throw .notConnected }

@@ -15,8 +15,8 @@ import NIOCore
 /// RelayX, `listMessages` and its companions from Sudo's relay, `connect(timeLimit:)` from Nexconn and RongCloud,
 /// `setAppStateActive` from Supabase. When the last reference goes, the socket closes.
 public actor RelayClient {
-    /// What the client was made with.
-    public nonisolated let configuration: RelayConfiguration
+    nonisolated let settings: NIOLockedValueBox<Settings>
+    nonisolated let storeBoard = StatusBoard<LocalStore.Opening>(nil, bufferedValues: 4)
     nonisolated let statusBoard = StatusBoard<ConnectionStatus>(.initialized, bufferedValues: 256)
     nonisolated let systemEvents = StatusBoard<SystemEvent>(nil, bufferedValues: 64)
     nonisolated let publishBoard = StatusBoard<PublishNews>(nil, bufferedValues: 65_536)
@@ -30,7 +30,14 @@ public actor RelayClient {
     var dial: Task<Void, Never>?
     var restoration: Task<Void, Never>?
     var namespace: RelayConfiguration.Namespace?
-    var nextServer = 0
+    var pool = ServerPool()
+    var session: SessionClaim?
+    /// The proofs of control messages that were believed, so that none counts twice; the oldest give way.
+    var provedControls: [String] = []
+    /// Opens the local store once; every dial waits for it.
+    var storeOpening: Task<LocalStore?, Never>?
+    var networkWatcher: Task<Void, Never>?
+    private var generator = SystemRandomNumberGenerator()
 
     private var connectionTimers: [ConnectionMachine.TimerID: Task<Void, Never>] = [:]
     private var lifecycleTimers: [LifecycleMachine.TimerID: Task<Void, Never>] = [:]
@@ -58,25 +65,43 @@ public actor RelayClient {
     struct Link {
         let connection: NATSConnection
         let generation: UInt64
-        let watcher: Task<Void, Never>
+        /// What listens to this connection: its events, the administrator, and the session's other devices.
+        var watchers: [Task<Void, Never>]
 
         var jetStream: JetStream { JetStream(connection) }
     }
 
+    /// What a client was made and prepared with.
+    struct Settings: Sendable {
+        var configuration: RelayConfiguration
+        /// Whether the client knows its servers, so that it may connect.
+        var isPrepared = true
+    }
+
     /// Creates a client; nothing is dialled before ``connect(timeLimit:)``.
     public init(configuration: RelayConfiguration) {
-        self.configuration = configuration
+        self.init(Settings(configuration: configuration))
+    }
+
+    init(_ settings: Settings) {
+        let configuration = settings.configuration
+        self.settings = NIOLockedValueBox(settings)
         machine = ConnectionMachine(policy: configuration.reconnect, seed: UInt64.random(in: 0 ... .max))
         lifecycle = LifecycleMachine(policy: configuration.lifecycle)
         outbox = Outbox(policy: configuration.outbox)
         namespace = configuration.namespace
+        if case .exclusive(let policy) = configuration.sessions {
+            session = SessionClaim(session: UUIDText.random(), device: configuration.device, policy: policy)
+        }
     }
 
     deinit {
         dial?.cancel()
         restoration?.cancel()
         pacingTask?.cancel()
-        link?.watcher.cancel()
+        networkWatcher?.cancel()
+        storeOpening?.cancel()
+        for watcher in link?.watchers ?? [] { watcher.cancel() }
         link?.connection.closeNow()
         for timer in connectionTimers.values { timer.cancel() }
         for timer in lifecycleTimers.values { timer.cancel() }
@@ -85,12 +110,16 @@ public actor RelayClient {
         for waiter in publishWaiters.values { waiter.fulfil(.failed(.cancelled)) }
         flushWaiter?.fulfil(false)
         for waiter in emptyWaiters { waiter.fulfil(false) }
+        storeBoard.finish()
         statusBoard.finish()
         systemEvents.finish()
         publishBoard.finish()
     }
 
     // MARK: Connection
+
+    /// What the client was made and prepared with, with the newest credentials.
+    public nonisolated var configuration: RelayConfiguration { settings.withLockedValue(\.configuration) }
 
     /// Who this client is on the network; nil when neither credentials nor configuration tell.
     public nonisolated var user: String? { configuration.user }
@@ -104,18 +133,19 @@ public actor RelayClient {
     /// RelayX's system events from now on.
     public nonisolated var events: AsyncStream<SystemEvent> { systemEvents.watch() }
 
+    /// How opening the local store went, as soon as that is known: strictly before the network is touched.
+    public nonisolated var storeOpenings: AsyncStream<LocalStore.Opening> { storeBoard.watch() }
+
     /// Connects. Several calls at the same time share one connection and one outcome.
+    ///
+    /// The local store opens first. A store that cannot be opened keeps nobody from connecting.
     ///
     /// - Parameter timeLimit: seconds after which the attempt is given up for good; zero or less tries until it succeeds
     ///   or a reason is final (Nexconn's and RongCloud's `timeLimit`).
-    /// - Throws: ``RelayError/connection(_:)`` with the reason the session ended for, ``RelayError/cancelled``.
+    /// - Throws: ``RelayError/notInitialized`` before `prepare`, ``RelayError/connection(_:)`` with the reason the session
+    ///   ended for, ``RelayError/cancelled``.
     public func connect(timeLimit: Int = 0) async throws(RelayError) {
-        let waiter = Completion<RelayError?>()
-        let key = nextWaiter
-        nextWaiter += 1
-        connectWaiters[key] = waiter
-        handleLifecycle(.userConnected)
-        handle(.connectRequested(timeLimit: timeLimit > 0 ? .seconds(timeLimit) : nil))
+        let (waiter, key) = try startConnecting(timeLimit: timeLimit)
         let error = await withTaskCancellationHandler {
             await waiter.value()
         } onCancel: {
@@ -125,10 +155,34 @@ public actor RelayClient {
         if let error { throw error }
     }
 
+    /// Begins or joins the connecting; the waiter is fulfilled exactly once, with nil for success.
+    func startConnecting(timeLimit: Int) throws(RelayError) -> (waiter: Completion<RelayError?>, key: UInt64) {
+        guard settings.withLockedValue(\.isPrepared) else { throw .notInitialized }
+        let waiter = Completion<RelayError?>()
+        let key = nextWaiter
+        nextWaiter += 1
+        connectWaiters[key] = waiter
+        beginSession()
+        handle(.connectRequested(timeLimit: timeLimit > 0 ? .seconds(timeLimit) : nil))
+        return (waiter, key)
+    }
+
     /// Begins to connect and returns at once; ``statuses`` tells what comes of it.
     public func beginConnecting() {
-        handleLifecycle(.userConnected)
+        guard settings.withLockedValue(\.isPrepared) else { return }
+        beginSession()
         handle(.connectRequested(timeLimit: nil))
+    }
+
+    private func beginSession() {
+        // Without a provider there is nobody to ask, and a refused token is the end at once.
+        let configuration = configuration
+        machine.policy = configuration.reconnect
+        if configuration.credentials.provider == nil { machine.policy.tokenRenewals = 0 }
+        followNetwork(configuration)
+        // Without a network too: what is kept can be shown at once.
+        _ = openingStore()
+        handleLifecycle(.userConnected)
     }
 
     /// Ends the session for good, from any state; only another `connect` starts one.
@@ -160,6 +214,9 @@ public actor RelayClient {
     public func setNetworkAvailable(_ isAvailable: Bool) {
         handle(isAvailable ? .networkReturned : .networkLost)
     }
+
+    /// Takes in the servers that the connected one named.
+    func advertised(_ servers: [ServerAddress]) { pool.advertise(servers, using: &generator) }
 
     /// Measures the round trip to the server now.
     ///
@@ -194,7 +251,7 @@ public actor RelayClient {
         case .restore(let generation): startRestoration(generation)
         case .closeSocket(let generation): closeLink(generation)
         case .probe(let generation): probe(generation)
-        case .renewCredentials(let generation): handle(.credentialsUnavailable(generation: generation))
+        case .renewCredentials(let generation): renewCredentials(generation)
         case .startTimer(let id, let deadline):
             connectionTimers[id] = Task { [weak self] in
                 try? await Task.sleep(until: deadline, clock: .continuous)

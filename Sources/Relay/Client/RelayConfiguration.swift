@@ -1,5 +1,13 @@
 import NATS
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Everything a client needs to know before it connects. Making one does no I/O.
 public struct RelayConfiguration: Sendable {
     /// Where the servers are.
@@ -42,6 +50,14 @@ public struct RelayConfiguration: Sendable {
     public var lifecycle: LifecyclePolicy
     /// What may wait to be sent.
     public var outbox: OutboxPolicy
+    /// Whether this user may be connected more than once.
+    public var sessions: SessionPolicy
+    /// How this device is called when it displaces another one.
+    public var device: String
+    /// Where the local store is.
+    public var store: LocalStore.Location
+    /// Whether the system's news about its networks pause and hasten the attempts.
+    public var followsNetwork: Bool
     /// The largest encoded message in bytes that `publish` takes; the server's own limit applies as well.
     public var maximumMessageBytes: Int
     /// TLS settings, when the servers' addresses alone don't say it all.
@@ -55,7 +71,9 @@ public struct RelayConfiguration: Sendable {
     public init(
         servers: Servers, credentials: RelayCredentials = .none, user: String? = nil, namespace: Namespace? = nil,
         clientID: String? = nil, reconnect: ReconnectPolicy = .parley, lifecycle: LifecyclePolicy = .ignore,
-        outbox: OutboxPolicy = .parley, maximumMessageBytes: Int = 128 << 10, tls: TLSOptions? = nil,
+        outbox: OutboxPolicy = .parley, sessions: SessionPolicy = .shared, device: String? = nil,
+        store: LocalStore.Location = .memory, followsNetwork: Bool = true, maximumMessageBytes: Int = 128 << 10,
+        tls: TLSOptions? = nil,
         dialTimeout: Duration = .seconds(5), pingInterval: Duration = .seconds(20)
     ) {
         self.servers = servers
@@ -66,6 +84,10 @@ public struct RelayConfiguration: Sendable {
         self.reconnect = reconnect
         self.lifecycle = lifecycle
         self.outbox = outbox
+        self.sessions = sessions
+        self.device = device ?? Self.hostName
+        self.store = store
+        self.followsNetwork = followsNetwork
         self.maximumMessageBytes = maximumMessageBytes
         self.tls = tls
         self.dialTimeout = dialTimeout
@@ -84,6 +106,16 @@ public struct RelayConfiguration: Sendable {
             }
         }
         return addresses
+    }
+}
+
+extension RelayConfiguration {
+    /// This machine's name, which is a device's name unless another one is given.
+    static var hostName: String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        let result = gethostname(&bytes, bytes.count - 1)
+        let name = String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return result == 0 && !name.isEmpty ? name : "a device"
     }
 }
 

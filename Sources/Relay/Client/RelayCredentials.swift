@@ -8,11 +8,23 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
     public let user: String?
     /// The user JWT, which is RelayX's API key; nil without one.
     let token: String?
+    /// Where new ones come from when these are missing, expired or refused.
+    let provider: Provider?
 
-    private init(_ authentication: Authentication, user: String?, token: String? = nil) {
+    /// Asks the application for credentials: its own server hands out tokens, say.
+    ///
+    /// It is called when there are none yet, and once each time the present ones have expired or are refused, at most
+    /// ``ReconnectPolicy/tokenRenewals`` times in a row, and never twice at the same time. It has 30 seconds. When it
+    /// throws, the session ends and the old credentials stay.
+    public typealias Provider = @Sendable () async throws -> RelayCredentials
+
+    private init(
+        _ authentication: Authentication, user: String?, token: String? = nil, provider: Provider? = nil
+    ) {
         self.authentication = authentication
         self.user = user
         self.token = token
+        self.provider = provider
     }
 
     /// For servers that ask for nothing.
@@ -38,6 +50,48 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
     public static func accessToken(_ token: String) throws(RelayError) -> RelayCredentials {
         guard !token.isEmpty else { throw .invalidCredentials("the access token is empty") }
         return RelayCredentials(.bearer(token), user: try user(of: token), token: token)
+    }
+
+    /// Credentials that the application provides when they are needed (the token providers of Nexconn and RongCloud).
+    ///
+    /// - Parameters:
+    ///   - first: what to begin with; nil asks the provider before the first connection.
+    ///   - provider: see ``Provider``.
+    public static func provided(
+        startingWith first: RelayCredentials? = nil, by provider: @escaping Provider
+    ) -> RelayCredentials {
+        let first = first ?? .none
+        return RelayCredentials(first.authentication, user: first.user, token: first.token, provider: provider)
+    }
+
+    /// Access tokens that the application provides when they are needed.
+    ///
+    /// - Parameters:
+    ///   - first: the token to begin with; nil asks the provider before the first connection.
+    ///   - provider: see ``Provider``; what it returns is a bearer JWT.
+    /// - Throws: ``RelayError/invalidCredentials(_:)`` when the first token is empty or no JWT.
+    public static func accessTokens(
+        startingWith first: String? = nil, from provider: @escaping @Sendable () async throws -> String
+    ) throws(RelayError) -> RelayCredentials {
+        let first = try first.map { text throws(RelayError) in try accessToken(text) }
+        return provided(startingWith: first) { try accessToken(try await provider()) }
+    }
+
+    /// These credentials in place of others that came from the same provider.
+    func keepingProvider(_ provider: Provider?) -> RelayCredentials {
+        RelayCredentials(authentication, user: user, token: token, provider: self.provider ?? provider)
+    }
+
+    /// Whether a provider has to be asked before anything can be presented.
+    var isMissing: Bool {
+        if case .none = authentication { return provider != nil }
+        return false
+    }
+
+    /// The public keys that vouch for this user, and so for what its administrator says.
+    var issuers: [String] {
+        guard let token, let claims = try? UserClaims.decode(token) else { return [] }
+        return [claims.issuer, claims.grant.issuerAccount].compactMap(\.self)
     }
 
     /// A credentials file in the standard NATS form.
@@ -78,7 +132,10 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
     }
 
     /// The kind and user, never the secret.
-    public var description: String { "\(authentication) for \(user ?? "an unnamed user")" }
+    public var description: String {
+        let kind = isMissing ? "provided credentials" : "\(authentication)"
+        return "\(kind) for \(user ?? "an unnamed user")"
+    }
 
     /// No children, so that no dump shows a secret.
     public var customMirror: Mirror { Mirror(self, children: []) }

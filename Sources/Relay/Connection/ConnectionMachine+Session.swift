@@ -7,6 +7,7 @@ extension ConnectionMachine {
         hasConnected = false
         isOutageAnnounced = false
         renewals = 0
+        refusal = nil
         backoffStep = 0
         connectedAt = nil
         status = ConnectionStatus(state: .connecting, outageBegan: now)
@@ -28,8 +29,15 @@ extension ConnectionMachine {
 
     /// What a failed dial or a lost socket leads to: a renewed token, the end, or another attempt.
     mutating func fail(_ reason: ConnectionReason, at now: ContinuousClock.Instant) {
-        if reason == .tokenExpired, renewals < policy.tokenRenewals {
+        // A connection that never lasts must not be retried at the pace of one that does; the same holds for tokens that
+        // are refused as soon as they are used.
+        if phase == .online, let connectedAt, now - connectedAt >= policy.stableAfter {
+            backoffStep = 0
+            renewals = 0
+        }
+        if reason.isRenewable, renewals < policy.tokenRenewals {
             renewals += 1
+            refusal = reason
             leaveSocket(reason, at: now)
             phase = .renewing
             output.append(.renewCredentials(generation: generation))
@@ -94,11 +102,7 @@ extension ConnectionMachine {
     /// Lets go of the present dial or socket after a failure, and opens an outage if it was connected.
     private mutating func leaveSocket(_ reason: ConnectionReason, at now: ContinuousClock.Instant) {
         if hasSocket { output.append(.closeSocket(generation: generation)) }
-        if phase == .online {
-            // A connection that never lasts must not be retried at the pace of one that does.
-            if let connectedAt, now - connectedAt >= policy.stableAfter { backoffStep = 0 }
-            openOutage(reason, at: now)
-        }
+        if phase == .online { openOutage(reason, at: now) }
         status.reason = reason
     }
 

@@ -35,8 +35,8 @@ public struct ConnectionMachine: Sendable {
     public internal(set) var status = ConnectionStatus.initialized
     /// The number of the newest dial; 0 before the first.
     public internal(set) var generation: UInt64 = 0
-    /// When to try again.
-    public let policy: ReconnectPolicy
+    /// When to try again. A change holds from the next decision on.
+    public var policy: ReconnectPolicy
 
     var generator: SeededGenerator
     var phase = Phase.resting
@@ -54,8 +54,10 @@ public struct ConnectionMachine: Sendable {
     var isOutageAnnounced = false
     /// How many waits of the schedule the present backoff has used.
     var backoffStep = 0
-    /// How often the token was renewed since the last connection.
+    /// How often the token was renewed since the last connection that lasted.
     var renewals = 0
+    /// What the token provider was asked for a new token for.
+    var refusal: ConnectionReason?
     var lastDialAt: ContinuousClock.Instant?
     var connectedAt: ContinuousClock.Instant?
 
@@ -101,7 +103,7 @@ public struct ConnectionMachine: Sendable {
         case .credentialsRenewed(let number):
             if number == generation, phase == .renewing { dialOrPause(at: now) }
         case .credentialsUnavailable(let number):
-            if number == generation, phase == .renewing { end(.tokenExpired) }
+            if number == generation, phase == .renewing { end(refusal ?? .tokenExpired) }
         }
         publish()
         return output
@@ -172,7 +174,6 @@ public struct ConnectionMachine: Sendable {
         guard number == generation, phase == .restoring else { return }
         phase = .online
         connectedAt = now
-        renewals = 0
         let isFirst = !hasConnected
         hasConnected = true
         isOutageAnnounced = false

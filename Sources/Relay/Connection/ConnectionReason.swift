@@ -61,6 +61,14 @@ extension ConnectionReason {
         }
     }
 
+    /// Whether a new token may help, so that a token provider is asked before the session ends.
+    public var isRenewable: Bool {
+        switch self {
+        case .tokenExpired, .authenticationFailed: true
+        default: false
+        }
+    }
+
     /// What happened and, where the person can do something, what to do next.
     public var words: String {
         switch self {

@@ -22,7 +22,8 @@ public struct ReconnectPolicy: Hashable, Sendable {
     public var nudgeSpacing: Duration
     /// How long a connection must have stood for its loss to start the schedule anew; a shorter one continues it.
     public var stableAfter: Duration
-    /// How many times in a row an expired token may be renewed before the client stops; 0 without a token provider.
+    /// How many times in a row a token provider is asked for a new token, when the old one has expired or is refused,
+    /// before the client stops. Nothing is asked without a provider.
     public var tokenRenewals: Int
 
     /// Makes a policy.
@@ -34,7 +35,7 @@ public struct ReconnectPolicy: Hashable, Sendable {
         longOutage: Duration = .seconds(120),
         nudgeSpacing: Duration = .milliseconds(500),
         stableAfter: Duration = .seconds(5),
-        tokenRenewals: Int = 0
+        tokenRenewals: Int = 2
     ) {
         self.schedule = schedule
         self.cap = cap

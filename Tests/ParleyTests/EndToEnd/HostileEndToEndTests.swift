@@ -107,7 +107,7 @@ extension EndToEndTests {
             let client = RelayClient(
                 configuration: RelayConfiguration(
                     servers: .fixed(try RelayConfiguration.addresses([description])), credentials: try .file(file)))
-            try await client.connect(timeLimit: 10)
+            try await client.connect(timeLimit: 60)
             return client
         }
 

@@ -52,7 +52,7 @@ struct ClientFixture: Sendable {
     ) async throws -> RelayClient {
         let client = RelayClient(
             configuration: try configuration(reconnect: reconnect, lifecycle: lifecycle, outbox: outbox))
-        try await client.connect(timeLimit: 10)
+        try await client.connect(timeLimit: 60)
         return client
     }
 }

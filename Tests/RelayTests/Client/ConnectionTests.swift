@@ -14,7 +14,7 @@ struct ConnectionTests {
         let events = Collector<SystemEvent>()
         await events.start(client.events)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<20 { group.addTask { try await client.connect(timeLimit: 10) } }
+            for _ in 0..<20 { group.addTask { try await client.connect(timeLimit: 60) } }
             try await group.waitForAll()
         }
         #expect(client.status.state == .connected)
@@ -37,7 +37,7 @@ struct ConnectionTests {
         try await fixture.server.restart()
         // Nothing tries any more, though the server is back.
         #expect(client.status.state == .disconnected)
-        try await client.connect(timeLimit: 10)
+        try await client.connect(timeLimit: 60)
         await client.close()
     }
 
@@ -115,7 +115,7 @@ struct ConnectionTests {
         configuration.pingInterval = .milliseconds(100)
         configuration.dialTimeout = .milliseconds(300)
         let client = RelayClient(configuration: configuration)
-        try await client.connect(timeLimit: 10)
+        try await client.connect(timeLimit: 60)
         fixture.server.pause()
         try await client.state(is: .reconnecting)
         fixture.server.resume()

@@ -189,7 +189,7 @@ struct ClientRegressionTests {
         connection.core.end(error)
         try await eventually("the end of the connection") { await client.link?.connection !== connection }
         fixture.server.resume()
-        try await client.connect(timeLimit: 10)
+        try await client.connect(timeLimit: 60)
         #expect(try await pending.receipt(within: .seconds(10)).sequence == 1)
         await client.close()
     }
@@ -230,12 +230,13 @@ struct ClientRegressionTests {
         let user = NKeyPair.generate(.user)
         var claims = UserClaims(subject: user.publicKey, name: "alice", grant: UserGrant())
         claims.expires = 1
-        let credentials = try RelayCredentials(Credentials(jwt: claims.encode(signedBy: account), keyPair: user))
+        let expired = try RelayCredentials(Credentials(jwt: claims.encode(signedBy: account), keyPair: user))
+        let credentials = RelayCredentials.provided(startingWith: expired) { throw RelayError.cancelled }
         let client = RelayClient(
             configuration: RelayConfiguration(
                 servers: .fixed(try RelayConfiguration.addresses(["nats://127.0.0.1:1"])), credentials: credentials,
                 namespace: ClientFixture.namespace))
-        await #expect(throws: RelayError.connection(.tokenExpired)) { try await client.connect(timeLimit: 10) }
+        await #expect(throws: RelayError.connection(.tokenExpired)) { try await client.connect(timeLimit: 60) }
         #expect(client.status.state == .disconnected)
         #expect(client.status.reason == .tokenExpired)
     }
@@ -251,7 +252,7 @@ struct ClientRegressionTests {
         let listener = Listener()
         #expect(try await client.on(topic: "chat.room", listener: listener))
         await client.close()
-        try await client.connect(timeLimit: 10)
+        try await client.connect(timeLimit: 60)
         #expect(try await client.on(topic: "chat.room", listener: listener))
         try await eventually("a message") {
             _ = try await client.send(topic: "chat.room", message: "again")
@@ -266,7 +267,7 @@ struct ClientRegressionTests {
             configuration: "lame_duck_grace_period: \"20s\"\nlame_duck_duration: \"30s\"\n")
         let fixture = ClientFixture(server: server)
         let client = RelayClient(configuration: try fixture.configuration())
-        try await client.connect(timeLimit: 10)
+        try await client.connect(timeLimit: 60)
         kill(server.processID, SIGUSR2)
         try await client.state(is: .reconnecting, deadline: .seconds(10))
         await client.disconnect()

@@ -214,7 +214,7 @@ struct TopicTests {
         #expect(try await client.on(topic: "chat.room", listener: system) == false)
         #expect(try await client.on(topic: SystemEvent.connected.rawValue, listener: system))
         #expect(try await client.on(topic: SystemEvent.disconnected.rawValue, listener: system))
-        try await client.connect(timeLimit: 10)
+        try await client.connect(timeLimit: 60)
         _ = try await client.publish(topic: "chat.room", message: "hello")
         try await eventually("the message") { messages.heard.all == ["hello"] }
         #expect(await client.off(topic: "chat.room"))

@@ -90,7 +90,9 @@ import Testing
     ) func finalReasons(_ reason: ConnectionReason) {
         #expect(reason.isFinal)
         for step in 0..<3 {
-            var driver = MachineDriver(.relayx)
+            var policy = ReconnectPolicy.relayx
+            policy.tokenRenewals = 0
+            var driver = MachineDriver(policy)
             driver.connect()
             if step > 0 { driver.handle(.dialSucceeded(generation: 1)) }
             if step > 1 { driver.handle(.restored(generation: 1)) }
@@ -155,7 +157,32 @@ import Testing
         #expect(driver.completions == [.connection(.tokenExpired)])
     }
 
-    @Test("B5, B6: a connection resets the count; a failing provider ends the session without attempts")
+    @Test("B5: a refused token is renewed as an expired one is, and the refusal is what ends the session")
+    func renewalOfRefused() {
+        var driver = MachineDriver(.rongcloud)
+        driver.connect()
+        for round in 1...2 {
+            driver.fail(.authenticationFailed("x"))
+            #expect(driver.renewals == round)
+            driver.handle(.credentialsRenewed(generation: driver.generation))
+        }
+        driver.fail(.authenticationFailed("y"))
+        #expect(driver.status.reason == .authenticationFailed("y") && driver.renewals == 2)
+    }
+
+    @Test("B5: tokens that are refused right after each login are not renewed for ever")
+    func renewalOfShortLived() {
+        var driver = MachineDriver.connected(.rongcloud)
+        for _ in 1...2 {
+            driver.fail(.tokenExpired)
+            driver.handle(.credentialsRenewed(generation: driver.generation))
+            driver.succeed()
+        }
+        driver.fail(.tokenExpired)
+        #expect(driver.state == .disconnected && driver.status.reason == .tokenExpired)
+    }
+
+    @Test("B5, B6: a connection that lasts resets the count; a failing provider ends the session without attempts")
     func renewalAfterConnection() {
         var policy = ReconnectPolicy.rongcloud
         policy.tokenRenewals = 1
@@ -164,6 +191,7 @@ import Testing
         #expect(driver.state == .reconnecting && driver.events == [.connected, .reconnecting])
         driver.handle(.credentialsRenewed(generation: 1))
         driver.succeed()
+        driver.advance(.seconds(5))
         driver.fail(.tokenExpired)
         #expect(driver.renewals == 2)
         driver.handle(.credentialsUnavailable(generation: 1))

@@ -122,12 +122,12 @@ public final class ChildProcess: Sendable {
     public func nextLine(
         deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line
     ) async throws -> String {
-        let found = await link.wait(until: .now + deadline) { () -> String?? in
+        let found = await link.wait(until: .now + deadline * patience) { () -> String?? in
             let hasEnded = link.condition.ended[0]
             if let text = takeLine() { return .some(text) }
             return hasEnded ? .some(nil) : nil
         }
-        guard let text = found ?? nil else { throw failure("no further line within \(deadline)", fileID, line) }
+        guard let text = found ?? nil else { throw failure("no further line within \(deadline * patience)", fileID, line) }
         return text
     }
 
@@ -138,8 +138,8 @@ public final class ChildProcess: Sendable {
         _ what: String, deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line,
         _ condition: (_ output: String, _ diagnostics: String) throws -> Bool
     ) async throws {
-        let found = try await link.wait(until: .now + deadline) { try condition(output, diagnostics) ? true : nil }
-        if found == nil { throw failure("\(what) did not come within \(deadline)", fileID, line) }
+        let found = try await link.wait(until: .now + deadline * patience) { try condition(output, diagnostics) ? true : nil }
+        if found == nil { throw failure("\(what) did not come within \(deadline * patience)", fileID, line) }
     }
 
     /// How the program ended and all that it wrote.
@@ -149,12 +149,12 @@ public final class ChildProcess: Sendable {
     public func waitForExit(
         deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line
     ) async throws -> Result {
-        let status = await link.wait(until: .now + deadline) { () -> ExitStatus? in
+        let status = await link.wait(until: .now + deadline * patience) { () -> ExitStatus? in
             link.condition.ended.allSatisfy(\.self) ? link.condition.exit : nil
         }
         // Something that the program has started may still hold its output.
         guard let status = status ?? exitStatus else {
-            throw failure("the end of the program did not come within \(deadline)", fileID, line)
+            throw failure("the end of the program did not come within \(deadline * patience)", fileID, line)
         }
         return Result(status: status, output: output, diagnostics: diagnostics)
     }

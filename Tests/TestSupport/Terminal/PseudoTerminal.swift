@@ -150,11 +150,11 @@ public final class PseudoTerminal: Sendable {
         _ what: String, deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line,
         _ condition: (TerminalScreen) throws -> Bool
     ) async throws -> TerminalScreen {
-        let found = try await link.wait(until: .now + deadline) {
+        let found = try await link.wait(until: .now + deadline * patience) {
             let screen = screen
             return try condition(screen) ? screen : nil
         }
-        guard let found else { throw failure("\(what) did not come within \(deadline)", fileID, line) }
+        guard let found else { throw failure("\(what) did not come within \(deadline * patience)", fileID, line) }
         return found
     }
 
@@ -173,14 +173,14 @@ public final class PseudoTerminal: Sendable {
     public func waitForExit(
         deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line
     ) async throws -> ExitStatus {
-        let status = await link.wait(until: .now + deadline) { () -> ExitStatus? in
+        let status = await link.wait(until: .now + deadline * patience) { () -> ExitStatus? in
             let condition = link.condition
             let isDrained = condition.ended[0] || hasMark(CHILD_REPORT_EXITED)
             return isDrained ? condition.exit : nil
         }
         // A terminal whose output nobody takes keeps its last bytes.
         guard let status = status ?? exitStatus else {
-            throw failure("the end of the program did not come within \(deadline)", fileID, line)
+            throw failure("the end of the program did not come within \(deadline * patience)", fileID, line)
         }
         return status
     }
@@ -191,12 +191,12 @@ public final class PseudoTerminal: Sendable {
     public func waitForStop(
         deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line
     ) async throws {
-        let isStopped = await link.wait(until: .now + deadline) { () -> Bool? in
+        let isStopped = await link.wait(until: .now + deadline * patience) { () -> Bool? in
             let isDrained = link.condition.ended[0] || hasMark(CHILD_REPORT_STOPPED)
             return link.condition.isStopped && isDrained ? true : nil
         }
         if isStopped == nil {
-            throw failure("the program was not suspended within \(deadline)", fileID, line)
+            throw failure("the program was not suspended within \(deadline * patience)", fileID, line)
         }
         forgetStop()
     }

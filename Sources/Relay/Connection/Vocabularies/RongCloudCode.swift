@@ -47,6 +47,38 @@ public struct RongCloudCode: Hashable, Sendable, RawRepresentable {
 }
 
 extension RongCloudCode {
+    /// Nothing failed.
+    public static let success = RongCloudCode(rawValue: 0)
+    /// No answer in time.
+    public static let responseTimeout = RongCloudCode(rawValue: 30_003)
+    /// The client was used before it knew its servers.
+    public static let notInitialized = RongCloudCode(rawValue: 33_001)
+    /// An argument of a call is not valid.
+    public static let invalidParameter = RongCloudCode(rawValue: 33_003)
+    /// A session of another user runs.
+    public static let alreadyConnected = RongCloudCode(rawValue: 34_001)
+
+    /// The code of a call's failure.
+    public init(_ error: RelayError) {
+        self =
+            switch error {
+            case .connection(let reason): RongCloudCode(reason)
+            case .invalidCredentials: .tokenIncorrect
+            case .notInitialized: .notInitialized
+            case .notConnected: .channelInvalid
+            case .alreadyConnected: .alreadyConnected
+            case .storage: .databaseError
+            case .cancelled: .closing
+            case .timeout: .responseTimeout
+            case .server(let code, _): RongCloudCode(rawValue: code)
+            case .invalidTopic, .invalidMessage, .tooLarge, .outboxFull, .invalidArgument, .invalidToken, .notFound,
+                .postboxNotAccepting, .notAuthorized, .busy:
+                .invalidParameter
+            }
+    }
+}
+
+extension RongCloudCode {
     /// RongCloud's code for a reason. Codes that this version does not know come out as they came in.
     public init(_ reason: ConnectionReason) {
         self =
