@@ -4,9 +4,10 @@ import PackageDescription
 let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 
 // Release builds for Linux carry the Swift runtime inside the executable: it starts faster and runs on machines
-// without a toolchain. The flag stays on the executables, so the libraries remain free to be depended on.
+// without a toolchain. SQLite's Swift interface brings Foundation along, whose parts are named here since nothing
+// else names them to a static linker. The flags stay on the executables, so the libraries remain free to be depended on.
 let standalone: [LinkerSetting] = [
-    .unsafeFlags(["-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections"], .when(platforms: [.linux], configuration: .release))
+    .unsafeFlags(["-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections", "-lCoreFoundation", "-l_FoundationICU"], .when(platforms: [.linux], configuration: .release))
 ]
 
 let package = Package(
