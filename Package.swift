@@ -52,6 +52,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),
@@ -87,7 +88,8 @@ let package = Package(
         .executableTarget(
             name: "parley-bench",
             dependencies: [
-                "NATS",
+                "NATS", "Relay", "RelayNetwork",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -135,6 +137,7 @@ let package = Package(
             name: "RelayNetworkTests",
             dependencies: [
                 "HostFixture", "NATS", "Relay", "RelayNetwork", "TestSupport",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             exclude: ["HostFixture"],

@@ -1,4 +1,5 @@
 import NATS
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
@@ -19,13 +20,13 @@ import NIOPosix
 final class BenchServer: Sendable {
     let address: ServerAddress
     let version: String
-    private let pid: pid_t
+    private let process: NIOLockedValueBox<pid_t>
     private let folder: String
 
     private init(address: ServerAddress, version: String, pid: pid_t, folder: String) {
         self.address = address
         self.version = version
-        self.pid = pid
+        process = NIOLockedValueBox(pid)
         self.folder = folder
     }
 
@@ -41,7 +42,7 @@ final class BenchServer: Sendable {
             """
         let file = folder + "/server.conf"
         try Data(configuration.utf8).write(to: URL(fileURLWithPath: file))
-        let pid = try spawn(["nats-server", "-c", file, "-l", folder + "/log"])
+        let pid = try spawn(words(folder))
         let address = ServerAddress(host: "127.0.0.1", port: port)
         let deadline = ContinuousClock.now + .seconds(10)
         while true {
@@ -60,10 +61,39 @@ final class BenchServer: Sendable {
         }
     }
 
-    func stop() {
-        kill(pid, SIGTERM)
+    /// Kills the server without a word, as a crash does.
+    func crash() { end(SIGKILL) }
+
+    /// Starts it again on the same port, and returns as soon as the port accepts a connection.
+    func restart() async throws {
+        let pid = try Self.spawn(Self.words(folder))
+        process.withLockedValue { $0 = pid }
+        let deadline = ContinuousClock.now + .seconds(20)
+        while true {
+            do {
+                try await ClientBootstrap(group: NIOSingletons.posixEventLoopGroup)
+                    .connect(host: address.host, port: address.port).get().close()
+                return
+            } catch {
+                guard ContinuousClock.now < deadline else { throw error }
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+    }
+
+    private static func words(_ folder: String) -> [String] {
+        ["nats-server", "-c", folder + "/server.conf", "-l", folder + "/log"]
+    }
+
+    private func end(_ signal: Int32) {
+        let pid = process.withLockedValue(\.self)
+        kill(pid, signal)
         var status: Int32 = 0
         waitpid(pid, &status, 0)
+    }
+
+    func stop() {
+        end(SIGTERM)
         try? FileManager.default.removeItem(atPath: folder)
     }
 

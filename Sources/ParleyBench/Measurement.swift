@@ -77,6 +77,22 @@ enum Meter {
         #endif
     }
 
+    /// The memory this process holds now, in KiB; 0 where the system does not tell.
+    static func memory() -> Double {
+        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 128)
+        guard fgets(&line, Int32(line.count), file) != nil else { return 0 }
+        let words = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+            .split(separator: " ")
+        return words.count > 1 ? (Double(words[1]) ?? 0) * Double(sysconf(Int32(_SC_PAGESIZE))) / 1_024 : 0
+    }
+
+    /// How many descriptors this process has open.
+    static func descriptors() -> Int {
+        (0..<4_096).count { fcntl(Int32($0), F_GETFD) >= 0 }
+    }
+
     /// Writes a line at once, so that whoever waits for it sees it.
     static func say(_ line: String) {
         print(line)

@@ -8,8 +8,9 @@ import NATS
     import Darwin
 #endif
 
-/// Benchmarks of the NATS client. `parley-bench URL SCENARIO k=v …` runs one and prints a line of JSON; without
-/// words it starts a server of its own, runs them all, and prints a table.
+/// Benchmarks of the NATS client and of the client core. `parley-bench URL SCENARIO k=v …` runs one and prints a line of
+/// JSON; `parley-bench reconnect|cuts k=v …` rehearses outages on a server of its own; without words it starts a server,
+/// runs everything, and prints a table.
 @main
 enum ParleyBench {
     static func main() async {
@@ -17,6 +18,8 @@ enum ParleyBench {
         do {
             if words.isEmpty {
                 try await Suite.run()
+            } else if let outage = OutageScenario(rawValue: words[0]) {
+                Meter.say(try await outage.run(Words(words.dropFirst())).json)
             } else {
                 try await runOne(words)
             }
@@ -30,7 +33,7 @@ enum ParleyBench {
     private static func runOne(_ words: [String]) async throws {
         guard words.count >= 2, let scenario = Scenario(rawValue: words[1]) else {
             let names = Scenario.allCases.map(\.rawValue).joined(separator: "|")
-            throw NATSError.invalidArgument("usage: parley-bench [URL \(names) k=v …]")
+            throw NATSError.invalidArgument("usage: parley-bench [URL \(names) k=v … | reconnect k=v … | cuts k=v …]")
         }
         let parameters = Parameters(address: try ServerAddress(parsing: words[0]), words: Words(words.dropFirst(2)))
         guard let measurement = try await run(scenario, parameters) else { return }

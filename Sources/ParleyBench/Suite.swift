@@ -22,6 +22,10 @@ enum Suite {
             print(rows[rows.count - 1].text)
         }
         await jetStream.connection.close()
+        for outage in OutageScenario.allCases {
+            let result = try await outage.run(Words([]))
+            print(line(outage.rawValue, result))
+        }
     }
 
     private static let plan: [(Scenario, Int)] = [
@@ -95,11 +99,16 @@ enum Suite {
         try await CoreScenarios.feed(parameters)
     }
 
-    private static func line(_ scenario: Scenario, _ size: Int, _ result: Measurement, floor: Double?) -> String {
-        var text = "\(scenario.rawValue):\(size)".padded(16)
+    private static func line(_ name: String, _ result: Measurement) -> String {
+        var text = name.padded(16)
         for (name, value) in result.fields where name != "n" && name != "size" {
             text += " \(name)=\(Measurement.text(value))".padded(22)
         }
+        return text
+    }
+
+    private static func line(_ scenario: Scenario, _ size: Int, _ result: Measurement, floor: Double?) -> String {
+        var text = line("\(scenario.rawValue):\(size)", result)
         if let floor, let rate = result["msgs_s"] {
             text += " of bare socket writes: \(Measurement.text(rate / floor))"
         }

@@ -15,7 +15,9 @@ public func eventually(
     while true {
         let isLast = ContinuousClock.now >= end
         if try await condition() { return }
-        if isLast { throw TestFailure("\(what) did not come within \(deadline * patience)", fileID: fileID, line: line) }
+        if isLast {
+            throw TestFailure("\(what) did not come within \(deadline * patience)", fileID: fileID, line: line)
+        }
         try await ContinuousClock().sleep(for: .milliseconds(5))
     }
 }

@@ -33,8 +33,9 @@ extension RelayClient {
         let issuers = configuration.credentials.issuers
         // Without tokens there is no account's key to trust; the server's permissions have to do.
         guard !issuers.isEmpty else { return try? ControlMessage.unproved(bytes) }
-        guard let (control, proof) = try? ControlMessage.verified(
-            bytes, for: user, trusting: issuers, at: Self.secondsNow), !provedControls.contains(proof)
+        guard
+            let (control, proof) = try? ControlMessage.verified(
+                bytes, for: user, trusting: issuers, at: Self.secondsNow), !provedControls.contains(proof)
         else { return nil }
         provedControls.append(proof)
         if provedControls.count > Self.rememberedProofs { provedControls.removeFirst() }

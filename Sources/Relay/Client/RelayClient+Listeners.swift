@@ -12,18 +12,19 @@ struct ListenerEntry: Sendable {
 }
 
 extension RelayClient {
-    /// Has a listener called for a topic, a pattern, or a system event's name. Works before `connect`.
+    /// Has a listener called for a topic, a pattern, or a system event's name. Works before `connect`. While connected it
+    /// returns when the server knows of the subscription, so that what is published afterwards is heard.
     ///
     /// - Returns: false when the topic has a listener already; it stays.
     /// - Throws: ``RelayError/invalidTopic(_:)``.
     @discardableResult
-    public func on(topic: String, listener: any MessageListener) throws(RelayError) -> Bool {
+    public func on(topic: String, listener: any MessageListener) async throws(RelayError) -> Bool {
         guard listeners[topic] == nil else { return false }
         if SystemEvent(rawValue: topic) != nil {
             listeners[topic] = ListenerEntry(listener: listener, task: nil)
             return true
         }
-        let events = try messages(topic: topic)
+        let (events, opened) = try subscribe(topic: topic, from: .new)
         let task = Task { [weak self] in
             do throws(RelayError) {
                 var iterator = events.makeAsyncIterator()
@@ -35,6 +36,7 @@ extension RelayClient {
             }
         }
         listeners[topic] = ListenerEntry(listener: listener, task: task)
+        _ = await opened?.value
         return true
     }
 

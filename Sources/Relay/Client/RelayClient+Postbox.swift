@@ -224,7 +224,7 @@ extension RelayClient {
         let subscription = StreamSubscription<PostboxMessage>(from: .new) { message, incarnation, _ in
             (Self.letter(message, incarnation: incarnation, owner: user), nil)
         }
-        let key = addFollower(PostboxFollower(stream: "PB_" + user, subscription: subscription))
+        let (key, _) = addFollower(PostboxFollower(stream: "PB_" + user, subscription: subscription))
         return PostboxEvents(subscription) { [weak self] in
             Task { await self?.removeFollower(key) }
         }

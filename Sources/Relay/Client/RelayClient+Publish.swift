@@ -1,5 +1,6 @@
 import NATS
 import NIOCore
+import NIOPosix
 
 /// Where one publish is now.
 public struct PublishNews: Hashable, Sendable {
@@ -31,9 +32,10 @@ public final class PendingPublish: Sendable {
     /// - Parameter timeout: how long that may take; the message stays in the outbox when it passes.
     /// - Throws: ``RelayError/timeout(_:)``, ``RelayError/cancelled``, or why the message will not be stored.
     public func receipt(within timeout: Duration) async throws(RelayError) -> PublishReceipt {
-        let alarm = Task { [outcome] in
-            do { try await Task.sleep(for: timeout) } catch { return }
-            outcome.fulfil(nil)
+        // A task that sleeps leaves its timer behind when it is cancelled, for each of many messages.
+        let limit = TimeAmount(timeout)
+        let alarm = NIOSingletons.posixEventLoopGroup.next().scheduleTask(in: limit) { [outcome] in
+            _ = outcome.fulfil(nil)
         }
         let ended = await withTaskCancellationHandler {
             await outcome.value()

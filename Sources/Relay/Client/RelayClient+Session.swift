@@ -120,7 +120,7 @@ extension RelayClient {
         else { return link.connection.closeNow() }
         session?.released()
         let connection = link.connection
-        Task {
+        sessionRelease = Task {
             let alarm = Task {
                 try? await Task.sleep(for: .seconds(1))
                 connection.closeNow()

@@ -87,15 +87,23 @@ extension RelayClient {
     public func messages(
         topic: String, from start: SubscriptionStart = .new
     ) throws(RelayError) -> TopicEvents {
+        try subscribe(topic: topic, from: start).events
+    }
+
+    /// Subscribes, and says when the server knows of it; nil while not connected.
+    func subscribe(
+        topic: String, from start: SubscriptionStart
+    ) throws(RelayError) -> (events: TopicEvents, opened: Task<Void, Never>?) {
         let pattern: TopicPattern
         do throws(TopicError) { pattern = try TopicPattern(topic) } catch { throw .invalidTopic("\(error)") }
         let subscription = StreamSubscription<TopicEvent>(from: start) { message, _, isRecovered in
             Self.topicEvent(message, isRecovered: isRecovered)
         }
-        let key = addFollower(TopicFollower(pattern: pattern, subscription: subscription))
-        return TopicEvents(subscription) { [weak self] in
+        let (key, opened) = addFollower(TopicFollower(pattern: pattern, subscription: subscription))
+        let events = TopicEvents(subscription) { [weak self] in
             Task { await self?.removeFollower(key) }
         }
+        return (events, opened)
     }
 
     /// Messages of a topic within a time range, oldest first.
@@ -161,16 +169,19 @@ extension RelayClient {
 
     // MARK: Followers
 
-    func addFollower(_ follower: any Follower) -> UInt64 {
+    @discardableResult
+    func addFollower(_ follower: any Follower) -> (key: UInt64, opened: Task<Void, Never>?) {
         let key = nextFollower
         nextFollower += 1
         followers[key] = follower
-        guard let link, let namespace, machine.status.state == .connected || restoration != nil else { return key }
+        guard let link, let namespace, machine.status.state == .connected || restoration != nil else {
+            return (key, nil)
+        }
         let opened = follower.follow(link, namespace)
-        Task { [weak self] in
+        let task = Task { [weak self] in
             if case .failure(let error) = await opened.value() { await self?.followFailed(key, error, link.connection) }
         }
-        return key
+        return (key, task)
     }
 
     private func followFailed(_ key: UInt64, _ error: NATSError, _ connection: NATSConnection) {

@@ -32,6 +32,8 @@ public actor RelayClient {
     var namespace: RelayConfiguration.Namespace?
     var pool = ServerPool()
     var session: SessionClaim?
+    /// Gives the session back after the end.
+    var sessionRelease: Task<Void, Never>?
     /// The proofs of control messages that were believed, so that none counts twice; the oldest give way.
     var provedControls: [String] = []
     /// Opens the local store once; every dial waits for it.
@@ -198,6 +200,7 @@ public actor RelayClient {
         if machine.status.state == .connected { await waitForEmptyOutbox(.seconds(1)) }
         if outbox.isEmpty, let connection { try? await connection.flush(timeout: .milliseconds(500)) }
         disconnect()
+        await sessionRelease?.value
         for follower in followers.values { follower.end(.success(())) }
         followers = [:]
         listeners = listeners.filter { $0.value.task == nil }

@@ -127,7 +127,9 @@ public final class ChildProcess: Sendable {
             if let text = takeLine() { return .some(text) }
             return hasEnded ? .some(nil) : nil
         }
-        guard let text = found ?? nil else { throw failure("no further line within \(deadline * patience)", fileID, line) }
+        guard let text = found ?? nil else {
+            throw failure("no further line within \(deadline * patience)", fileID, line)
+        }
         return text
     }
 
@@ -138,7 +140,9 @@ public final class ChildProcess: Sendable {
         _ what: String, deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line,
         _ condition: (_ output: String, _ diagnostics: String) throws -> Bool
     ) async throws {
-        let found = try await link.wait(until: .now + deadline * patience) { try condition(output, diagnostics) ? true : nil }
+        let found = try await link.wait(until: .now + deadline * patience) {
+            try condition(output, diagnostics) ? true : nil
+        }
         if found == nil { throw failure("\(what) did not come within \(deadline * patience)", fileID, line) }
     }
 

@@ -1,0 +1,131 @@
+import NATS
+import NIOConcurrencyHelpers
+import Relay
+import TestSupport
+import Testing
+
+@testable import RelayNetwork
+
+/// What the server says about credentials, and what a token provider makes of it.
+@Suite("Network: credentials and tokens", .realProcesses)
+struct CredentialReasonTests {
+    @Test("B5 a seed that is not the token's ends in authFailed, at once and for good", arguments: TestServers.all)
+    func wrongSeed(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let token = try network.token(isBearer: false)
+            let other = NKeyPair.generate(.user)
+            let credentials = try other.withSeedText { try RelayCredentials.apiKey(token, secret: $0) }
+            let client = try network.client(credentials: credentials)
+            let journal = Journal(client)
+            await #expect(throws: RelayError.connection(.authenticationFailed(""))) { try await client.connect() }
+            let status = try await journal.end()
+            #expect(NexconnConnectionStatus(status).rawValue == 15)
+            #expect(RongCloudCode(status)?.rawValue == 31_004)
+            #expect(journal.events == [.disconnected])
+            #expect(journal.statuses.map(\.state) == [.initialized, .connecting, .disconnected])
+        }
+    }
+
+    @Test("B5 a token that has expired is told from a wrong one", arguments: TestServers.all)
+    func expiredBefore(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let client = try network.client(credentials: .accessToken(network.token(lifetime: -60)))
+            let journal = Journal(client)
+            await #expect(throws: RelayError.connection(.tokenExpired)) { try await client.connect() }
+            let status = try await journal.end()
+            #expect(RongCloudCode(status)?.rawValue == 31_020)
+            #expect(PlatformSubscriptionStatus(status) == .error(.connection(.tokenExpired)))
+        }
+    }
+
+    @Test("B5 a token that expires while connected ends the session", arguments: TestServers.all)
+    func expiresMeanwhile(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let client = try network.client(credentials: .accessToken(network.token(lifetime: 3)))
+            let journal = Journal(client)
+            try await client.connect()
+            let status = try await journal.end()
+            #expect(status.reason == .tokenExpired)
+            #expect(journal.events == [.connected, .disconnected])
+        }
+    }
+
+    @Test("B5 a provider is asked once for a new token when the old one expires", arguments: TestServers.all)
+    func renewed(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let asked = NIOLockedValueBox(0)
+            let first = try network.token(lifetime: 3)
+            let second = try network.token(lifetime: 3_600)
+            let client = try network.client(
+                credentials: .accessTokens(startingWith: first) {
+                    asked.withLockedValue { $0 += 1 }
+                    return second
+                })
+            let journal = Journal(client)
+            try await client.connect()
+            try await journal.status("the second connection") { $0.state == .connected && $0.recoveries == 1 }
+            #expect(asked.withLockedValue(\.self) == 1)
+            #expect(journal.events == [.connected, .reconnecting, .reconnected])
+            #expect(journal.statuses.contains { $0.state == .reconnecting && $0.reason == .tokenExpired })
+            await client.close()
+        }
+    }
+
+    @Test("B5 a provider is asked for the first token, and a refused one asks it at most twice more")
+    func refused() async throws {
+        try await TestNetwork.run(server: TestServers.all[0]) { network in
+            let asked = NIOLockedValueBox(0)
+            let stranger = try UserClaims(
+                subject: NKeyPair.generate(.user).publicKey, name: "alice", grant: UserGrant()
+            ).encode(signedBy: .generate(.account))
+            let client = try network.client(
+                credentials: .accessTokens {
+                    asked.withLockedValue { $0 += 1 }
+                    return stranger
+                })
+            let journal = Journal(client)
+            await #expect(throws: RelayError.connection(.authenticationFailed(""))) { try await client.connect() }
+            try await journal.end()
+            #expect(asked.withLockedValue(\.self) == 3)
+            #expect(journal.events == [.disconnected])
+        }
+    }
+
+    @Test("B6 a provider that throws ends the session, and the old token stays")
+    func providerThrows() async throws {
+        try await TestNetwork.run(server: TestServers.all[0]) { network in
+            struct NoToken: Error {}
+            let client = try network.client(
+                credentials: .accessTokens(startingWith: network.token(lifetime: 3)) { throw NoToken() })
+            let journal = Journal(client)
+            try await client.connect()
+            let status = try await journal.end()
+            #expect(status.reason == .tokenExpired)
+            #expect(client.user == "alice")
+            let missing = try network.client(credentials: .accessTokens { throw NoToken() })
+            await #expect(
+                throws: RelayError.connection(.invalidCredentials("the token provider gave none"))
+            ) { try await missing.connect() }
+            #expect(RongCloudCode(missing.status)?.rawValue == 31_002)
+        }
+    }
+
+    @Test("B2 neither token nor seed is in any text of client, configuration, error or status")
+    func secrets() async throws {
+        try await TestNetwork.run(server: TestServers.all[0]) { network in
+            let token = try network.token(isBearer: false)
+            let seed = NKeyPair.generate(.user).withSeedText { $0 }
+            let client = try network.client(credentials: .apiKey(token, secret: seed))
+            let journal = Journal(client)
+            var texts: [String] = []
+            do throws(RelayError) { try await client.connect() } catch { texts.append("\(error) \(error.words)") }
+            dump(client.configuration, to: &texts[texts.count - 1])
+            texts += ["\(client)", "\(client.configuration)", "\(try await journal.end())"]
+            dump(journal.statuses, to: &texts[texts.count - 1])
+            for text in texts {
+                #expect(!text.contains(seed) && !text.contains(seed.dropFirst(2)))
+                #expect(!text.contains(token) && !text.contains(token.suffix(40)))
+            }
+        }
+    }
+}

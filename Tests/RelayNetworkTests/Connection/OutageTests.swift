@@ -1,0 +1,236 @@
+import NATS
+import NIOConcurrencyHelpers
+import Relay
+import TestSupport
+import Testing
+
+@testable import RelayNetwork
+
+/// Outages of every kind, made by a proxy between a client and a real server.
+@Suite("Network: outages", .realProcesses)
+struct OutageTests {
+    /// Runs a client behind a proxy; both are closed at the end.
+    private func behindProxy(
+        _ server: String, _ change: @Sendable (inout RelayConfiguration) -> Void = { _ in },
+        _ body: @Sendable (TestNetwork, FaultProxy, RelayClient, Journal) async throws -> Void
+    ) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let proxy = try await FaultProxy.start(target: network.address)
+            let client = try network.client(server: proxy.address, change)
+            let journal = Journal(client)
+            try await body(network, proxy, client, journal)
+            await client.close()
+            await proxy.close()
+            #expect(journal.illegalEdges.isEmpty)
+        }
+    }
+
+    @Test(
+        "B20 a link that swallows everything is left within ping interval and timeout, and B30 nothing is lost",
+        arguments: TestServers.all)
+    func blackhole(server: String) async throws {
+        try await behindProxy(server, { $0.pingInterval = .milliseconds(500) }) { _, proxy, client, journal in
+            try await client.connect()
+            let heard = Collected(try await client.messages(topic: "chat.room"))
+            try await heard.live()
+            try await client.publish(topic: "chat.room", message: "before")
+            try await proxy.set(.blackhole(.both), on: .present)
+            let pending = try await client.submit(topic: "chat.room", message: "meanwhile")
+            let lost = try await journal.status("the loss") { $0.state == .reconnecting }
+            #expect(lost.reason == .connectionLost("the server stopped answering"))
+            _ = try await pending.receipt(within: .seconds(60))
+            try await heard.texts(["before", "meanwhile"])
+            try await eventually("RECONNECTED") { journal.events == [.connected, .reconnecting, .reconnected] }
+        }
+    }
+
+    @Test("B20 a server that falls silent is left, whether or not bytes still reach it", arguments: TestServers.all)
+    func halfBlackhole(server: String) async throws {
+        try await behindProxy(server, { $0.pingInterval = .milliseconds(500) }) { _, proxy, client, journal in
+            try await client.connect()
+            try await proxy.set(.blackhole(.fromServer), on: .present)
+            try await journal.status("the loss") { $0.state == .reconnecting }
+            try await journal.status("the return") { $0.state == .connected && $0.recoveries == 1 }
+        }
+    }
+
+    @Test("B25 a probe finds a dead link at once when the focus returns")
+    func probe() async throws {
+        try await behindProxy(
+            TestServers.all[0],
+            {
+                $0.pingInterval = .seconds(600)
+                $0.lifecycle = .suspend(after: .seconds(600))
+            }
+        ) { _, proxy, client, journal in
+            try await client.connect()
+            try await proxy.set(.blackhole(.both), on: .present)
+            await client.setAppStateActive(false)
+            await client.setAppStateActive(true)
+            try await journal.status("the loss") { $0.state == .reconnecting }
+            try await journal.status("the return") { $0.state == .connected && $0.recoveries == 1 }
+        }
+    }
+
+    @Test("B8 a peer that accepts and stays silent costs the time limit and no more", arguments: [true, false])
+    func silent(isRefused: Bool) async throws {
+        try await behindProxy(TestServers.all[0]) { _, proxy, client, journal in
+            try await proxy.set(isRefused ? .refuse : .silent)
+            let begin = ContinuousClock.now
+            await #expect(throws: RelayError.connection(.timeLimit(.seconds(2)))) {
+                try await client.connect(timeLimit: 2)
+            }
+            #expect(ContinuousClock.now - begin >= .seconds(2))
+            let status = try await journal.end()
+            #expect(NexconnConnectionStatus(status).rawValue == 14)
+            #expect(RongCloudCode(status)?.rawValue == 34_006)
+            let dials = proxy.statistics.acceptedConnections
+            try await proxy.set(.passThrough)
+            await client.nudge()
+            #expect(client.status.state == .disconnected && proxy.statistics.acceptedConnections == dials)
+            // Another connect begins a new session.
+            try await client.connect(timeLimit: 60)
+        }
+    }
+
+    @Test(
+        "A half-closed connection is left from either side", arguments: [FaultProxy.Direction.fromClient, .fromServer])
+    func halfClose(direction: FaultProxy.Direction) async throws {
+        try await behindProxy(TestServers.all[0]) { _, proxy, client, journal in
+            try await client.connect()
+            await proxy.halfClose(direction)
+            try await journal.status("the return") { $0.state == .connected && $0.recoveries == 1 }
+            try await client.publish(topic: "chat.room", message: "after")
+        }
+    }
+
+    @Test("A slow link that splits every byte delays and loses nothing", arguments: TestServers.all)
+    func splits(server: String) async throws {
+        try await behindProxy(server) { _, proxy, client, _ in
+            try await proxy.set(.split(1), .delay(.milliseconds(2), jitter: .milliseconds(3)))
+            try await client.connect()
+            let heard = Collected(try await client.messages(topic: "chat.>"))
+            try await heard.live()
+            let texts = (1...20).map { "line \($0)" }
+            for text in texts { try await client.publish(topic: "chat.slow", message: .string(text)) }
+            try await heard.texts(texts)
+        }
+    }
+
+    @Test("B13 B14 RelayX's window ends in RECONN_FAILED and DISCONNECTED, by the clock")
+    func window() async throws {
+        let policy = ReconnectPolicy(schedule: [.milliseconds(100)], window: .seconds(2))
+        try await behindProxy(TestServers.all[0], { $0.reconnect = policy }) { _, proxy, client, journal in
+            try await client.connect()
+            try await proxy.set(.refuse)
+            await proxy.cut()
+            let status = try await journal.end()
+            #expect(status.reason == .windowExpired)
+            #expect(journal.events == [.connected, .reconnecting, .reconnectFailed, .disconnected])
+            #expect(SystemEvent(status) == .reconnectFailed)
+            #expect(RongCloudCode(status)?.rawValue == 31_000)
+        }
+    }
+
+    @Test(
+        "B16 disconnect is final from every state, mid-dial and mid-backoff too",
+        arguments: [FaultProxy.Fault.silent, .refuse, .passThrough])
+    func disconnectAnywhere(fault: FaultProxy.Fault) async throws {
+        try await behindProxy(TestServers.all[0]) { _, proxy, client, journal in
+            try await proxy.set(fault)
+            let connecting = Task { () -> RelayError? in
+                do throws(RelayError) { try await client.connect() } catch { return error }
+                return nil
+            }
+            switch fault {
+            case .silent: try await eventually("a dial") { proxy.statistics.acceptedConnections > 0 }
+            case .refuse: try await journal.status("a wait") { $0.nextRetryAt != nil }
+            default: try await journal.status("the connection") { $0.state == .connected }
+            }
+            await client.disconnect()
+            let error = await connecting.value
+            #expect(error == (fault == .passThrough ? nil : .connection(.closedByUser)))
+            let status = try await journal.end()
+            #expect(NexconnConnectionStatus(status).rawValue == 12)
+            try await proxy.set(.passThrough)
+            await client.setNetworkAvailable(true)
+            await client.nudge()
+            await client.setAppStateActive(true)
+            #expect(client.status.state == .disconnected)
+            #expect(journal.events.filter { $0 == .disconnected }.count == 1)
+        }
+    }
+
+    @Test("B19 without a network nothing is tried, and its return tries at once")
+    func noNetwork() async throws {
+        try await behindProxy(TestServers.all[0], { $0.reconnect = .supabase }) { _, proxy, client, journal in
+            try await client.connect()
+            await client.setNetworkAvailable(false)
+            await proxy.cut()
+            let status = try await journal.status("the pause") { $0.reason == .networkUnavailable }
+            #expect(status.state == .reconnecting && status.attempt == 0 && status.nextRetryAt == nil)
+            #expect(NexconnConnectionStatus(status).rawValue == 1)
+            #expect(RongCloudCode(status)?.rawValue == 30_002)
+            #expect(proxy.statistics.acceptedConnections == 1)
+            await client.setNetworkAvailable(true)
+            // The policy alone would wait for seven seconds.
+            let back = try await journal.status("the return") { $0.state == .connected && $0.recoveries == 1 }
+            #expect(back.recoveries == 1)
+        }
+    }
+
+    @Test("B9 the store is open before the first byte reaches the network")
+    func storeFirst() async throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.url.appending(path: "stores/alice.sqlite").path
+        try await behindProxy(TestServers.all[0], { $0.store = .file(path) }) { _, proxy, client, _ in
+            let opening = Task { () -> (LocalStore.Opening?, Int) in
+                for await opening in client.storeOpenings { return (opening, proxy.statistics.acceptedConnections) }
+                return (nil, 0)
+            }
+            #expect(proxy.statistics.acceptedConnections == 0)
+            try await client.connect()
+            #expect(await opening.value.0 == LocalStore.Opening(isRecreated: false))
+        }
+    }
+}
+
+/// The texts of a subscription, as they come.
+final class Collected: Sendable {
+    private let collected: NIOLockedValueBox<[String]>
+    private let isLive = NIOLockedValueBox(false)
+    private let task: Task<Void, Never>
+
+    init(_ events: TopicEvents) {
+        let collected = NIOLockedValueBox<[String]>([])
+        self.collected = collected
+        task = Task { [isLive] in
+            do throws(RelayError) {
+                var iterator = events.makeAsyncIterator()
+                while let event = try await iterator.next() {
+                    switch event {
+                    case .message(let message): collected.withLockedValue { $0.append(message.text) }
+                    case .gap(let lost): collected.withLockedValue { $0.append("lost \(lost)") }
+                    case .live: isLive.withLockedValue { $0 = true }
+                    case .unreadable: break
+                    }
+                }
+            } catch {
+                collected.withLockedValue { $0.append("\(error)") }
+            }
+        }
+    }
+
+    deinit { task.cancel() }
+
+    /// Returns when everything that is published from now on will come.
+    func live() async throws { try await eventually("the subscription") { isLive.withLockedValue(\.self) } }
+
+    var all: [String] { collected.withLockedValue(\.self) }
+
+    /// Returns when exactly these texts have come.
+    func texts(_ expected: [String]) async throws {
+        try await eventually("\(expected.count) texts, and not \(all)") { all.count >= expected.count }
+        #expect(all == expected)
+    }
+}
