@@ -13,7 +13,7 @@ extension NetworkIdentity {
         }
     }
 
-    /// The account's token with an end in a second: the server then closes every connection of the account, says that
+    /// The account's token with an end a second after the time: the server then closes every connection of the account, says that
     /// the account has expired, and lets nobody in, but keeps the account's data. Never written to the network's keys.
     func endingAccountToken(in directory: NetworkDirectory, at now: Int64) throws(NetworkError) -> String {
         try signedAccountToken(in: directory, at: now) { $0.expires = now + 1 }

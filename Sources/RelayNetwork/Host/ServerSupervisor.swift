@@ -34,20 +34,18 @@ struct ServerSupervisor: Sendable {
         }
     }
 
-    /// Lays the accounts' tokens where the server reads them; a blocked network's account has none there.
+    /// Lays the accounts' tokens where the server reads them; a blocked network's account has one that has ended.
     /// - Returns: the application account's token.
     private func installTokens() throws(NetworkError) -> String {
-        let token = try NetworkIdentity.open(in: directory).accountToken
-        try PrivateFile.write(identity.systemToken.utf8, to: tokenPath(of: identity.systemAccount))
-        if directory.isBlocked {
-            PrivateFile.remove(tokenPath(of: identity.account))
-        } else {
-            try PrivateFile.write(token.utf8, to: tokenPath(of: identity.account))
+        let newest = try NetworkIdentity.open(in: directory)
+        let token =
+            directory.isBlocked
+            ? try newest.endingAccountToken(in: directory, at: NetworkAdministrator.now - 1) : newest.accountToken
+        for (account, token) in [(newest.systemAccount, newest.systemToken), (newest.account, token)] {
+            try PrivateFile.write(token.utf8, to: "\(directory.resolver)/\(account).jwt")
         }
-        return token
+        return newest.accountToken
     }
-
-    private func tokenPath(of account: NKey) -> String { "\(directory.resolver)/\(account).jwt" }
 
     private func start(port: Int) async throws(NetworkError) -> ChildProcess {
         let configuration = ServerConfiguration(

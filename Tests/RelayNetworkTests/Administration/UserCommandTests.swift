@@ -1,0 +1,69 @@
+import NATS
+import Relay
+import TestSupport
+import Testing
+
+@testable import RelayNetwork
+
+/// `parley network user` as a script meets it.
+@Suite("Administrator: the commands", .realProcesses)
+struct UserCommandTests {
+    private struct Line: Decodable, Hashable {
+        var user: String
+        var action: String
+    }
+
+    /// Runs `parley network user` on the network of a folder, whose path ends as the application's own does.
+    private func user(_ folder: TemporaryFolder, _ arguments: String...) async throws -> TestSupport.ChildProcess.Result
+    {
+        try await run(folder, ["network", "user"] + arguments)
+    }
+
+    private func run(_ folder: TemporaryFolder, _ arguments: [String]) async throws -> TestSupport.ChildProcess.Result {
+        try await TestSupport.ChildProcess.run(
+            try BuiltProduct.url("parley").path, arguments,
+            environment: ["XDG_DATA_HOME": folder.path + "/data", "XDG_CONFIG_HOME": folder.path + "/config"])
+    }
+
+    private func network(_ folder: TemporaryFolder) -> NetworkDirectory {
+        NetworkDirectory(path: folder.path + "/data/parley/local")
+    }
+
+    @Test("Acts need no running network, say what they did, and refuse with the documented statuses")
+    func offline() async throws {
+        let folder = try TemporaryFolder()
+        #expect(try await user(folder, "add", "alice").exitCode == 0)
+        for (action, sentence) in [
+            ("ban", "banned alice"), ("unban", "unbanned alice"), ("deactivate", "deactivated alice"),
+            ("activate", "activated alice"),
+        ] {
+            let spoken = try await user(folder, action, "alice")
+            #expect(spoken.exitCode == 0 && spoken.lines == [sentence], "\(spoken)")
+            let object = try await user(folder, action, "alice", "--json")
+            #expect(object.lines == [#"{"user":"alice","action":"\#(action)"}"#], "\(object)")
+        }
+        let nobody = try await user(folder, "ban", "nobody")
+        #expect(nobody.exitCode == 65 && nobody.lines.isEmpty)
+        #expect(nobody.diagnostics.contains("no user \"nobody\""))
+        #expect(try await user(folder, "ban", "a.b").exitCode == 65)
+        #expect(try await user(folder, "ban", "alice", "--reason", "two\nlines").exitCode == 65)
+        #expect(try await user(folder, "ban").exitCode == 64)
+        let absent = try await user(folder, "kick", "alice")
+        #expect(absent.exitCode == 0 && absent.diagnostics.contains("alice is not connected"))
+    }
+
+    @Test("Who is kept out is told so at once, before any network is started")
+    func refusal() async throws {
+        let folder = try TemporaryFolder()
+        for (action, word) in [("ban", "banned"), ("deactivate", "deactivated")] {
+            #expect(try await user(folder, "add", action).exitCode == 0)
+            #expect(try await user(folder, action, action, "--reason", "spam").exitCode == 0)
+            for arguments in [["send", "a", "text", "--as", action], ["network", "user", "add", action]] {
+                let refused = try await run(folder, arguments)
+                #expect(refused.exitCode == 77, "\(refused)")
+                #expect(refused.diagnostics.contains("\(word): spam"), "\(refused)")
+            }
+        }
+        #expect(try await !network(folder).status().running)
+    }
+}
