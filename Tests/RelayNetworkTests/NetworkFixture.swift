@@ -31,8 +31,8 @@ final class TemporaryFolder: Sendable {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
-    /// The network that a test has in it.
-    var network: NetworkDirectory { NetworkDirectory(path: path + "/local") }
+    /// The network that a test has in it: the standard one of a program whose `XDG_DATA_HOME` is the folder.
+    var network: NetworkDirectory { NetworkDirectory(path: path + "/parley/local") }
 
     deinit {
         try? FileManager.default.removeItem(atPath: path)

@@ -13,7 +13,7 @@ struct UserCommandTests {
         var action: String
     }
 
-    /// Runs `parley network user` on the network of a folder, whose path ends as the application's own does.
+    /// Runs `parley network user` on the network of a folder.
     private func user(_ folder: TemporaryFolder, _ arguments: String...) async throws -> TestSupport.ChildProcess.Result
     {
         try await run(folder, ["network", "user"] + arguments)
@@ -22,11 +22,7 @@ struct UserCommandTests {
     private func run(_ folder: TemporaryFolder, _ arguments: [String]) async throws -> TestSupport.ChildProcess.Result {
         try await TestSupport.ChildProcess.run(
             try BuiltProduct.url("parley").path, arguments,
-            environment: ["XDG_DATA_HOME": folder.path + "/data", "XDG_CONFIG_HOME": folder.path + "/config"])
-    }
-
-    private func network(_ folder: TemporaryFolder) -> NetworkDirectory {
-        NetworkDirectory(path: folder.path + "/data/parley/local")
+            environment: ["XDG_DATA_HOME": folder.path, "XDG_CONFIG_HOME": folder.path + "/config"])
     }
 
     @Test("Acts need no running network, say what they did, and refuse with the documented statuses")
@@ -52,6 +48,30 @@ struct UserCommandTests {
         #expect(absent.exitCode == 0 && absent.diagnostics.contains("alice is not connected"))
     }
 
+    @Test("A running network acts at once", arguments: TestServers.all)
+    func online(server: String) async throws {
+        let folder = try TemporaryFolder()
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let client = try await HeardClient("alice", on: network)
+            let kicked = try await user(folder, "kick", "alice", "--reason", "tea time")
+            #expect(kicked.exitCode == 0 && kicked.lines == ["kicked alice, 1 connection"], "\(kicked)")
+            #expect(kicked.diagnostics.contains("cannot close connections") == !network.canDisconnect)
+            let why = try await client.message(for: "alice", on: network)
+            #expect(why == ControlMessage(kind: .kicked, reason: "tea time"))
+            await client.connection.close()
+            let again = try await HeardClient("alice", on: network)
+            let object = try await user(folder, "kick", "alice", "--json")
+            #expect(object.lines == [#"{"user":"alice","action":"kick"}"#], "\(object)")
+            #expect(try await again.message(for: "alice", on: network) == ControlMessage(kind: .kicked))
+            await again.connection.close()
+            let alice = try network.directory.credentials(for: "alice")
+            #expect(try await user(folder, "ban", "alice").exitCode == 0)
+            #expect(try await !network.admits(alice))
+            #expect(try await user(folder, "unban", "alice").exitCode == 0)
+            #expect(try await network.admits(alice))
+        }
+    }
+
     @Test("Who is kept out is told so at once, before any network is started")
     func refusal() async throws {
         let folder = try TemporaryFolder()
@@ -64,6 +84,6 @@ struct UserCommandTests {
                 #expect(refused.diagnostics.contains("\(word): spam"), "\(refused)")
             }
         }
-        #expect(try await !network(folder).status().running)
+        #expect(try await !folder.network.status().running)
     }
 }
