@@ -4,6 +4,14 @@ import NATS
 public enum NetworkError: Error, Hashable, Sendable {
     /// A user's name is not `[A-Za-z0-9+=_-]{1,64}`.
     case invalidUserName(String)
+    /// The network has no user of this name.
+    case unknownUser(String)
+    /// The administrator banned the user, for this reason if one was given.
+    case userBanned(String, reason: String?)
+    /// The administrator closed the user's account, for this reason if one was given.
+    case userDeactivated(String, reason: String?)
+    /// A reason for a user is too long, or has line breaks or other control characters.
+    case invalidReason
     /// Topics that cannot be granted; the reason says why.
     case invalidGrant(topics: String, reason: String)
     /// A file or folder of the network cannot be used; the reason is the system's.
@@ -24,6 +32,10 @@ public enum NetworkError: Error, Hashable, Sendable {
     case port(Int, reason: String)
     /// Something took longer than it may; the text says what.
     case timedOut(String)
+    /// The network does not run, which it has to for this.
+    case notRunning
+    /// The server refused what its administrator asked; the text is its reason.
+    case refused(String)
     /// The connection to the server failed.
     case connection(NATSError)
     /// A key, token or credentials file of the network was refused.
@@ -38,6 +50,14 @@ extension NetworkError: CustomStringConvertible {
         switch self {
         case .invalidUserName(let name):
             "\(name.debugDescription) cannot be a user's name: use 1 to 64 letters, digits, +, =, _ and -."
+        case .unknownUser(let name):
+            "The network has no user \(name.debugDescription): `parley network user add` makes one."
+        case .userBanned(let name, let reason):
+            "\(name) is banned\(Self.clause(reason)). `parley network user unban \(name)` lifts the ban."
+        case .userDeactivated(let name, let reason):
+            "\(name) was deactivated\(Self.clause(reason)). `parley network user activate \(name)` opens the account again."
+        case .invalidReason:
+            "The reason cannot be used: write at most \(NetworkAdministrator.maximumReasonLength) bytes on one line."
         case .invalidGrant(let topics, let reason):
             "The topics \(topics.debugDescription) cannot be granted: \(reason)"
         case .file(let path, let reason): "\(path) cannot be used: \(reason)."
@@ -53,6 +73,8 @@ extension NetworkError: CustomStringConvertible {
         case .port(let port, let reason):
             "Port \(port) of 127.0.0.1 cannot be used: \(reason). Choose another one, or 0 for any that is free."
         case .timedOut(let what): "\(what) took too long. Try again, and read the network's host.log if it stays so."
+        case .notRunning: "The private network does not run: start it with `parley network start`."
+        case .refused(let reason): "The private network's server refused the administrator: \(reason)."
         case .connection(let error): "The private network's server refused: \(error)"
         case .credentials(let error): "\(error)"
         case .cancelled: "Cancelled."
@@ -61,6 +83,9 @@ extension NetworkError: CustomStringConvertible {
 }
 
 extension NetworkError {
+    /// A reason behind a colon, if there is one.
+    private static func clause(_ reason: String?) -> String { reason.map { ": \($0)" } ?? "" }
+
     /// The failure of the system call just made, about a path.
     static func system(_ path: String, _ code: Int32) -> NetworkError {
         .file(path: path, reason: SystemCall.reason(code))

@@ -31,6 +31,9 @@ final class TemporaryFolder: Sendable {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
+    /// The network that a test has in it: the standard one of a program whose `XDG_DATA_HOME` is the folder.
+    var network: NetworkDirectory { NetworkDirectory(path: path + "/parley/local") }
+
     deinit {
         try? FileManager.default.removeItem(atPath: path)
     }
@@ -56,13 +59,13 @@ struct TestNetwork: Sendable {
     let directory: NetworkDirectory
     let description: NetworkDescription
 
-    /// Runs the body on a network of its own; host and server have ended when it returns.
+    /// Runs the body on a network of its own, or on the one in a folder; host and server have ended when it returns.
     static func run<R: Sendable>(
-        server: String, idleTimeout: Duration = .seconds(600),
+        server: String, idleTimeout: Duration = .seconds(600), in folder: TemporaryFolder? = nil,
         _ body: @Sendable (TestNetwork) async throws -> R
     ) async throws -> R {
-        let folder = try TemporaryFolder()
-        let directory = NetworkDirectory(path: folder.path + "/local")
+        let folder = try folder ?? TemporaryFolder()
+        let directory = folder.network
         var options = NetworkHost.Options(environment: ["PARLEY_NATS_SERVER": server])
         options.handlesSignals = false
         options.idleTimeout = idleTimeout

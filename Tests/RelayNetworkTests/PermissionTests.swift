@@ -118,7 +118,7 @@ struct PermissionTests {
             var letters = try own.orderedMessages(in: "PB_alice", filter: nil, from: .all).makeAsyncIterator()
             #expect(try await letters.next()?.sequence == 1)
 
-            let sessions = try KeyValueBucket(NetworkProvision.sessions, own)
+            let sessions = try KeyValueBucket(SessionBucket.name, own)
             let revision = try await sessions.create(ByteBuffer(string: "1"), for: "alice")
             try await sessions.update(ByteBuffer(string: "2"), for: "alice", revision: revision)
             #expect(try await sessions.get("alice").map { String(buffer: $0.value) } == "2")

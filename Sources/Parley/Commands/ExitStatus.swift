@@ -36,10 +36,12 @@ struct CommandFailure: Error, Hashable {
     init(_ error: NetworkError) {
         let code: Int32
         switch error {
-        case .invalidUserName, .invalidGrant: code = Self.badData
+        case .invalidUserName, .unknownUser, .invalidReason, .invalidGrant: code = Self.badData
         case .file: code = Self.cannotCreate
         case .damaged, .serverMissing, .serverNotExecutable, .credentials: code = Self.badConfiguration
-        case .serverFailed, .hostNotStarted, .hostFailed, .port, .timedOut, .connection: code = Self.noConnection
+        case .userBanned, .userDeactivated: code = Self.refused
+        case .serverFailed, .hostNotStarted, .hostFailed, .port, .timedOut, .notRunning, .refused, .connection:
+            code = Self.noConnection
         case .cancelled: code = Self.interrupted
         }
         self.init(code, error.description)

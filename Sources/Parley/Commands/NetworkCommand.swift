@@ -80,7 +80,11 @@ struct NetworkStatusCommand: AsyncParsableCommand {
 /// `parley network user`.
 struct NetworkUserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "user", abstract: "Make users of the private network.", subcommands: [NetworkUserAddCommand.self])
+        commandName: "user", abstract: "Make users of the private network, and keep them out.",
+        subcommands: [
+            NetworkUserAddCommand.self, NetworkUserKickCommand.self, NetworkUserBanCommand.self,
+            NetworkUserUnbanCommand.self, NetworkUserDeactivateCommand.self, NetworkUserActivateCommand.self,
+        ])
 }
 
 /// `parley network user add`.

@@ -77,6 +77,22 @@ struct IdentityFiles {
         }
     }
 
+    /// The key pair of the operator, which signs the accounts' tokens.
+    func operatorPair() throws(NetworkError) -> NKeyPair {
+        do {
+            return try NKeyPair(seed: token(operatorSeed))
+        } catch let error as NetworkError {
+            throw error
+        } catch {
+            throw .damaged(path: operatorSeed, reason: "\(error)")
+        }
+    }
+
+    /// Puts another token of the application account in the place of the present one.
+    func replaceAccountToken(_ text: String) throws(NetworkError) {
+        try write(text, to: accountToken)
+    }
+
     private func token(_ path: String) throws(NetworkError) -> String {
         guard let bytes = try PrivateFile.read(path) else { throw .damaged(path: path, reason: "it is missing") }
         return String(decoding: bytes, as: UTF8.self)

@@ -45,6 +45,12 @@ public struct NetworkDirectory: Hashable, Sendable {
     var serverConfiguration: String { path + "/server.conf" }
     /// Held while keys or users are made.
     var identityLock: String { path + "/identity.lock" }
+    /// Held while an administrator acts.
+    var administrationLock: String { path + "/administration.lock" }
+    /// There while the whole network is blocked for its users.
+    var blockMarker: String { path + "/blocked" }
+    /// Whether the whole network is blocked for its users.
+    var isBlocked: Bool { PrivateFile.exists(blockMarker) }
     /// Held by the host as long as it runs.
     var hostLock: String { path + "/host.lock" }
     /// Held, shared, by every client.

@@ -41,7 +41,9 @@ struct FaultLane: Sendable {
     }
 
     /// How many bytes are held at most; the source is not read beyond.
-    static let limit = 256 << 10
+    static let limit = 1 << 20
+    /// How many reads are held at most: the smallest costs a buffer too.
+    static let readLimit = 4_096
 
     private struct Chunk {
         var length: Int
@@ -76,7 +78,7 @@ struct FaultLane: Sendable {
 
     /// Whether the source may be read.
     var wantsInput: Bool {
-        if case .open = tail { queuedBytes < Self.limit } else { false }
+        if case .open = tail { queuedBytes < Self.limit && queue.count < Self.readLimit } else { false }
     }
 
     /// Whether the source has ended or was lost.

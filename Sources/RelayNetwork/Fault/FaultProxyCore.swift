@@ -12,7 +12,7 @@ final class FaultProxyCore {
     let begin = NIODeadline.now()
     let statistics = NIOLockedValueBox(FaultProxy.Statistics())
     private let target: ServerAddress
-    private let port: ReservedPort
+    private var port: ReservedPort?
     private let seed: UInt64
 
     private var plan = FaultPlan()
@@ -68,7 +68,9 @@ final class FaultProxyCore {
     func close() -> EventLoopFuture<Void> {
         isClosed = true
         for link in links.values { link.closeNow() }
-        return settleListener()
+        let isClosed = settleListener()
+        port = nil
+        return isClosed
     }
 
     func forget(_ link: FaultLink) {
@@ -90,6 +92,7 @@ final class FaultProxyCore {
     }
 
     private func listen() -> EventLoopFuture<Void> {
+        guard let port else { return loop.makeSucceededVoidFuture() }
         let bound = NIOLoopBound(self, eventLoop: loop)
         var bootstrap = ServerBootstrap(group: loop)
             .serverChannelOption(ChannelOptions.socketOption(.so_reuseaddr), value: 1)

@@ -5,8 +5,6 @@ struct NetworkProvision: Sendable {
     let jetStream: JetStream
     let names: NetworkIdentity.Names
 
-    /// The bucket of exclusive sessions.
-    static let sessions = "relay_sessions"
     /// The bucket that knows every user's postboxes.
     static let postboxes = "relay_postboxes"
 
@@ -16,10 +14,11 @@ struct NetworkProvision: Sendable {
         stream.allowsDirectAccess = true
         stream.duplicateWindow = 120_000_000_000
         try await makeStream(stream)
-        for name in [names.namespace, Self.sessions, Self.postboxes] {
+        for name in [names.namespace, Self.postboxes] {
             let bucket = try KeyValueBucket(name, jetStream)
             try await tolerant { () throws(NATSError) in try await bucket.create() }
         }
+        try await SessionBucket(jetStream: jetStream).provide()
     }
 
     private func makeStream(_ configuration: StreamConfiguration) async throws(NATSError) {

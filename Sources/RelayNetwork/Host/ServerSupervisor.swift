@@ -12,13 +12,14 @@ struct ServerSupervisor: Sendable {
     /// - Throws: `NetworkError.serverFailed` when they end again and again; `.cancelled`, after the last has ended.
     func run() async throws(NetworkError) {
         var policy = RestartPolicy()
-        try installTokens()
         while true {
+            // Anew for each server: an administrator may have changed the account meanwhile.
+            let installed = try installTokens()
             let record = try? PrivateFile.readJSON(ServerRecord.self, from: directory.serverFile)
             let port = try LoopbackPort.choose(preferred: record?.port)
             let begin = ContinuousClock.now
             let process = try await start(port: port)
-            let failure = await serve(process, port: port)
+            let failure = await serve(process, port: port, installed: installed)
             let didAnswer = PrivateFile.exists(directory.networkFile)
             PrivateFile.remove(directory.networkFile)
             if Task.isCancelled || failure != nil { await process.stop(grace: .seconds(5)) }
@@ -33,13 +34,17 @@ struct ServerSupervisor: Sendable {
         }
     }
 
-    /// Lays the accounts' tokens where the server reads them.
-    private func installTokens() throws(NetworkError) {
-        for (account, token) in [
-            (identity.systemAccount, identity.systemToken), (identity.account, identity.accountToken),
-        ] {
+    /// Lays the accounts' tokens where the server reads them; a blocked network's account has one that has ended.
+    /// - Returns: the application account's token.
+    private func installTokens() throws(NetworkError) -> String {
+        let newest = try NetworkIdentity.open(in: directory)
+        let token =
+            directory.isBlocked
+            ? try newest.endingAccountToken(in: directory, at: NetworkAdministrator.now - 1) : newest.accountToken
+        for (account, token) in [(newest.systemAccount, newest.systemToken), (newest.account, token)] {
             try PrivateFile.write(token.utf8, to: "\(directory.resolver)/\(account).jwt")
         }
+        return newest.accountToken
     }
 
     private func start(port: Int) async throws(NetworkError) -> ChildProcess {
@@ -62,14 +67,14 @@ struct ServerSupervisor: Sendable {
 
     /// Looks after one server until it ends or the task is cancelled.
     /// - Returns: why the server should end, if it has not ended by itself.
-    private func serve(_ process: ChildProcess, port: Int) async -> NetworkError? {
+    private func serve(_ process: ChildProcess, port: Int, installed: String) async -> NetworkError? {
         await withTaskGroup(of: NetworkError?.self) { group in
             group.addTask {
                 _ = await process.end()
                 return nil
             }
             group.addTask {
-                let session = HostSession(supervisor: self, process: process, port: port)
+                let session = HostSession(supervisor: self, process: process, port: port, installedToken: installed)
                 do throws(NetworkError) {
                     try await session.run()
                     return nil

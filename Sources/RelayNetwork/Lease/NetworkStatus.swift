@@ -25,14 +25,24 @@ extension NetworkDirectory {
     /// - Throws: `NetworkError.file` when the folder cannot be used.
     public func status() async throws(NetworkError) -> NetworkStatus {
         var status = NetworkStatus(running: false, server: nil, version: nil, store: store, clients: nil)
-        guard PrivateFile.exists(hostLock), try FileLock.isHeld(hostLock, against: .shared),
-            let network = try await HostLauncher(directory: self, command: [], environment: [:]).answering()
-        else { return status }
+        guard let network = try await running() else { return status }
         status.running = true
         status.server = network.url
         status.version = network.serverVersion
         status.clients = try? await clientCount(at: network.url)
         return status
+    }
+
+    /// Whether a host has the network in its care.
+    func isHosted() throws(NetworkError) -> Bool {
+        guard PrivateFile.exists(hostLock) else { return false }
+        return try FileLock.isHeld(hostLock, against: .shared)
+    }
+
+    /// The network, when it runs and answers.
+    func running() async throws(NetworkError) -> NetworkDescription? {
+        guard try isHosted() else { return nil }
+        return try await HostLauncher(directory: self, command: [], environment: [:]).answering()
     }
 
     private struct Connections: Decodable {

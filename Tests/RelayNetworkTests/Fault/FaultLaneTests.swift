@@ -57,6 +57,11 @@ struct FaultLaneTests {
         driver.canForward = true
         #expect(driver.steps() == [.forward(FaultLane.limit - 1), .forward(1), .rest])
         #expect(driver.lane.wantsInput)
+        driver.canForward = false
+        for _ in 1..<FaultLane.readLimit { driver.receive(1) }
+        #expect(driver.lane.wantsInput)
+        driver.receive(1)
+        #expect(!driver.lane.wantsInput)
     }
 
     @Test("A cut comes after exactly so many bytes, wherever the reads' borders are", arguments: 0...12)

@@ -1,0 +1,113 @@
+import ArgumentParser
+import Relay
+import RelayNetwork
+
+/// What the administrator's commands share: whom they are about and how they answer.
+struct AdministrationOptions: ParsableArguments {
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    @Argument(help: "The user's name.")
+    var name: String
+
+    /// Says what was done.
+    /// - Parameters:
+    ///   - action: the command's own word.
+    ///   - sentence: the same for a person.
+    func report(_ action: String, _ sentence: String) {
+        if json {
+            Output.json(["user": .string(name), "action": .string(action)])
+        } else {
+            Output.line(sentence)
+        }
+    }
+}
+
+/// Why an act is done, as the user is told.
+struct ReasonOption: ParsableArguments {
+    @Option(help: ArgumentHelp("Why, as the user is told.", valueName: "text"))
+    var reason: String?
+}
+
+/// `parley network user kick`.
+struct NetworkUserKickCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "kick", abstract: "End a user's connections; the user may connect again.")
+    @OptionGroup var options: AdministrationOptions
+    @OptionGroup var why: ReasonOption
+
+    func run() async throws {
+        try await reportingFailures {
+            let outcome = try await NetworkAdministrator().kick(user: options.name, reason: why.reason)
+            if outcome.connections == 0 {
+                Output.complain("parley: \(options.name) is not connected; nobody was kicked")
+                if options.json { options.report("kick", "") }
+                return
+            }
+            if !outcome.wereClosed {
+                Output.complain(
+                    "parley: this nats-server cannot close connections (2.10 can); other clients than parley may stay")
+            }
+            let count = outcome.connections == 1 ? "1 connection" : "\(outcome.connections) connections"
+            options.report("kick", "kicked \(options.name), \(count)")
+        }
+    }
+}
+
+/// `parley network user ban`.
+struct NetworkUserBanCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ban", abstract: "Keep a user out until the ban is lifted.")
+    @OptionGroup var options: AdministrationOptions
+    @OptionGroup var why: ReasonOption
+
+    func run() async throws {
+        try await reportingFailures {
+            let isNew = try await NetworkAdministrator().ban(user: options.name, reason: why.reason)
+            options.report("ban", isNew ? "banned \(options.name)" : "\(options.name) was banned already")
+        }
+    }
+}
+
+/// `parley network user unban`.
+struct NetworkUserUnbanCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "unban", abstract: "Lift a user's ban.")
+    @OptionGroup var options: AdministrationOptions
+
+    func run() async throws {
+        try await reportingFailures {
+            let wasBanned = try await NetworkAdministrator().unban(user: options.name)
+            options.report("unban", wasBanned ? "unbanned \(options.name)" : "\(options.name) was not banned")
+        }
+    }
+}
+
+/// `parley network user deactivate`.
+struct NetworkUserDeactivateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "deactivate", abstract: "Close a user's account; the postboxes stay.")
+    @OptionGroup var options: AdministrationOptions
+    @OptionGroup var why: ReasonOption
+
+    func run() async throws {
+        try await reportingFailures {
+            let isNew = try await NetworkAdministrator().deactivate(user: options.name, reason: why.reason)
+            options.report(
+                "deactivate", isNew ? "deactivated \(options.name)" : "\(options.name) was deactivated already")
+        }
+    }
+}
+
+/// `parley network user activate`.
+struct NetworkUserActivateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "activate", abstract: "Open a deactivated user's account again.")
+    @OptionGroup var options: AdministrationOptions
+
+    func run() async throws {
+        try await reportingFailures {
+            let wasClosed = try await NetworkAdministrator().activate(user: options.name)
+            options.report("activate", wasClosed ? "activated \(options.name)" : "\(options.name) was not deactivated")
+        }
+    }
+}

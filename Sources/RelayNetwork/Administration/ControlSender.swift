@@ -1,0 +1,58 @@
+import NATS
+import Relay
+
+/// Tells users' clients why their connections are about to end: the only voice that the network hears on
+/// `relay.control.*`. Its credentials are made for the occasion and kept nowhere.
+struct ControlSender: Sendable {
+    /// What it is called; not a possible user's name.
+    private static let name = "~administrator"
+    /// How long its credentials hold, in seconds.
+    private static let lifetime: Int64 = 300
+
+    private let connection: NATSConnection
+    private let identity: NetworkIdentity
+
+    /// Connects as a user who may do nothing else.
+    init(url: String, identity: NetworkIdentity) async throws(NetworkError) {
+        self.identity = identity
+        let credentials = try identity.issue(
+            to: .generate(.user), name: Self.name,
+            permissions: Permissions(
+                pub: SubjectRules(allow: ["relay.control.*"]),
+                sub: SubjectRules(allow: ["_INBOX_\(Self.name).>"])),
+            expires: NetworkAdministrator.now + Self.lifetime)
+        do throws(NATSError) {
+            connection = try await NATSConnection.connect(
+                to: ServerAddress(parsing: url),
+                options: ConnectOptions(
+                    name: "parley administrator", authentication: .init(credentials), connectTimeout: .seconds(10)))
+        } catch {
+            throw .connection(error)
+        }
+    }
+
+    /// Sends a message to each user and returns when the server has handed them on.
+    func send(_ message: ControlMessage, to users: some Sequence<String>) async throws(NetworkError) {
+        for user in users {
+            let bytes: [UInt8]
+            do throws(RelayError) {
+                bytes = try message.encoded(for: user, signedBy: identity.signingKey, at: NetworkAdministrator.now)
+            } catch {
+                throw .refused(error.description)
+            }
+            do throws(NATSError) {
+                try connection.publish(bytes, to: ControlMessage.subject(for: user))
+            } catch {
+                throw .connection(error)
+            }
+        }
+        do throws(NATSError) {
+            try await connection.flush()
+        } catch {
+            throw .connection(error)
+        }
+    }
+
+    /// Ends the connection.
+    func close() { connection.closeNow() }
+}

@@ -1,0 +1,183 @@
+import NATS
+import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The administrator's acts on a private network: whoever can read its folder is its administrator.
+///
+/// Each act first tells the user's clients why, by a signed ``Relay/ControlMessage``, and then has the server act.
+/// Acts run one after the other, whichever processes they come from. Bans and closed accounts need no running network.
+public struct NetworkAdministrator: Sendable {
+    /// What a kick met.
+    public struct Kick: Hashable, Sendable {
+        /// How many connections the user had; 0 also when the network does not run.
+        public var connections: Int
+        /// Whether the server closed them all. Before 2.10 it cannot: clients that understand the message leave by
+        /// themselves, others stay.
+        public var wereClosed: Bool
+    }
+
+    /// The longest reason, in bytes of UTF-8.
+    public static let maximumReasonLength = 1_024
+
+    /// The network's folder.
+    public let directory: NetworkDirectory
+    /// Who acts, as clients are told; nil leaves it open.
+    public let name: String?
+
+    /// Names a network; nothing is read or made yet.
+    public init(directory: NetworkDirectory = .standard(), name: String? = nil) {
+        self.directory = directory
+        self.name = name
+    }
+
+    // MARK: One user
+
+    /// Ends a user's connections. Nothing keeps the user from connecting again.
+    /// - Throws: `NetworkError.unknownUser`, `.invalidUserName`, `.invalidReason`, `.connection`, `.refused`, `.file`,
+    ///   `.damaged`, `.credentials` or `.cancelled`.
+    @discardableResult
+    public func kick(user: String, reason: String? = nil) async throws(NetworkError) -> Kick {
+        let user = try UserName(user)
+        let reason = try Self.checked(reason)
+        let key = try directory.publicKey(of: user)
+        let identity = try NetworkIdentity.open(in: directory)
+        let outcome = try await onServer(identity) { system, url throws(NetworkError) in
+            let connections = try await system.connections(of: key)
+            guard !connections.isEmpty else { return Kick(connections: 0, wereClosed: false) }
+            try await tell([user.text], .kicked, reason, url, identity)
+            var wereClosed = true
+            for connection in connections where try await !system.disconnect(connection) { wereClosed = false }
+            return Kick(connections: connections.count, wereClosed: wereClosed)
+        }
+        return outcome ?? Kick(connections: 0, wereClosed: false)
+    }
+
+    /// Keeps a user out until ``unban(user:)``: connections end, credentials are void, and none are issued anew.
+    /// - Returns: false when the user was banned already; the newest reason counts.
+    /// - Throws: as ``kick(user:reason:)``, and `.timedOut` while another administrator acts for very long.
+    @discardableResult
+    public func ban(user: String, reason: String? = nil) async throws(NetworkError) -> Bool {
+        try await exclude(user, reason, .banned, \.banned)
+    }
+
+    /// Lifts a ban; the credentials that the user has hold again.
+    /// - Returns: false when the user was not banned.
+    /// - Throws: as ``ban(user:reason:)``.
+    @discardableResult
+    public func unban(user: String) async throws(NetworkError) -> Bool { try await admit(user, \.banned) }
+
+    /// Closes a user's account: as a ban, with another word for it. The user's postboxes stay.
+    /// - Returns: false when it was closed already; the newest reason counts.
+    /// - Throws: as ``ban(user:reason:)``.
+    @discardableResult
+    public func deactivate(user: String, reason: String? = nil) async throws(NetworkError) -> Bool {
+        try await exclude(user, reason, .deactivated, \.deactivated)
+    }
+
+    /// Opens a closed account again.
+    /// - Returns: false when it was not closed.
+    /// - Throws: as ``ban(user:reason:)``.
+    @discardableResult
+    public func activate(user: String) async throws(NetworkError) -> Bool { try await admit(user, \.deactivated) }
+
+    /// Tells a user's clients of a cause of any other kind; nothing else is done.
+    /// - Throws: `NetworkError.notRunning`, and as ``kick(user:reason:)``.
+    public func send(_ message: ControlMessage, to user: String) async throws(NetworkError) {
+        let user = try UserName(user)
+        _ = try directory.publicKey(of: user)
+        let identity = try NetworkIdentity.open(in: directory)
+        guard let network = try await directory.running() else { throw .notRunning }
+        let sender = try await ControlSender(url: network.url, identity: identity)
+        defer { sender.close() }
+        try await sender.send(message, to: [user.text])
+    }
+
+    // MARK: Parts
+
+    private func exclude(
+        _ user: String, _ reason: String?, _ kind: ControlMessage.Kind,
+        _ mark: any WritableKeyPath<UserStanding, UserStanding.Decision?> & Sendable
+    ) async throws(NetworkError) -> Bool {
+        let user = try UserName(user)
+        let reason = try Self.checked(reason)
+        return try await alone { identity throws(NetworkError) in
+            let now = Self.now
+            let (wasAdmitted, token) = try directory.changeStanding(of: user, identity, at: now) { standing in
+                let wasAdmitted = standing[keyPath: mark] == nil
+                standing[keyPath: mark] = .init(since: now, reason: reason)
+                return wasAdmitted
+            }
+            try await onServer(identity) { system, url throws(NetworkError) in
+                // Clients that cannot be told are kept out all the same.
+                try? await tell([user.text], kind, reason, url, identity)
+                try await install(token, system)
+            }
+            return wasAdmitted
+        }
+    }
+
+    private func admit(
+        _ user: String, _ mark: any WritableKeyPath<UserStanding, UserStanding.Decision?> & Sendable
+    ) async throws(NetworkError) -> Bool {
+        let user = try UserName(user)
+        return try await alone { identity throws(NetworkError) in
+            let (wasExcluded, token) = try directory.changeStanding(of: user, identity, at: Self.now) { standing in
+                let wasExcluded = standing[keyPath: mark] != nil
+                standing[keyPath: mark] = nil
+                return wasExcluded
+            }
+            try await onServer(identity) { system, _ throws(NetworkError) in try await install(token, system) }
+            return wasExcluded
+        }
+    }
+
+    /// Hands the server the account's token, unless the account is blocked altogether.
+    private func install(_ token: String, _ system: SystemInterface) async throws(NetworkError) {
+        if !directory.isBlocked { try await system.install(token) }
+    }
+
+    func tell(
+        _ users: some Sequence<String> & Sendable, _ kind: ControlMessage.Kind, _ reason: String?, _ url: String,
+        _ identity: NetworkIdentity
+    ) async throws(NetworkError) {
+        let sender = try await ControlSender(url: url, identity: identity)
+        defer { sender.close() }
+        try await sender.send(ControlMessage(kind: kind, reason: reason, administrator: name), to: users)
+    }
+
+    /// Runs the body on the running network's server; nil when the network does not run.
+    @discardableResult
+    func onServer<R>(
+        _ identity: NetworkIdentity, _ body: (SystemInterface, _ url: String) async throws(NetworkError) -> R
+    ) async throws(NetworkError) -> R? {
+        guard let network = try await directory.running() else { return nil }
+        let system = try await SystemInterface(url: network.url, identity: identity)
+        defer { system.close() }
+        return try await body(system, network.url)
+    }
+
+    /// Runs the body while no other administrator acts: what one wrote and what the server was told stay the same.
+    func alone<R>(_ body: (NetworkIdentity) async throws(NetworkError) -> R) async throws(NetworkError) -> R {
+        try directory.prepare()
+        guard let lock = try await FileLock.wait(directory.administrationLock, .exclusive, for: .seconds(60)) else {
+            throw .timedOut("Waiting for another administrator")
+        }
+        defer { withExtendedLifetime(lock) {} }
+        return try await body(NetworkIdentity.open(in: directory))
+    }
+
+    static func checked(_ reason: String?) throws(NetworkError) -> String? {
+        guard let reason, !reason.isEmpty else { return nil }
+        let isPlain = reason.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }
+        guard isPlain, reason.utf8.count <= maximumReasonLength else { throw .invalidReason }
+        return reason
+    }
+
+    /// Seconds since 1970.
+    static var now: Int64 { Int64(Date().timeIntervalSince1970) }
+}

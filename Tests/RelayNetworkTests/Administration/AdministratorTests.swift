@@ -1,0 +1,345 @@
+import NATS
+import NIOCore
+import Relay
+import TestSupport
+import Testing
+
+@testable import RelayNetwork
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A user's client as far as the administrator is concerned: it hears why, and then its connection ends.
+struct HeardClient: Sendable {
+    let connection: NATSConnection
+    let control: NATSSubscription
+
+    init(_ user: String, on network: TestNetwork) async throws {
+        connection = try await network.connect(as: user)
+        control = try connection.subscribe(to: ControlMessage.subject(for: user))
+        try await connection.flush()
+    }
+
+    /// The next message, if it is proved to come from the administrator.
+    func message(for user: String, on network: TestNetwork) async throws -> ControlMessage {
+        var iterator = control.makeAsyncIterator()
+        let message = try #require(try await iterator.next())
+        let issuer = try NetworkIdentity.open(in: network.directory).signingKey.publicKey.text
+        return try ControlMessage.verified(
+            message.bytes, for: user, trusting: [issuer], at: NetworkAdministrator.now
+        ).message
+    }
+}
+
+extension TestNetwork {
+    var administrator: NetworkAdministrator { NetworkAdministrator(directory: directory, name: "root") }
+
+    /// Whether the server lets these credentials in.
+    func admits(_ credentials: Credentials) async throws -> Bool {
+        do throws(NATSError) {
+            let connection = try await NATSConnection.connect(
+                to: ServerAddress(parsing: description.url),
+                options: .init(authentication: .init(credentials), connectTimeout: .seconds(30)))
+            connection.closeNow()
+            return true
+        } catch {
+            guard error == .authorization(.violation) else { throw error }
+            return false
+        }
+    }
+
+    /// Whether the server can close single connections.
+    var canDisconnect: Bool { !description.serverVersion.hasPrefix("2.9.") }
+}
+
+@Suite("Administrator: one user", .realProcesses)
+struct AdministratorTests {
+    @Test(
+        "B17: a banned user hears why, is disconnected and stays out until the ban is lifted",
+        arguments: TestServers.all)
+    func ban(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let alice = try network.directory.credentials(for: "alice")
+            let client = try await HeardClient("alice", on: network)
+            let bob = try await HeardClient("bob", on: network)
+            #expect(try await network.administrator.ban(user: "alice", reason: "spam"))
+            // What came before the end is still read after it.
+            #expect(
+                try await client.message(for: "alice", on: network)
+                    == ControlMessage(kind: .banned, reason: "spam", administrator: "root"))
+            #expect(await client.connection.waitUntilClosed() == .authorization(.userRevoked))
+            #expect(try await !network.admits(alice))
+            let refusal = NetworkError.userBanned("alice", reason: "spam")
+            #expect(refusal.description.hasPrefix("alice is banned: spam."))
+            #expect(throws: refusal) { try network.directory.credentials(for: "alice") }
+            #expect(throws: refusal) { try network.directory.issueCredentials(for: "alice") }
+            try await bob.connection.flush()
+            #expect(try await !network.administrator.ban(user: "alice", reason: "more spam"))
+            #expect(try network.directory.standing(of: "alice").banned?.reason == "more spam")
+
+            #expect(try await network.administrator.unban(user: "alice"))
+            #expect(try await !network.administrator.unban(user: "alice"))
+            #expect(try await network.admits(alice))
+            #expect(try network.directory.credentials(for: "alice") == alice)
+            try await bob.connection.flush()
+            await bob.connection.close()
+        }
+    }
+
+    @Test(
+        "B17: a kicked user hears why; from 2.10 on the server closes each of the connections",
+        arguments: TestServers.all)
+    func kick(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let clients = [
+                try await HeardClient("alice", on: network), try await HeardClient("alice", on: network),
+            ]
+            let bob = try await HeardClient("bob", on: network)
+            let outcome = try await network.administrator.kick(user: "alice", reason: "maintenance")
+            #expect(outcome == .init(connections: 2, wereClosed: network.canDisconnect))
+            for client in clients {
+                #expect(
+                    try await client.message(for: "alice", on: network)
+                        == ControlMessage(kind: .kicked, reason: "maintenance", administrator: "root"))
+                if network.canDisconnect {
+                    #expect(await client.connection.waitUntilClosed() != nil)
+                } else {
+                    try await client.connection.flush()
+                    await client.connection.close()
+                }
+            }
+            try await bob.connection.flush()
+            await bob.connection.close()
+            try await eventually("nobody is left") {
+                try await network.administrator.kick(user: "bob").connections == 0
+            }
+            // Nothing keeps the kicked user out.
+            #expect(try await network.admits(try network.directory.credentials(for: "alice")))
+        }
+    }
+
+    @Test("More connections than one answer holds are all found", arguments: TestServers.all)
+    func manyConnections(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            var connections: [NATSConnection] = []
+            for index in 0..<230 { connections.append(try await network.connect(as: "user\(index % 2)")) }
+            let outcome = try await network.administrator.kick(user: "user1")
+            #expect(outcome == .init(connections: 115, wereClosed: network.canDisconnect))
+            for (index, connection) in connections.enumerated() {
+                if index % 2 == 1, network.canDisconnect {
+                    #expect(await connection.waitUntilClosed() != nil)
+                } else {
+                    try await connection.flush()
+                }
+                await connection.close()
+            }
+        }
+    }
+
+    @Test("Other causes reach the user as they are; strangers and bad words are refused", arguments: TestServers.all)
+    func causes(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let client = try await HeardClient("alice", on: network)
+            let message = ControlMessage(kind: .code(31_025), reason: "too many", device: "phone")
+            try await network.administrator.send(message, to: "alice")
+            #expect(try await client.message(for: "alice", on: network) == message)
+            await client.connection.close()
+            let administrator = network.administrator
+            let stranger = NetworkError.unknownUser("nobody")
+            await #expect(throws: stranger) { try await administrator.kick(user: "nobody") }
+            await #expect(throws: stranger) { try await administrator.ban(user: "nobody") }
+            await #expect(throws: stranger) { try await administrator.unban(user: "nobody") }
+            await #expect(throws: stranger) { try await administrator.send(message, to: "nobody") }
+            await #expect(throws: NetworkError.invalidUserName("a.b")) { try await administrator.ban(user: "a.b") }
+            for reason in ["two\nlines", "\u{1B}[2J", String(repeating: "x", count: 1_025)] {
+                await #expect(throws: NetworkError.invalidReason) {
+                    try await administrator.ban(user: "alice", reason: reason)
+                }
+            }
+            #expect(try network.directory.standing(of: "alice").isAdmitted)
+        }
+    }
+
+    @Test("A member cannot speak with the administrator's voice", arguments: TestServers.all)
+    func forgery(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let client = try await HeardClient("alice", on: network)
+            let mallory = try await network.connect(as: "mallory")
+            let forged = try ControlMessage(kind: .banned).encoded(
+                for: "alice", signedBy: .generate(.account), at: NetworkAdministrator.now)
+            await #expect(throws: NATSError.publishNotPermitted(subject: "relay.control.alice")) {
+                _ = try await mallory.request(ByteBuffer(bytes: forged), to: "relay.control.alice")
+            }
+            // Whoever gets it there by another way still has no proof.
+            let sender = try await network.connect(
+                NetworkIdentity.open(in: network.directory).issue(
+                    to: .generate(.user), name: "x", permissions: Permissions(), expires: nil))
+            try sender.publish(forged, to: "relay.control.alice")
+            await #expect(throws: RelayError.invalidMessage("the control message is signed by a stranger")) {
+                _ = try await client.message(for: "alice", on: network)
+            }
+            await sender.close()
+            await mallory.close()
+            await client.connection.close()
+        }
+    }
+}
+
+@Suite("Administrator: what stays", .realProcesses)
+struct AdministratorStateTests {
+    @Test("Bans hold without a running network, and through its restarts", arguments: TestServers.all)
+    func restarts(server: String) async throws {
+        let folder = try TemporaryFolder()
+        let administrator = NetworkAdministrator(directory: folder.network)
+        let alice = try folder.network.credentials(for: "alice")
+        let bob = try folder.network.credentials(for: "bob")
+        #expect(try await administrator.ban(user: "alice"))
+        #expect(try await administrator.kick(user: "bob") == .init(connections: 0, wereClosed: false))
+        await #expect(throws: NetworkError.notRunning) {
+            try await administrator.send(ControlMessage(kind: .kicked), to: "bob")
+        }
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let admitted = (try await network.admits(alice), try await network.admits(bob))
+            #expect(admitted == (false, true))
+            #expect(try await network.administrator.deactivate(user: "bob", reason: "left"))
+            #expect(try await !network.admits(bob))
+        }
+        try await TestNetwork.run(server: server, in: folder) { network in
+            #expect(try await !network.admits(alice))
+            #expect(try await !network.admits(bob))
+            // A ban on top of a closed account: each has to be undone by itself.
+            #expect(try await network.administrator.ban(user: "bob"))
+            #expect(try await network.administrator.unban(user: "bob"))
+            #expect(try await !network.admits(bob))
+            #expect(throws: NetworkError.userDeactivated("bob", reason: "left")) {
+                try network.directory.credentials(for: "bob")
+            }
+            #expect(try await network.administrator.activate(user: "bob"))
+            #expect(try await network.administrator.unban(user: "alice"))
+            let client = try await network.connect(alice)
+            // The services know an unbanned user again, though the host began while she was banned.
+            let reply = try await client.request(
+                ByteBuffer(string: #"{"api_key":"\#(alice.jwt)"}"#), to: NamespaceService.subject)
+            #expect(reply.text.contains("NAMESPACE_RETRIEVE_SUCCESS"))
+            await client.close()
+            #expect(try await network.admits(bob))
+        }
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let admitted = (try await network.admits(alice), try await network.admits(bob))
+            #expect(admitted == (true, true))
+        }
+    }
+
+    @Test("A ban that comes while the network starts holds, whichever is first", arguments: TestServers.all)
+    func whileStarting(server: String) async throws {
+        let folder = try TemporaryFolder()
+        let names = (0..<12).map { "user\($0)" }
+        let credentials = try names.map { try folder.network.credentials(for: $0) }
+        let administrator = NetworkAdministrator(directory: folder.network)
+        async let bans: Void = {
+            for name in names { try await administrator.ban(user: name) }
+        }()
+        try await TestNetwork.run(server: server, in: folder) { network in
+            for user in credentials {
+                try await eventually("the ban holds") { try await !network.admits(user) }
+            }
+        }
+        try await bans
+    }
+
+    @Test("Administrators who act at once lose none of their acts", arguments: TestServers.all)
+    func concurrency(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let names = (0..<10).map { "user\($0)" }
+            let credentials = try names.map { try network.directory.credentials(for: $0) }
+            for name in names.suffix(5) { try await network.administrator.ban(user: name) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for name in names.prefix(5) {
+                    group.addTask { try await network.administrator.ban(user: name, reason: name) }
+                }
+                for name in names.suffix(5) { group.addTask { try await network.administrator.unban(user: name) } }
+                group.addTask { _ = try network.directory.credentials(for: "somebody") }
+                try await group.waitForAll()
+            }
+            for (index, user) in credentials.enumerated() {
+                #expect(try await network.admits(user) == (index >= 5), "\(index)")
+                #expect(
+                    try network.directory.standing(of: names[index]).banned?.reason == (index < 5 ? names[index] : nil))
+            }
+            let account = try AccountClaims.verify(NetworkIdentity.open(in: network.directory).accountToken)
+            #expect(
+                Set((account.grant.revocations ?? [:]).keys) == Set(credentials[..<5].map(\.keyPair.publicKey.text)))
+        }
+    }
+
+    @Test("Nothing that an administrator writes can be read by others")
+    func modes() async throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.network.credentials(for: "alice")
+        let administrator = NetworkAdministrator(directory: folder.network)
+        try await administrator.ban(user: "alice")
+        try await administrator.blockApplication()
+        for name in ["users/alice.standing.json", "keys/account.jwt", "blocked", "administration.lock"] {
+            var status = stat()
+            #expect(stat("\(folder.network.path)/\(name)", &status) == 0, "\(name)")
+            #expect(status.st_mode & 0o077 == 0, "\(name)")
+        }
+        try await administrator.unblockApplication()
+        try await administrator.unban(user: "alice")
+        #expect(!PrivateFile.exists("\(folder.network.path)/users/alice.standing.json"))
+        #expect(!folder.network.isBlocked)
+    }
+}
+
+@Suite("Administrator: the whole application", .realProcesses)
+struct ApplicationBlockTests {
+    @Test("B17: a blocked application hears why, ends and comes back with all that it held", arguments: TestServers.all)
+    func block(server: String) async throws {
+        let folder = try TemporaryFolder()
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let alice = try network.directory.credentials(for: "alice")
+            let client = try await HeardClient("alice", on: network)
+            let subject = "\(network.description.hash).a"
+            _ = try await JetStream(client.connection).publish(ByteBuffer(string: "kept"), to: subject)
+            try await network.administrator.blockApplication(reason: "closed for today")
+            #expect(
+                try await client.message(for: "alice", on: network)
+                    == ControlMessage(
+                        kind: .applicationBlocked, reason: "closed for today", administrator: "root"))
+            #expect(await client.connection.waitUntilClosed() == .authorization(.accountExpired))
+            #expect(try await !network.admits(alice))
+            // Acts on a user change nothing about the block.
+            try await network.administrator.ban(user: "alice")
+            try await network.administrator.unban(user: "alice")
+            #expect(try await !network.admits(alice))
+
+            try await network.administrator.unblockApplication()
+            let again = try await network.connect(alice)
+            #expect(try await JetStream(again).publish(ByteBuffer(string: "new"), to: subject).sequence == 2)
+            #expect(try await again.request(ByteBuffer(), to: "relay.postbox.alice.list").text.contains("personal"))
+            await again.close()
+        }
+    }
+
+    @Test("A block holds through a restart, which clients learn from the server itself", arguments: TestServers.all)
+    func blockedRestart(server: String) async throws {
+        let folder = try TemporaryFolder()
+        let alice = try folder.network.credentials(for: "alice")
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let client = try await network.connect(alice)
+            _ = try await JetStream(client).publish(ByteBuffer(string: "kept"), to: "\(network.description.hash).a")
+            await client.close()
+        }
+        try await NetworkAdministrator(directory: folder.network).blockApplication()
+        try await TestNetwork.run(server: server, in: folder) { network in
+            #expect(try await !network.admits(alice))
+            try await network.administrator.unblockApplication()
+            let client = try await network.connect(alice)
+            #expect(try await JetStream(client).streamInfo("local_stream").state.messages == 1)
+            await client.close()
+        }
+    }
+}

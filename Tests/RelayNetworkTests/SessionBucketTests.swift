@@ -1,0 +1,135 @@
+import NATS
+import NIOCore
+import Relay
+import TestSupport
+import Testing
+
+@testable import RelayNetwork
+
+@Suite("Network: the bucket of sessions", .realProcesses)
+struct SessionBucketTests {
+    private func settings(_ connection: NATSConnection) async throws -> StreamConfiguration {
+        try await JetStream(connection).streamInfo("KV_relay_sessions").configuration
+    }
+
+    @Test("A new network's sessions live for 90 seconds", arguments: TestServers.all)
+    func made(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let service = try await network.connect(NetworkIdentity.open(in: network.directory).service)
+            let made = try await settings(service)
+            #expect(made.maximumAge == 90_000_000_000 && made.duplicateWindow == 90_000_000_000)
+            #expect(made.maximumMessagesPerSubject == 1)
+            #expect(made.allowsDirectAccess == true && made.allowsRollup == true && made.deniesDelete == true)
+            await service.close()
+        }
+    }
+
+    @Test("An older network gets the lifetime and keeps what its administrator set", arguments: TestServers.all)
+    func renewed(server: String) async throws {
+        let folder = try TemporaryFolder()
+        let identity = try NetworkIdentity.open(in: folder.network)
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let service = try await network.connect(identity.service)
+            let jetStream = JetStream(service)
+            // As an older host made it, and with an administrator's own settings.
+            try await jetStream.deleteStream("KV_relay_sessions")
+            try await KeyValueBucket(SessionBucket.name, jetStream).create(history: 1)
+            var changed = try await settings(service)
+            #expect(changed.maximumAge == 0)
+            changed.description = "mine"
+            changed.maximumBytes = 1 << 20
+            try await jetStream.updateStream(changed)
+            _ = try await KeyValueBucket(SessionBucket.name, jetStream).put(ByteBuffer(string: "s"), for: "alice")
+            await service.close()
+        }
+        for _ in 0..<2 {
+            try await TestNetwork.run(server: server, in: folder) { network in
+                let service = try await network.connect(identity.service)
+                let found = try await settings(service)
+                #expect(found.maximumAge == 90_000_000_000 && found.duplicateWindow == 90_000_000_000)
+                #expect(found.description == "mine" && found.maximumBytes == 1 << 20)
+                #expect(found.maximumMessagesPerSubject == 1 && found.deniesDelete == true)
+                await service.close()
+            }
+        }
+    }
+
+    @Test("Only the lifetime and a window that is too long are changed")
+    func settings() {
+        let settings: MessageMap = ["name": "b", "max_age": 0, "unknown": [1, 2], "duplicate_window": 5]
+        #expect(
+            SessionBucket.renewed(settings)
+                == ["name": "b", "max_age": 90_000_000_000, "unknown": [1, 2], "duplicate_window": 5])
+        #expect(SessionBucket.renewed(["duplicate_window": 120_000_000_000])["duplicate_window"] == 90_000_000_000)
+        #expect(SessionBucket.renewed(SessionBucket.renewed(settings)) == SessionBucket.renewed(settings))
+    }
+
+    @Test("B18: a user reads, exchanges, deletes and watches the own session key", arguments: TestServers.all)
+    func ownKey(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let alice = try await network.connect(as: "a+b=c")
+            let key = try UserName("a+b=c").key
+            let sessions = try KeyValueBucket(SessionBucket.name, JetStream(alice))
+            #expect(try await sessions.get(key) == nil)
+            var changes = try sessions.watch(key).makeAsyncIterator()
+            try await changes.open()
+            let first = try await sessions.create(ByteBuffer(string: "one"), for: key)
+            await #expect(throws: NATSError.self) {
+                try await sessions.create(ByteBuffer(string: "two"), for: key)
+            }
+            let second = try await sessions.update(ByteBuffer(string: "two"), for: key, revision: first)
+            await #expect(throws: NATSError.self) {
+                try await sessions.update(ByteBuffer(string: "three"), for: key, revision: first)
+            }
+            #expect(try await sessions.get(key)?.revision == second)
+            try await sessions.delete(key)
+            #expect(try await sessions.get(key) == nil)
+            let third = try await sessions.create(ByteBuffer(string: "four"), for: key)
+            var seen: [String] = []
+            while seen.count < 4 {
+                let change = try #require(try await changes.next())
+                #expect(change.key == key)
+                seen.append("\(change.operation.rawValue) \(String(buffer: change.value))")
+            }
+            #expect(seen == ["PUT one", "PUT two", "DEL ", "PUT four"])
+            #expect(try await sessions.get(key)?.revision == third)
+            await alice.close()
+        }
+    }
+
+    @Test("B18: nobody reaches another user's session key", arguments: TestServers.all)
+    func foreignKey(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let bob = try await network.connect(as: "bob")
+            let own = try KeyValueBucket(SessionBucket.name, JetStream(bob))
+            let revision = try await own.create(ByteBuffer(string: "secret"), for: "bob")
+            let alice = try await network.connect(as: "alice")
+            let subject = "$KV.relay_sessions.bob"
+            let stream = "KV_relay_sessions"
+            for forbidden in [
+                subject, "$JS.API.DIRECT.GET.\(stream).\(subject)", "$JS.API.DIRECT.GET.\(stream)",
+                "$JS.API.STREAM.MSG.GET.\(stream)", "$JS.API.STREAM.INFO.\(stream)",
+                "$JS.API.STREAM.PURGE.\(stream)", "$JS.API.STREAM.MSG.DELETE.\(stream)",
+                "$JS.API.STREAM.UPDATE.\(stream)", "$JS.API.CONSUMER.CREATE.\(stream)",
+                "$JS.API.CONSUMER.CREATE.\(stream).c", "$JS.API.CONSUMER.CREATE.\(stream).c.\(subject)",
+                "$JS.API.CONSUMER.DURABLE.CREATE.\(stream).c", "$JS.API.CONSUMER.NAMES.\(stream)",
+                "$JS.API.CONSUMER.LIST.\(stream)",
+            ] {
+                await #expect(throws: NATSError.publishNotPermitted(subject: forbidden), "\(forbidden)") {
+                    _ = try await alice.request(ByteBuffer(), to: forbidden)
+                }
+            }
+            // A watch of the own key cannot be turned to another by the request's body.
+            for filter in [#""filter_subject":"\#(subject)""#, #""filter_subjects":["\#(subject)"]"#] {
+                let body =
+                    #"{"stream_name":"\#(stream)","config":{"name":"c","ack_policy":"none","deliver_policy":"all",\#(filter)}}"#
+                let reply = try await alice.request(
+                    ByteBuffer(string: body), to: "$JS.API.CONSUMER.CREATE.\(stream).c.$KV.relay_sessions.alice")
+                #expect(reply.text.contains("\"error\""), "\(reply.text)")
+            }
+            #expect(try await own.get("bob")?.revision == revision)
+            await alice.close()
+            await bob.close()
+        }
+    }
+}
