@@ -76,10 +76,12 @@ public struct ConnectOptions: Sendable {
     public var authentication: Authentication
     /// TLS settings; also used when only the server asks for TLS.
     public var tls: TLSOptions?
+    /// The proxy through which the server is reached; `nil` dials the server itself.
+    public var proxy: ProxyAddress?
     /// Where answers to requests arrive: `<prefix>.<connection>.<request>`. `nil` takes what the user JWT permits:
     /// `_INBOX` where it may, else its own `_INBOX_<user>`.
     public var inboxPrefix: String?
-    /// The time that dialling, TLS and login may take together.
+    /// The time that dialling, the proxy, TLS and login may take together.
     public var connectTimeout: Duration
     /// The time between two pings; zero sends none.
     public var pingInterval: Duration
@@ -95,13 +97,14 @@ public struct ConnectOptions: Sendable {
     /// Creates options; the defaults suit an interactive client.
     public init(
         name: String = "parley", authentication: Authentication = .none, tls: TLSOptions? = nil,
-        inboxPrefix: String? = nil, connectTimeout: Duration = .seconds(5), pingInterval: Duration = .seconds(20),
+        proxy: ProxyAddress? = nil, inboxPrefix: String? = nil, connectTimeout: Duration = .seconds(5), pingInterval: Duration = .seconds(20),
         maximumPingsOutstanding: Int = 2, echo: Bool = true, outboundHighWaterMark: Int = 1 << 20,
         outboundLimit: Int = 64 << 20
     ) {
         self.name = name
         self.authentication = authentication
         self.tls = tls
+        self.proxy = proxy
         self.inboxPrefix = inboxPrefix
         self.connectTimeout = connectTimeout
         self.pingInterval = pingInterval

@@ -25,6 +25,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private let loginDeadline: NIODeadline
     private var loginAlarm: Scheduled<Void>?
+    /// What to say when the deadline comes: whoever has not answered by then.
+    private var lateness: NATSError
     private var pingTask: RepeatedTask?
     private var requestClock: Scheduled<Void>?
     private var pingsOutstanding = 0
@@ -35,6 +37,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         self.address = address
         self.loginDeadline = loginDeadline
         self.ready = ready
+        lateness =
+            core.options.proxy.map { ProxyFailure(proxy: $0, server: address).unanswered } ?? Self.lateLogin(address)
         machine = HandshakeMachine(
             wantsTLS: address.usesTLS || core.options.tls != nil,
             handshakesFirst: core.options.tls?.handshakesFirst ?? false)
@@ -47,13 +51,19 @@ final class ConnectionHandler: ChannelDuplexHandler {
         core.channel = context.channel
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         loginAlarm = context.eventLoop.scheduleTask(deadline: loginDeadline) {
-            bound.value.fail(.timeout("the server at \(bound.value.address) did not complete the login"))
+            bound.value.fail(bound.value.lateness)
         }
+    }
+
+    private static func lateLogin(_ address: ServerAddress) -> NATSError {
+        .timeout("the server at \(address) did not complete the login")
     }
 
     func channelActive(context: ChannelHandlerContext) {
         // Whoever gave up while this was dialling found no channel to close.
         guard core.isOpen else { return context.close(promise: nil) }
+        // Behind a proxy this comes when the tunnel stands.
+        lateness = Self.lateLogin(address)
         guard machine.state == .securingFirst else { return context.fireChannelActive() }
         startTLS(context)
         context.fireChannelActive()
