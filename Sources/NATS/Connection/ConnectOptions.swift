@@ -76,15 +76,18 @@ public struct ConnectOptions: Sendable {
     public var authentication: Authentication
     /// TLS settings; also used when only the server asks for TLS.
     public var tls: TLSOptions?
+    /// The proxy through which the server is reached; `nil` dials the server itself.
+    public var proxy: ProxyAddress?
     /// Where answers to requests arrive: `<prefix>.<connection>.<request>`. `nil` takes what the user JWT permits:
     /// `_INBOX` where it may, else its own `_INBOX_<user>`.
     public var inboxPrefix: String?
-    /// The time that dialling, TLS and login may take together.
+    /// The time that dialling, the proxy, TLS and login may take together.
     public var connectTimeout: Duration
-    /// The time between two pings; zero sends none.
+    /// The time between two pings; zero sends none, and a peer that has gone silently is then never noticed.
     public var pingInterval: Duration
-    /// How many pings may be unanswered before the connection counts as dead.
-    public var maximumPingsOutstanding: Int
+    /// How long after a ping the peer may be silent before the connection counts as dead. Anything it sends counts, and
+    /// while it takes a long queue of bytes that stands before the ping, however slowly, it counts as alive.
+    public var pongTimeout: Duration
     /// Whether messages that this connection publishes come back to its own subscriptions.
     public var echo: Bool
     /// From this many unsent bytes on, `publish` answers false.
@@ -95,17 +98,19 @@ public struct ConnectOptions: Sendable {
     /// Creates options; the defaults suit an interactive client.
     public init(
         name: String = "parley", authentication: Authentication = .none, tls: TLSOptions? = nil,
-        inboxPrefix: String? = nil, connectTimeout: Duration = .seconds(5), pingInterval: Duration = .seconds(20),
-        maximumPingsOutstanding: Int = 2, echo: Bool = true, outboundHighWaterMark: Int = 1 << 20,
+        proxy: ProxyAddress? = nil, inboxPrefix: String? = nil, connectTimeout: Duration = .seconds(5),
+        pingInterval: Duration = .seconds(20),
+        pongTimeout: Duration = .seconds(5), echo: Bool = true, outboundHighWaterMark: Int = 1 << 20,
         outboundLimit: Int = 64 << 20
     ) {
         self.name = name
         self.authentication = authentication
         self.tls = tls
+        self.proxy = proxy
         self.inboxPrefix = inboxPrefix
         self.connectTimeout = connectTimeout
         self.pingInterval = pingInterval
-        self.maximumPingsOutstanding = maximumPingsOutstanding
+        self.pongTimeout = pongTimeout
         self.echo = echo
         self.outboundHighWaterMark = outboundHighWaterMark
         self.outboundLimit = outboundLimit

@@ -77,9 +77,22 @@ final class ConnectionCore: Sendable {
     }
 
     func flushOnLoop() {
-        guard let channel, let chunk = outbound.take() else { return }
-        let bytes = chunk.readableBytes
-        channel.writeAndFlush(chunk).whenComplete { [outbound] _ in outbound.written(bytes) }
+        guard let channel, var chunk = outbound.take() else { return }
+        // In pieces, so that what a slow peer has taken of a large chunk shows before its end.
+        while let piece = chunk.readSlice(length: min(chunk.readableBytes, Self.pieceSize)), piece.readableBytes > 0 {
+            let bytes = piece.readableBytes
+            channel.write(piece).whenComplete { [outbound] _ in outbound.written(bytes) }
+        }
+        channel.flush()
+    }
+
+    private static let pieceSize = 128 << 10
+
+    /// How far this side's bytes have come. To be asked on the event loop.
+    var outboundProgress: LivenessMachine.Outbound {
+        let (written, unwritten) = outbound.progress
+        let queued = channel.map { SendQueue.unacknowledgedBytes($0) } ?? 0
+        return LivenessMachine.Outbound(taken: written - queued, waiting: unwritten + queued)
     }
 
     // MARK: Subscriptions
@@ -169,9 +182,12 @@ final class ConnectionCore: Sendable {
         return waiter
     }
 
-    func pongReceived() {
+    /// Whoever waits longest has the answer, and is returned.
+    @discardableResult
+    func pongReceived() -> Completion<Result<Void, NATSError>>? {
         let waiter = state.withLockedValue { state in state.pongs.isEmpty ? nil : state.pongs.removeFirst() }
         waiter?.fulfil(.success(()))
+        return waiter
     }
 
     // MARK: Events

@@ -2,6 +2,14 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Lives in the channel's pipeline, on its event loop: decodes, answers pings, keeps time, delivers batches.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
@@ -25,9 +33,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private let loginDeadline: NIODeadline
     private var loginAlarm: Scheduled<Void>?
-    private var pingTask: RepeatedTask?
+    /// What to say when the deadline comes: whoever has not answered by then.
+    private var lateness: NATSError
+    private var liveness: LivenessMachine?
+    private var livenessAlarm: Scheduled<Void>?
+    /// The liveness's own ping under way, and when it was sent.
+    private var ping: (waiter: Completion<Result<Void, NATSError>>, sent: NIODeadline)?
     private var requestClock: Scheduled<Void>?
-    private var pingsOutstanding = 0
     private var ending: NATSError?
 
     init(core: ConnectionCore, address: ServerAddress, loginDeadline: NIODeadline, ready: EventLoopPromise<Void>) {
@@ -35,6 +47,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         self.address = address
         self.loginDeadline = loginDeadline
         self.ready = ready
+        lateness =
+            core.options.proxy.map { ProxyFailure(proxy: $0, server: address).unanswered } ?? Self.lateLogin(address)
         machine = HandshakeMachine(
             wantsTLS: address.usesTLS || core.options.tls != nil,
             handshakesFirst: core.options.tls?.handshakesFirst ?? false)
@@ -47,13 +61,19 @@ final class ConnectionHandler: ChannelDuplexHandler {
         core.channel = context.channel
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         loginAlarm = context.eventLoop.scheduleTask(deadline: loginDeadline) {
-            bound.value.fail(.timeout("the server at \(bound.value.address) did not complete the login"))
+            bound.value.fail(bound.value.lateness)
         }
+    }
+
+    private static func lateLogin(_ address: ServerAddress) -> NATSError {
+        .timeout("the server at \(address) did not complete the login")
     }
 
     func channelActive(context: ChannelHandlerContext) {
         // Whoever gave up while this was dialling found no channel to close.
         guard core.isOpen else { return context.close(promise: nil) }
+        // Behind a proxy this comes when the tunnel stands.
+        lateness = Self.lateLogin(address)
         guard machine.state == .securingFirst else { return context.fireChannelActive() }
         startTLS(context)
         context.fireChannelActive()
@@ -70,11 +90,20 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        fail(ErrorTranslation.natsError(error, address: address))
+        // The system gave up a peer that acknowledged nothing for as long as it was told to wait.
+        if machine.state == .ready, (error as? IOError)?.errnoCode == ETIMEDOUT { return fail(.staleConnection) }
+        fail(ErrorTranslation.natsError(error, address: address, certificate: certificate(context)))
+    }
+
+    /// The server's certificate, also of a handshake that has just failed.
+    private func certificate(_ context: ChannelHandlerContext) -> CertificateSummary? {
+        guard machine.isSecuring else { return nil }
+        let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate()
+        return certificate.flatMap { $0 }.map { CertificateSummary($0) }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if let event = event as? TLSUserEvent, case .handshakeCompleted = event { run(machine.secured()) }
+        if let event = event as? TLSUserEvent, case .handshakeCompleted = event { secured(context) }
         context.fireUserInboundEventTriggered(event)
     }
 
@@ -91,6 +120,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let chunk = unwrapInboundIn(data)
+        liveness?.heard()
         do throws(NATSError) {
             try decoder.decode(chunk, into: self)
         } catch {
@@ -125,13 +155,25 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private func startTLS(_ context: ChannelHandlerContext) {
         do {
-            let handler = try TLSContext.clientHandler(for: address, options: core.options.tls ?? TLSOptions())
+            let handler = try TLSContext.clientHandler(
+                for: address, options: core.options.tls ?? TLSOptions(), isProxied: core.options.proxy != nil)
             try context.pipeline.syncOperations.addHandler(handler, position: .first)
         } catch let error as NATSError {
             fail(error)
         } catch {
             fail(.tls("\(error)"))
         }
+    }
+
+    /// The library also takes a certificate for the IP address of the socket's other end, whoever that is: a proxy, or
+    /// wherever a false name server has led to. The name that was asked for is what counts.
+    private func secured(_ context: ChannelHandlerContext) {
+        let name = address.expectedCertificateName
+        let found = certificate(context)
+        guard found?.isFor(name) == true else {
+            return fail(.tls(TLSFailure(name: name, certificate: found).wrongName))
+        }
+        run(machine.secured())
     }
 
     private func login(_ info: ServerInfo, _ context: ChannelHandlerContext) {
@@ -164,28 +206,44 @@ final class ConnectionHandler: ChannelDuplexHandler {
     // MARK: Clocks
 
     private func startPings(_ context: ChannelHandlerContext) {
-        let interval = core.options.pingInterval.nanoseconds
-        guard interval > 0 else { return }
-        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        pingTask = context.eventLoop.scheduleRepeatedTask(
-            initialDelay: .nanoseconds(interval), delay: .nanoseconds(interval)
-        ) { _ in bound.value.pingTick() }
+        let interval = core.options.pingInterval
+        guard interval > .zero else { return }
+        SendQueue.setTimeout(interval + core.options.pongTimeout, context.channel)
+        let machine = LivenessMachine(
+            interval: interval.nanoseconds, limit: core.options.pongTimeout.nanoseconds, now: Self.now)
+        liveness = machine
+        askLiveness(at: machine.nextPing, context)
     }
 
-    private func pingTick() {
-        // What this side leaves unread may hold the answers.
-        if core.isReadingPaused { return }
-        guard pingsOutstanding < max(1, core.options.maximumPingsOutstanding) else {
-            return fail(.staleConnection)
+    private static var now: Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
+
+    private func askLiveness(at moment: Int64, _ context: ChannelHandlerContext) {
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        livenessAlarm = context.eventLoop.scheduleTask(deadline: .uptimeNanoseconds(UInt64(clamping: moment))) {
+            bound.value.livenessMoment()
         }
-        pingsOutstanding += 1
-        let sent = NIODeadline.now()
-        guard let waiter = try? core.sendPing() else { return }
-        Task { [core] in
-            if case .success = await waiter.value() {
-                core.emit(.roundTrip(.nanoseconds((NIODeadline.now() - sent).nanoseconds)))
-            }
+    }
+
+    private func livenessMoment() {
+        guard let context, core.isOpen else { return }
+        let action = liveness?.momentCame(
+            now: Self.now, isPaused: core.isReadingPaused, outbound: core.outboundProgress)
+        switch action {
+        case .stale: fail(.staleConnection)
+        case .wait(let moment): askLiveness(at: moment, context)
+        case .ping(let moment):
+            ping = (try? core.sendPing()).map { ($0, .now()) }
+            if ping == nil { liveness?.pingFailed() }
+            askLiveness(at: moment, context)
+        case nil: break
         }
+    }
+
+    private func answered(_ waiter: Completion<Result<Void, NATSError>>?) {
+        guard let ping, ping.waiter === waiter else { return }
+        self.ping = nil
+        liveness?.answered()
+        core.emit(.roundTrip(.nanoseconds((NIODeadline.now() - ping.sent).nanoseconds)))
     }
 
     /// Runs only while requests wait; answers are late by at most one tick when they time out.
@@ -212,10 +270,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private func finish(_ error: NATSError) {
         loginAlarm?.cancel()
-        pingTask?.cancel()
+        livenessAlarm?.cancel()
         requestClock?.cancel()
         loginAlarm = nil
-        pingTask = nil
+        livenessAlarm = nil
+        ping = nil
         requestClock = nil
         core.end(error)
         ready.fail(error)
@@ -293,12 +352,11 @@ extension ConnectionHandler: ProtocolSink {
     func receivedPong() {
         // Whoever waits for a PONG counts on what came before it.
         deliverStaged()
-        pingsOutstanding = 0
         switch machine.pongReceived() {
         case .succeed:
             if let context { succeed(context) }
         case .wait, .startTLS, .login, .fail:
-            core.pongReceived()
+            answered(core.pongReceived())
         }
     }
 

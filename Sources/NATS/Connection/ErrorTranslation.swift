@@ -1,17 +1,17 @@
 import NIOCore
 import NIOPosix
-import NIOSSL
 
 /// Turns the errors of sockets and TLS into this module's own.
 enum ErrorTranslation {
-    static func natsError(_ error: any Error, address: ServerAddress) -> NATSError {
+    /// - Parameter certificate: the server's, as far as it has come.
+    static func natsError(
+        _ error: any Error, address: ServerAddress, certificate: CertificateSummary? = nil
+    ) -> NATSError {
+        let failure = TLSFailure(name: address.expectedCertificateName, certificate: certificate)
+        if let translated = failure.error(error) { return translated }
         switch error {
         case let error as NATSError: return error
         case let error as NIOConnectionError: return connectError(error, address)
-        case NIOSSLError.uncleanShutdown: return .connectionLost("the peer ended the secure connection without a word")
-        case let error as NIOSSLError: return .tls(words(error))
-        case let error as BoringSSLError: return .tls("\(error)")
-        case let error as NIOSSLExtraError: return .tls(error.description)
         case let error as IOError: return ioError(error, address)
         case is CancellationError: return .cancelled
         case let error as ChannelError:
@@ -34,15 +34,6 @@ enum ErrorTranslation {
         case ETIMEDOUT: return .timeout("\(address) does not answer")
         case ECONNRESET, EPIPE: return .connectionLost("the peer reset it")
         default: return .connectionLost(error.description)
-        }
-    }
-
-    private static func words(_ error: NIOSSLError) -> String {
-        switch error {
-        case .handshakeFailed(let reason): return "the handshake failed: \(reason)"
-        case .unableToValidateCertificate:
-            return "the server's certificate is not trusted, expired, or for another name"
-        default: return "\(error)"
         }
     }
 }

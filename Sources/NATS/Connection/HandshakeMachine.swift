@@ -35,6 +35,14 @@ struct HandshakeMachine {
         state = isSecuredFirst ? .securingFirst : .waitingForInfo
     }
 
+    /// Whether a TLS handshake is under way.
+    var isSecuring: Bool {
+        switch state {
+        case .securingFirst, .securing: true
+        case .waitingForInfo, .waitingForVerdict, .ready, .failed: false
+        }
+    }
+
     /// INFO came. `hasTrailingBytes` tells of plain bytes behind it, which nobody vouches for once TLS is on.
     mutating func infoReceived(_ newer: ServerInfo, hasTrailingBytes: Bool) -> Action {
         switch state {

@@ -53,9 +53,10 @@ public final class NATSConnection: Sendable {
         let outcome = Completion<Result<NIOLoopBound<ConnectionHandler>, NATSError>>()
         loop.execute {
             let timeout = TimeAmount.nanoseconds(max(1, options.connectTimeout.nanoseconds))
+            let deadline = NIODeadline.now() + timeout
+            let failure = options.proxy.map { ProxyFailure(proxy: $0, server: address) }
             let ready = loop.makePromise(of: Void.self)
-            let handler = ConnectionHandler(
-                core: core, address: address, loginDeadline: .now() + timeout, ready: ready)
+            let handler = ConnectionHandler(core: core, address: address, loginDeadline: deadline, ready: ready)
             let bound = NIOLoopBound(handler, eventLoop: loop)
             ready.futureResult.assumeIsolated().whenComplete { result in
                 switch result {
@@ -73,19 +74,23 @@ public final class NATSConnection: Sendable {
                     value: AdaptiveRecvByteBufferAllocator(minimum: 2_048, initial: 8_192, maximum: 256 << 10)
                 )
                 .connectTimeout(timeout)
-                .connect(host: address.host, port: address.port)
+                .connect(host: options.proxy?.host ?? address.host, port: options.proxy?.port ?? address.port)
                 .assumeIsolated()
                 // A host may have several addresses: only the socket that connected first gets the handler, and it
                 // does so before anything is read from it.
                 .flatMapThrowing { channel in
-                    guard core.isOpen else {
+                    do {
+                        guard core.isOpen else { throw NATSError.cancelled }
+                        if let failure { try ProxyTunnel.begin(failure, deadline: deadline, in: channel) }
+                        try channel.pipeline.syncOperations.addHandler(handler)
+                    } catch {
                         channel.close(promise: nil)
-                        throw NATSError.cancelled
+                        throw error
                     }
-                    try channel.pipeline.syncOperations.addHandler(handler)
                 }
                 .whenFailure { error in
-                    let translated = ErrorTranslation.natsError(error, address: address)
+                    let translated =
+                        failure?.error(error) ?? ErrorTranslation.natsError(error, address: address)
                     core.end(translated)
                     ready.fail(translated)
                 }

@@ -8,6 +8,8 @@ final class OutboundBuffer: Sendable {
         var isFlushScheduled = false
         /// Bytes appended and not yet taken by the socket.
         var unwritten = 0
+        /// Bytes taken by the socket so far.
+        var written = 0
         var drainWaiters: [Completion<Result<Void, NATSError>>] = []
         var closedBy: NATSError?
     }
@@ -60,6 +62,7 @@ final class OutboundBuffer: Sendable {
     func written(_ bytes: Int) {
         let waiters = state.withLockedValue { state -> [Completion<Result<Void, NATSError>>] in
             state.unwritten -= bytes
+            state.written += bytes
             guard state.unwritten < highWaterMark / 2, !state.drainWaiters.isEmpty else { return [] }
             defer { state.drainWaiters = [] }
             return state.drainWaiters
@@ -69,6 +72,9 @@ final class OutboundBuffer: Sendable {
 
     /// Bytes appended and not yet taken by the socket.
     var unwrittenBytes: Int { state.withLockedValue { $0.unwritten } }
+
+    /// Bytes taken by the socket so far, and those that wait for it.
+    var progress: (written: Int, unwritten: Int) { state.withLockedValue { ($0.written, $0.unwritten) } }
 
     /// Registers a waiter for the fall below half the high-water mark; nil when it need not wait.
     func drainWaiter() throws(NATSError) -> Completion<Result<Void, NATSError>>? {

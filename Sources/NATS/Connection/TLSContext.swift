@@ -4,7 +4,7 @@ import NIOSSL
 /// Makes the TLS handler for one connection.
 enum TLSContext {
     static func clientHandler(
-        for address: ServerAddress, options: TLSOptions
+        for address: ServerAddress, options: TLSOptions, isProxied: Bool
     ) throws(NATSError) -> NIOSSLClientHandler {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
@@ -21,14 +21,23 @@ enum TLSContext {
         } catch {
             throw .tls("a certificate or key file cannot be read; check that it exists and is PEM")
         }
-        let name = address.certificateName ?? address.host
+        let name = address.expectedCertificateName
+        // An IP address cannot stand in SNI; the library then checks the certificate against the address of the socket's
+        // other end. Where that is not the server's own, the connection's own check of the name is the only one.
+        let isAddress = (try? SocketAddress(ipAddress: name, port: 0)) != nil
+        if isAddress, isProxied || name != address.host {
+            configuration.certificateVerification = .noHostnameVerification
+        }
         do {
             let context = try NIOSSLContext(configuration: configuration)
-            // An IP address cannot stand in SNI; the certificate is then checked against the address itself.
-            let isAddress = (try? SocketAddress(ipAddress: name, port: 0)) != nil
             return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : name)
         } catch {
-            throw .tls("\(error)")
+            throw .tls("the settings cannot be used: \(error)")
         }
     }
+}
+
+extension ServerAddress {
+    /// The name that the server's certificate must carry.
+    var expectedCertificateName: String { certificateName ?? host }
 }

@@ -12,6 +12,9 @@ public enum NATSError: Error, Sendable, Hashable {
     case connectionRefused(String)
     /// The address could not be reached for another reason of the network.
     case unreachable(String)
+    /// The proxy does not work: it is not there, does not answer, or refuses; the text says which proxy and what. A
+    /// server that a working proxy cannot reach is `unreachable` or `connectionRefused` instead.
+    case proxy(String)
     /// The server did not answer in time; the text names the step.
     case timeout(String)
     /// The TLS handshake failed (unknown authority, wrong name, expired certificate, plain text peer …).
@@ -69,7 +72,7 @@ public enum NATSError: Error, Sendable, Hashable {
             return true
         case .jetStream(let failure):
             return failure.isRetryable
-        case .invalidArgument, .invalidSubject, .tls, .tlsRequired, .authorization, .publishNotPermitted,
+        case .invalidArgument, .invalidSubject, .proxy, .tls, .tlsRequired, .authorization, .publishNotPermitted,
             .subscribeNotPermitted, .subscriptionLimit, .payloadTooLarge, .closed, .cancelled, .protocolViolation:
             return false
         }
@@ -132,6 +135,7 @@ extension NATSError: CustomStringConvertible {
         case .unresolvableHost(let host): return "The host \(quoted(host)) has no address; check its spelling and DNS."
         case .connectionRefused(let address): return "Nothing answers at \(address); is the server running?"
         case .unreachable(let text): return "The server cannot be reached: \(text)"
+        case .proxy(let text): return "The proxy does not work: \(text)."
         case .timeout(let step): return "No answer in time: \(step)."
         case .tls(let text): return "The secure connection failed: \(text)"
         case .tlsRequired: return "The server requires TLS; use a tls:// address."

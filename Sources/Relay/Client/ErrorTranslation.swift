@@ -8,6 +8,7 @@ extension ConnectionReason {
         case .authorization(.userExpired): self = .tokenExpired
         case .authorization(.userRevoked): self = .banned(nil)
         case .authorization(.accountExpired): self = .appBlocked
+        case .proxy(let text): self = .proxyUnavailable(text)
         case .tls(let text): self = .tlsFailure(text)
         case .tlsRequired: self = .tlsFailure("the server requires TLS; use a tls:// address")
         case .unresolvableHost, .connectionRefused, .unreachable, .timeout, .connectionLimit, .invalidArgument,
@@ -41,7 +42,7 @@ extension RelayError {
         case .invalidSubject(let subject): self = .invalidArgument("The subject \(subject) cannot be used")
         case .jetStream(let failure): self = .server(code: failure.errorCode, failure.text)
         case .closed, .connectionLost, .closedByServer, .staleConnection, .unresolvableHost, .connectionRefused,
-            .unreachable, .tls, .tlsRequired, .authorization, .connectionLimit, .subscriptionLimit,
+            .unreachable, .proxy, .tls, .tlsRequired, .authorization, .connectionLimit, .subscriptionLimit,
             .outboundBufferFull, .protocolViolation:
             self = .connection(ConnectionReason(error))
         }

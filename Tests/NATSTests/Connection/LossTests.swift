@@ -1,3 +1,4 @@
+import Dispatch
 import NIOCore
 import TestSupport
 import Testing
@@ -62,11 +63,11 @@ struct LossTests {
         #expect(await late.next() == nil)
     }
 
-    @Test("a server that no longer answers is noticed by its missing pongs", arguments: NATSServerProcess.binaries)
+    @Test("B20 a server that no longer answers is noticed by its missing pong", arguments: NATSServerProcess.binaries)
     func frozen(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary, jetStream: false)
         let connection = try await server.connect(
-            ConnectOptions(pingInterval: .milliseconds(200), maximumPingsOutstanding: 3))
+            ConnectOptions(pingInterval: .milliseconds(200), pongTimeout: .seconds(2)))
         var events = connection.events.makeAsyncIterator()
         // It lives as long as it answers.
         var roundTrips = 0
@@ -76,6 +77,58 @@ struct LossTests {
         defer { server.resume() }
         #expect(await connection.waitUntilClosed() == .staleConnection)
     }
+
+    @Test("B20 a peer that goes silent is noticed, with and without a long queue before the ping", arguments: [0, 32])
+    func silent(megabytes: Int) async throws {
+        let gate = DispatchSemaphore(value: 0)
+        defer { gate.signal() }
+        let peer = try ScriptedPeer { link in
+            guard link.logIn(), link.waitFor("PING\r\n") else { return }
+            link.send("PONG\r\n")
+            gate.wait()
+        }
+        let connection = try await peer.connect(
+            ConnectOptions(pingInterval: .milliseconds(200), pongTimeout: .milliseconds(500)))
+        var events = connection.events.makeAsyncIterator()
+        guard case .roundTrip(let duration) = await events.next() else {
+            Issue.record("no round trip")
+            return
+        }
+        #expect(duration > .zero)
+        let payload = ByteBuffer(repeating: 0x61, count: 1 << 20)
+        for _ in 0..<megabytes { try connection.publish(payload, to: "a") }
+        #expect(await connection.waitUntilClosed() == .staleConnection)
+        #expect(await events.next() == .closed(.staleConnection))
+    }
+
+    @Test("B20 a peer that reads slowly and late answers its pings is not left")
+    func slow() async throws {
+        let peer = try ScriptedPeer { link in
+            if link.logIn() { link.readSlowly(step: 64 << 10, pause: .milliseconds(8)) }
+        }
+        let connection = try await peer.connect(
+            ConnectOptions(pingInterval: .milliseconds(100), pongTimeout: .seconds(2)))
+        let payload = ByteBuffer(repeating: 0x61, count: 1 << 20)
+        // The ping that comes while this is on its way stands behind more than the peer reads in the limit.
+        for _ in 0..<48 { try connection.publish(payload, to: "a") }
+        try await connection.flush(timeout: .seconds(120))
+        #expect(connection.isOpen)
+        await connection.close()
+    }
+
+    #if os(Linux)
+        @Test("the system gives up a peer that acknowledges nothing, after as long as the pings would")
+        func systemTimeout() async throws {
+            let peer = try ScriptedPeer { if $0.logIn() { $0.waitForEnd() } }
+            for (interval, expected) in [(Duration.seconds(20), 25_000), (.zero, 0)] {
+                let connection = try await peer.connect(ConnectOptions(pingInterval: interval))
+                let channel = try #require(connection.core.channel)
+                let option = ChannelOptions.tcpOption(NIOBSDSocket.Option(rawValue: 18))
+                #expect(try await channel.getOption(option).get() == expected)
+                connection.closeNow()
+            }
+        }
+    #endif
 
     @Test("pings of the server are answered while nobody reads")
     func serverPings() async throws {

@@ -58,6 +58,26 @@ final class ScriptedPeer: Sendable {
             return true
         }
 
+        /// Reads `step` bytes at a time with a pause after each, answers every PING, until the client closes.
+        func readSlowly(step: Int, pause: Duration) {
+            let wanted = Array("PING\r\n".utf8)
+            var recent: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: step)
+            while true {
+                let count = recv(descriptor, &buffer, buffer.count, 0)
+                guard count > 0 else { break }
+                recent += buffer[..<count]
+                // Another peer's data may not hold the word; this one's tests see to that.
+                while let place = recent.firstRange(of: wanted) {
+                    recent.removeSubrange(..<place.upperBound)
+                    send("PONG\r\n")
+                }
+                recent = Array(recent.suffix(wanted.count - 1))
+                Thread.sleep(forTimeInterval: Double(pause.components.attoseconds) * 1e-18)
+            }
+            peer.ends.withLockedValue { $0 += 1 }
+        }
+
         /// Reads until the client closes.
         func waitForEnd() {
             var buffer = [UInt8](repeating: 0, count: 65_536)

@@ -142,7 +142,7 @@ struct SlowReaderTests {
             }
         }
         let connection = try await peer.connect(
-            ConnectOptions(pingInterval: .milliseconds(200), maximumPingsOutstanding: 3))
+            ConnectOptions(pingInterval: .milliseconds(200), pongTimeout: .milliseconds(200)))
         let subscription = try connection.subscribe(
             to: "subject", limits: BufferLimits(messages: 1, overflow: .pauseReading))
         try await eventually("the pause") { connection.core.isReadingPaused }

@@ -60,26 +60,81 @@ struct TLSTests {
         #expect(isTLS(await refusal(server, scheme: "nats", nil)))
     }
 
-    @Test(
-        "refuses an authority that it does not know, another name and an expired certificate",
-        arguments: NATSServerProcess.binaries)
-    func distrusted(binary: NATSServerBinary) async throws {
+    private func words(_ error: NATSError?) -> String {
+        guard case .tls(let words) = error else {
+            Issue.record("\(String(describing: error))")
+            return ""
+        }
+        #expect(error?.isRetryable == false)
+        #expect(!words.contains("/") && !words.contains("BoringSSL") && !words.hasSuffix("."), "\(words)")
+        return words
+    }
+
+    @Test("refuses an authority that it does not know, and says so", arguments: NATSServerProcess.binaries)
+    func unknownAuthority(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(
             binary, configuration: TestCertificates.configuration(), jetStream: false)
-        #expect(isTLS(await refusal(server, nil)), "the system's authorities")
         let stranger = TLSOptions(authorityFile: try TestCertificates.path("stranger.pem"))
-        #expect(isTLS(await refusal(server, stranger)), "another authority")
+        // The system's authorities, and another one alone.
+        for options in [nil, stranger] {
+            for host in ["localhost", "127.0.0.1"] {
+                let words = words(await refusal(server, host: host, options))
+                #expect(words.contains("no authority that this computer trusts") && words.contains(host))
+            }
+        }
         let missing = TLSOptions(authorityFile: "/nowhere/authority.pem")
-        #expect(isTLS(await refusal(server, missing)), "no such file")
+        #expect(words(await refusal(server, missing)).contains("cannot be read"))
+    }
 
-        for name in ["other", "expired"] {
-            let wrong = try await NATSServerProcess.start(
+    @Test(
+        "refuses another name, an expired certificate and one whose time has not come, each in its own words",
+        arguments: NATSServerProcess.binaries)
+    func distrusted(binary: NATSServerBinary) async throws {
+        let table = [
+            ("other", "is not for %h but for elsewhere.example"), ("expired", "of %h expired on 20"),
+            ("future", "of %h is not valid before 2045-06-07"),
+        ]
+        for (name, sentence) in table {
+            let server = try await NATSServerProcess.start(
                 binary, configuration: TestCertificates.configuration(name), jetStream: false)
             for host in ["localhost", "127.0.0.1"] {
-                let error = await refusal(wrong, host: host, try trusting())
-                #expect(isTLS(error), "\(name) at \(host): \(String(describing: error))")
-                #expect(error?.isRetryable == false)
+                let words = words(await refusal(server, host: host, try trusting()))
+                let expected = sentence.split(separator: "%h", omittingEmptySubsequences: false).joined(separator: host)
+                #expect(words.contains(expected), "\(name): \(words)")
             }
+        }
+    }
+
+    @Test("refuses a certificate for the address alone when a name was asked for")
+    func addressOnly() async throws {
+        let server = try await NATSServerProcess.start(
+            configuration: TestCertificates.configuration("address"), jetStream: false)
+        #expect(
+            words(await refusal(server, host: "localhost", try trusting())) == "the certificate is not for localhost")
+        let connection = try await connect(server, host: "127.0.0.1", trusting())
+        try await connection.flush()
+        await connection.close()
+    }
+
+    @Test("a peer that speaks no TLS, or leaves during the handshake", arguments: ["+OK\r\n\r\n", ""])
+    func noTLS(answer: String) async throws {
+        let peer = try ScriptedPeer { link in
+            link.send("INFO {\"server_id\":\"S\",\"tls_required\":true}\r\n")
+            // The client's first record ends somewhere; its type and version are enough.
+            link.waitFor("\u{16}\u{3}")
+            link.send(answer)
+        }
+        let error = await failure { () async throws(NATSError) in
+            _ = try await NATSConnection.connect(
+                to: ServerAddress(host: "127.0.0.1", port: peer.port, usesTLS: true), options: ConnectOptions().patient)
+        }
+        if answer.isEmpty {
+            switch error {
+            case .closedByServer, .connectionLost, .tls: break
+            default: Issue.record("\(String(describing: error))")
+            }
+        } else {
+            #expect(words(error) == "127.0.0.1 does not speak TLS at this port")
         }
     }
 
@@ -99,7 +154,7 @@ struct TLSTests {
         let server = try await NATSServerProcess.start(
             binary, configuration: TestCertificates.configuration(more: "verify: true"), jetStream: false)
         var options = try trusting()
-        #expect(isTLS(await refusal(server, options)), "no certificate")
+        #expect(words(await refusal(server, options)).contains("client"), "no certificate")
         options.certificateFile = try TestCertificates.path("client.pem")
         options.privateKeyFile = try TestCertificates.path("client.key")
         let connection = try await connect(server, options)

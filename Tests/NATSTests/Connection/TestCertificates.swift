@@ -13,6 +13,7 @@ struct TestCertificates: SuiteTrait, TestScoping {
         try directory.write("basicConstraints=critical,CA:TRUE\nkeyUsage=keyCertSign\n", to: "authority.ext")
         try directory.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n", to: "server.ext")
         try directory.write("subjectAltName=DNS:elsewhere.example\n", to: "other.ext")
+        try directory.write("subjectAltName=IP:127.0.0.1\n", to: "address.ext")
         try directory.write("subjectAltName=DNS:client.example\nextendedKeyUsage=clientAuth\n", to: "client.ext")
         for authority in ["authority", "stranger"] {
             try await Self.openSSL(
@@ -23,7 +24,7 @@ struct TestCertificates: SuiteTrait, TestScoping {
                     "-subj", "/CN=\(authority)", "-keyout", "\(authority).key", "-out", "\(authority).pem",
                 ])
         }
-        for name in ["server", "other", "client", "expired"] {
+        for name in ["server", "other", "address", "client", "expired"] {
             try await Self.openSSL(
                 directory,
                 [
@@ -38,7 +39,40 @@ struct TestCertificates: SuiteTrait, TestScoping {
             arguments += name == "expired" ? ["-days", "-1"] : ["-days", "30"]
             try await Self.openSSL(directory, arguments)
         }
+        try await Self.makeFuture(directory)
         try await Self.$made.withValue(directory) { try await function() }
+    }
+
+    /// A certificate whose time has not come: only the `ca` command takes a first day.
+    private static func makeFuture(_ directory: TemporaryDirectory) async throws {
+        let configuration = """
+            [ca]
+            default_ca = future
+            [future]
+            database = future.database
+            serial = future.serial
+            new_certs_dir = .
+            default_md = sha256
+            policy = any
+            [any]
+            commonName = supplied
+            """
+        try directory.write(configuration + "\n", to: "future.conf")
+        try directory.write("", to: "future.database")
+        try directory.write("1000\n", to: "future.serial")
+        try await openSSL(
+            directory,
+            [
+                "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=future",
+                "-keyout", "future.key", "-out", "future.csr",
+            ])
+        try await openSSL(
+            directory,
+            [
+                "ca", "-batch", "-config", "future.conf", "-in", "future.csr", "-cert", "authority.pem", "-keyfile",
+                "authority.key", "-extfile", "server.ext", "-startdate", "20450607000000Z", "-enddate",
+                "20460607000000Z", "-notext", "-out", "future.pem",
+            ])
     }
 
     private static func openSSL(_ directory: TemporaryDirectory, _ arguments: [String]) async throws {

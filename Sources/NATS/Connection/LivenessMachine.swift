@@ -1,0 +1,88 @@
+/// Finds out whether the peer is still there, as a value: facts in, one action out; times are nanoseconds of any clock.
+///
+/// Once per interval a PING goes out. Any byte that arrives within the time limit after it is life. A PING that stands
+/// behind many bytes which the peer has not taken yet is waited for as long as those get fewer: the peer is slow, not
+/// gone. Once it has taken the PING, the limit runs.
+struct LivenessMachine {
+    enum Action: Equatable {
+        /// Ask again at this moment.
+        case wait(until: Int64)
+        /// Send PING, and ask again at this moment.
+        case ping(until: Int64)
+        /// The peer is gone.
+        case stale
+    }
+
+    /// How far this side's bytes have come.
+    struct Outbound: Equatable {
+        /// Bytes that the peer's system has taken since the connection began.
+        var taken = 0
+        /// Bytes that it has not taken yet.
+        var waiting = 0
+    }
+
+    private struct Probe: Equatable {
+        var hasHeard = false
+        /// How much the peer must have taken to have the PING; nil when it has, as far as can be told.
+        var target: Int?
+        var taken: Int
+    }
+
+    /// A living link takes so little at once; more may need longer than the limit.
+    private static let shortQueue = 64 << 10
+
+    private let interval: Int64
+    private let limit: Int64
+    private var probe: Probe?
+    private(set) var nextPing: Int64
+    private var isPingOutstanding = false
+
+    /// Both in nanoseconds; the first PING goes out one interval after `now`.
+    init(interval: Int64, limit: Int64, now: Int64) {
+        self.interval = max(1, interval)
+        self.limit = max(1, limit)
+        nextPing = Self.sum(now, self.interval)
+    }
+
+    /// Bytes arrived.
+    mutating func heard() { probe?.hasHeard = true }
+
+    /// The PING was answered.
+    mutating func answered() { isPingOutstanding = false }
+
+    /// The PING could not be sent, so nobody owes an answer to it.
+    mutating func pingFailed() {
+        isPingOutstanding = false
+        probe = nil
+    }
+
+    /// The moment has come.
+    ///
+    /// - Parameter isPaused: whether this side leaves the socket unread, where an answer may lie.
+    mutating func momentCame(now: Int64, isPaused: Bool, outbound: Outbound) -> Action {
+        if var current = probe, !current.hasHeard, !isPaused {
+            guard let target = current.target, outbound.taken > current.taken else { return .stale }
+            if outbound.taken >= target { current.target = nil }
+            current.taken = outbound.taken
+            probe = current
+            return .wait(until: Self.sum(now, limit))
+        }
+        probe = nil
+        guard now >= nextPing else { return .wait(until: nextPing) }
+        nextPing = Self.sum(now, interval)
+        if isPaused { return .wait(until: nextPing) }
+        let isBehindMany = outbound.waiting > Self.shortQueue
+        probe = Probe(
+            target: isBehindMany ? outbound.taken + outbound.waiting : nil, taken: outbound.taken)
+        let until = Self.sum(now, limit)
+        // A peer that sends and does not answer owes an answer already; another PING would only pile up.
+        guard !isPingOutstanding else { return .wait(until: until) }
+        isPingOutstanding = true
+        return .ping(until: until)
+    }
+
+    private static func sum(_ left: Int64, _ right: Int64) -> Int64 {
+        let (sum, overflow) = left.addingReportingOverflow(right)
+        return overflow ? .max : sum
+    }
+}

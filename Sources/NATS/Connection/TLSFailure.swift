@@ -1,0 +1,69 @@
+import NIOCore
+import NIOSSL
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Says in words why a secure connection failed. The TLS library tells only that a certificate was refused, so the
+/// certificate itself is looked at for the reason.
+struct TLSFailure {
+    /// The name that the certificate should be for.
+    var name: String
+    /// The server's certificate, as far as it came.
+    var certificate: CertificateSummary?
+    /// Seconds since 1970.
+    var now = Int64(Date().timeIntervalSince1970)
+
+    /// The words for an error of the TLS library; nil when it is none.
+    func error(_ error: any Error) -> NATSError? {
+        switch error {
+        case NIOSSLError.uncleanShutdown: return .connectionLost("the peer ended the secure connection without a word")
+        case NIOSSLError.handshakeFailed(let reason): return .tls(words(ofHandshake: "\(reason)"))
+        case NIOSSLError.unableToValidateCertificate: return .tls(refusal)
+        case let error as NIOSSLError: return .tls("\(error)")
+        case let error as BoringSSLError: return .tls(words(ofHandshake: "\(error)"))
+        case let error as NIOSSLExtraError:
+            guard error == .failedToValidateHostname else { return .tls(error.description) }
+            return .tls(wrongName)
+        default: return nil
+        }
+    }
+
+    /// The certificate is valid and for somebody else.
+    var wrongName: String { certificate?.wrongName(name) ?? "the certificate is not for \(name)" }
+
+    private var refusal: String {
+        certificate?.refusal(at: now, name: name) ?? "the certificate of \(name) is not trusted"
+    }
+
+    /// Each kind has a word of its own in the library's text; the alerts are the peer's (RFC 8446, 6.2).
+    func words(ofHandshake reason: String) -> String {
+        let sentences: [(String, String)] = [
+            ("CERTIFICATE_VERIFY_FAILED", refusal),
+            ("WRONG_VERSION_NUMBER", "\(name) does not speak TLS at this port"),
+            ("HTTP_REQUEST", "\(name) does not speak TLS at this port"),
+            ("CERTIFICATE_REQUIRED", "\(name) asks for a certificate of this client; name its file"),
+            ("ALERT_UNKNOWN_CA", "\(name) does not trust the authority of this client's certificate"),
+            ("ALERT_CERTIFICATE_EXPIRED", "\(name) says that this client's certificate has expired"),
+            ("ALERT_CERTIFICATE", "\(name) refuses this client's certificate"),
+            ("ALERT_BAD_CERTIFICATE", "\(name) refuses this client's certificate, or wants one"),
+            ("ALERT_PROTOCOL_VERSION", "\(name) speaks no version of TLS from 1.2 on"),
+            ("UNSUPPORTED_PROTOCOL", "\(name) speaks no version of TLS from 1.2 on"),
+            ("ALERT_HANDSHAKE_FAILURE", "\(name) and this client have no cipher in common"),
+            ("EOF during handshake", "\(name) ended the connection during the handshake"),
+        ]
+        return sentences.first { reason.contains($0.0) }?.1 ?? "the handshake failed\(Self.code(in: reason))"
+    }
+
+    /// The library's own name for what went wrong, without the places in its source that it adds.
+    private static func code(in reason: String) -> String {
+        let words = reason.split { !($0.isUppercase || $0 == "_" || $0.isNumber) }
+        guard let code = words.first(where: { $0.contains("_") && $0.first != "_" && $0.last != "_" }) else {
+            return ""
+        }
+        return " (\(code))"
+    }
+}

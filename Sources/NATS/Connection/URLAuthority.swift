@@ -1,0 +1,103 @@
+/// The part of a URL between its scheme and its path: `[user information@]host[:port]` (RFC 3986, 3.2).
+struct URLAuthority {
+    /// Host name or IP address; IPv6 without brackets.
+    var host: String
+    /// 1 to 65,535; nil when none is written.
+    var port: Int?
+    /// What stands before the last `@`, as written. May be a secret.
+    var userInfo: String?
+
+    /// Scheme, in lower case, and what follows `://`; nil without a scheme.
+    static func splitScheme(_ text: String) -> (scheme: String, rest: Substring)? {
+        var start = text.startIndex
+        while start < text.endIndex {
+            if text[start...].hasPrefix("://") {
+                return (text[..<start].lowercased(), text[text.index(start, offsetBy: 3)...])
+            }
+            start = text.index(after: start)
+        }
+        return nil
+    }
+
+    /// Reads it; `kind` and `example` are for the words of the errors.
+    ///
+    /// - Throws: `invalidArgument` with what to write instead, without the text itself, which may hold a secret.
+    init(parsing text: Substring, kind: String, example: String) throws(NATSError) {
+        var rest = text
+        if rest.last == "/" { rest.removeLast() }
+        if let at = rest.lastIndex(of: "@") {
+            userInfo = String(rest[..<at])
+            rest = rest[rest.index(after: at)...]
+        }
+        let host: Substring
+        var portText: Substring?
+        if rest.first == "[", let close = rest.firstIndex(of: "]") {
+            host = rest[rest.index(after: rest.startIndex)..<close]
+            let tail = rest[rest.index(after: close)...]
+            guard tail.isEmpty || tail.first == ":" else {
+                throw .invalidArgument("After the ] of an address comes :port or nothing.")
+            }
+            if !tail.isEmpty { portText = tail.dropFirst() }
+        } else if let colon = rest.lastIndex(of: ":") {
+            host = rest[..<colon]
+            portText = rest[rest.index(after: colon)...]
+            guard !host.contains(":") else {
+                throw .invalidArgument("An IPv6 address stands in brackets: [::1]:4222.")
+            }
+        } else {
+            host = rest
+        }
+        self.host = String(host)
+        guard Self.isUsable(host: self.host) else {
+            throw .invalidArgument("The \(kind) has no usable host; write \(example).")
+        }
+        guard let portText else { return }
+        guard let port = Int(portText), (1...65_535).contains(port) else {
+            throw .invalidArgument("The port of a \(kind) is a number from 1 to 65535.")
+        }
+        self.port = port
+    }
+
+    /// Whether a host can stand in a URL, and so in a request to a proxy: no blanks, no line breaks, no path.
+    static func isUsable(host: String) -> Bool {
+        !host.isEmpty && host.utf8.count <= 253
+            && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }
+    }
+
+    /// Host and port as they stand in a URL.
+    static func text(host: String, port: Int) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+    /// User and password of user information; a text without a colon is the user alone.
+    static func credentials(in userInfo: String) -> (user: String, password: String?) {
+        guard let colon = userInfo.firstIndex(of: ":") else { return (unescaped(userInfo[...]), nil) }
+        return (unescaped(userInfo[..<colon]), unescaped(userInfo[userInfo.index(after: colon)...]))
+    }
+
+    /// `%40` and the like as the characters they stand for (RFC 3986, 2.1); what is no escape stays.
+    private static func unescaped(_ text: Substring) -> String {
+        let bytes = Array(text.utf8)
+        var result: [UInt8] = []
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count, let high = hexadecimal(bytes[index + 1]),
+                let low = hexadecimal(bytes[index + 2])
+            {
+                result.append(high << 4 | low)
+                index += 3
+            } else {
+                result.append(bytes[index])
+                index += 1
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): return byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): return byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): return byte - UInt8(ascii: "A") + 10
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,74 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A proxy through which a server is reached: `http://[user:password@]host:port` (HTTP CONNECT, RFC 9110, 9.3.6) or
+/// `socks5://host:port` (RFC 1928). The proxy resolves the server's name.
+public struct ProxyAddress: Sendable, Hashable, CustomStringConvertible {
+    /// How the proxy is asked for a tunnel.
+    public enum Kind: String, Sendable, Hashable {
+        /// The CONNECT method of HTTP/1.1.
+        case http
+        /// SOCKS version 5, without authentication.
+        case socks5
+    }
+
+    /// How the proxy is asked.
+    public var kind: Kind
+    /// Host name or IP address; IPv6 without brackets.
+    public var host: String
+    /// TCP port, 1 to 65,535.
+    public var port: Int
+    /// User name and password as the URL held them. Never printed.
+    private var userInfo: String?
+
+    /// Creates an address without user name and password.
+    public init(_ kind: Kind, host: String, port: Int) {
+        self.kind = kind
+        self.host = host
+        self.port = port
+    }
+
+    /// Reads a URL; `socks5h://` is the same as `socks5://`.
+    ///
+    /// - Throws: `invalidArgument` when it is none, lacks the port, or asks for what the proxy's kind cannot do.
+    public init(parsing text: String) throws(NATSError) {
+        guard let split = URLAuthority.splitScheme(text) else {
+            throw .invalidArgument("A proxy's address begins with http:// or socks5://.")
+        }
+        let kind: Kind
+        switch split.scheme {
+        case "http": kind = .http
+        case "socks5", "socks5h": kind = .socks5
+        default: throw .invalidArgument("A proxy's address begins with http:// or socks5://.")
+        }
+        let example = "\(kind.rawValue)://host:port"
+        let authority = try URLAuthority(parsing: split.rest, kind: "proxy's address", example: example)
+        guard let port = authority.port else {
+            throw .invalidArgument("The proxy's address has no port; write \(example).")
+        }
+        let userInfo = authority.userInfo.flatMap { $0.isEmpty ? nil : $0 }
+        guard kind == .http || userInfo == nil else {
+            throw .invalidArgument("A SOCKS proxy takes no user name and password here; leave them out.")
+        }
+        self.init(kind, host: authority.host, port: port)
+        self.userInfo = userInfo
+    }
+
+    /// The address as a URL, without user name and password.
+    public var description: String { "\(kind.rawValue)://\(URLAuthority.text(host: host, port: port))" }
+
+    /// The value of `Proxy-Authorization` (RFC 7617), when the URL carried a user name. A secret.
+    var authorization: String? {
+        guard let userInfo else { return nil }
+        let (user, password) = URLAuthority.credentials(in: userInfo)
+        return "Basic " + Data("\(user):\(password ?? "")".utf8).base64EncodedString()
+    }
+}
+
+extension ProxyAddress: CustomReflectable {
+    /// The address alone: dumps and failed expectations must not show what it carries.
+    public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
+}

@@ -1,0 +1,108 @@
+import Testing
+
+@testable import NATS
+
+@Suite("Signs of life")
+struct LivenessMachineTests {
+    private typealias Outbound = LivenessMachine.Outbound
+    private let idle = LivenessMachine.Outbound()
+
+    private func machine() -> LivenessMachine { LivenessMachine(interval: 20, limit: 5, now: 0) }
+
+    @Test("B20 silence after a ping ends the connection within interval and limit")
+    func silence() {
+        var machine = machine()
+        #expect(machine.nextPing == 20)
+        #expect(machine.momentCame(now: 20, isPaused: false, outbound: idle) == .ping(until: 25))
+        #expect(machine.momentCame(now: 25, isPaused: false, outbound: idle) == .stale)
+    }
+
+    @Test("an answer in time leads to the next ping one interval after the last")
+    func answers() {
+        var machine = machine()
+        for round in 1...5 as ClosedRange<Int64> {
+            #expect(
+                machine.momentCame(now: 20 * round, isPaused: false, outbound: idle) == .ping(until: 20 * round + 5))
+            machine.heard()
+            machine.answered()
+            #expect(
+                machine.momentCame(now: 20 * round + 5, isPaused: false, outbound: idle)
+                    == .wait(until: 20 * round + 20))
+        }
+    }
+
+    @Test("any bytes count, and a ping without its answer is not repeated but still counts")
+    func otherBytes() {
+        var machine = machine()
+        #expect(machine.momentCame(now: 20, isPaused: false, outbound: idle) == .ping(until: 25))
+        machine.heard()
+        #expect(machine.momentCame(now: 25, isPaused: false, outbound: idle) == .wait(until: 40))
+        // Heard before the second look does not help in it.
+        machine.heard()
+        #expect(machine.momentCame(now: 40, isPaused: false, outbound: idle) == .wait(until: 45))
+        #expect(machine.momentCame(now: 45, isPaused: false, outbound: idle) == .stale)
+    }
+
+    @Test("a socket that this side leaves unread is not judged")
+    func paused() {
+        var machine = machine()
+        #expect(machine.momentCame(now: 20, isPaused: true, outbound: idle) == .wait(until: 40))
+        #expect(machine.momentCame(now: 40, isPaused: false, outbound: idle) == .ping(until: 45))
+        #expect(machine.momentCame(now: 45, isPaused: true, outbound: idle) == .wait(until: 60))
+    }
+
+    @Test("a ping behind a long queue is waited for while the queue gets shorter, and then for the limit")
+    func longQueue() {
+        var machine = machine()
+        let start = Outbound(taken: 1_000_000, waiting: 500_000)
+        #expect(machine.momentCame(now: 20, isPaused: false, outbound: start) == .ping(until: 25))
+        var taken = 1_000_000
+        for now in stride(from: 25, to: 225, by: 5) as StrideTo<Int64> {
+            taken += 10_000
+            // More is published meanwhile: only what is taken counts.
+            let outbound = Outbound(taken: taken, waiting: 2_000_000)
+            #expect(machine.momentCame(now: now, isPaused: false, outbound: outbound) == .wait(until: now + 5))
+        }
+        taken = 1_500_000
+        // It has the ping now, and one limit to answer, whatever else it takes.
+        #expect(
+            machine.momentCame(now: 225, isPaused: false, outbound: Outbound(taken: taken, waiting: 0))
+                == .wait(until: 230))
+        #expect(
+            machine.momentCame(now: 230, isPaused: false, outbound: Outbound(taken: taken + 9, waiting: 0)) == .stale)
+    }
+
+    @Test("a queue that stands still, and a short one, are no excuse")
+    func standingQueue() {
+        var standing = machine()
+        let long = Outbound(taken: 5, waiting: 500_000)
+        #expect(standing.momentCame(now: 20, isPaused: false, outbound: long) == .ping(until: 25))
+        #expect(standing.momentCame(now: 25, isPaused: false, outbound: long) == .stale)
+        var trickling = machine()
+        #expect(
+            trickling.momentCame(now: 20, isPaused: false, outbound: Outbound(taken: 5, waiting: 10))
+                == .ping(until: 25))
+        #expect(trickling.momentCame(now: 25, isPaused: false, outbound: Outbound(taken: 50, waiting: 10)) == .stale)
+    }
+
+    @Test("a ping that could not be sent is owed no answer")
+    func unsent() {
+        var machine = machine()
+        #expect(machine.momentCame(now: 20, isPaused: false, outbound: idle) == .ping(until: 25))
+        machine.pingFailed()
+        #expect(machine.momentCame(now: 25, isPaused: false, outbound: idle) == .wait(until: 40))
+        #expect(machine.momentCame(now: 40, isPaused: false, outbound: idle) == .ping(until: 45))
+    }
+
+    @Test("a moment that comes early or late, and figures without bounds")
+    func odd() {
+        var machine = machine()
+        #expect(machine.momentCame(now: 3, isPaused: false, outbound: idle) == .wait(until: 20))
+        #expect(machine.momentCame(now: 90, isPaused: false, outbound: idle) == .ping(until: 95))
+        machine.heard()
+        #expect(machine.momentCame(now: 300, isPaused: false, outbound: idle) == .wait(until: 305))
+        var endless = LivenessMachine(interval: .max, limit: .max, now: 7)
+        #expect(endless.nextPing == .max)
+        #expect(endless.momentCame(now: 8, isPaused: false, outbound: idle) == .wait(until: .max))
+    }
+}

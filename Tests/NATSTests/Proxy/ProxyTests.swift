@@ -1,0 +1,159 @@
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import NATS
+
+@Suite("Servers behind a proxy", .realProcesses, .certificates)
+struct ProxyTests {
+    private static let servers: [(NATSServerBinary, ProxyAddress.Kind)] = NATSServerProcess.binaries.flatMap {
+        [($0, .http), ($0, .socks5)]
+    }
+
+    private func connect(
+        _ url: String, _ proxy: TestProxy, tls: TLSOptions? = nil
+    ) async throws -> NATSConnection {
+        try await NATSConnection.connect(
+            to: ServerAddress(parsing: url), options: ConnectOptions(tls: tls, proxy: proxy.address).patient)
+    }
+
+    private func exercise(_ connection: NATSConnection) async throws {
+        let subscription = try connection.subscribe(to: "a")
+        for index in 0..<1_000 { try connection.publish(Array("\(index)".utf8), to: "a") }
+        try connection.publish(ByteBuffer(repeating: 7, count: 500_000), to: "a")
+        let messages = try await subscription.first(1_001)
+        #expect(messages.prefix(1_000).map(\.text) == (0..<1_000).map(String.init))
+        #expect(messages[1_000].bytes == [UInt8](repeating: 7, count: 500_000))
+        #expect(try await connection.ping() > .zero)
+    }
+
+    @Test("a server by address and by a name that the proxy alone can resolve", arguments: servers)
+    func tunnel(binary: NATSServerBinary, kind: ProxyAddress.Kind) async throws {
+        let server = try await NATSServerProcess.start(binary, jetStream: false)
+        let proxy = try await TestProxy.start(kind, .init(names: ["broker.invalid": "127.0.0.1"]))
+        for host in ["127.0.0.1", "broker.invalid"] {
+            let connection = try await connect("nats://\(host):\(server.port)", proxy)
+            try await exercise(connection)
+            await connection.close()
+            #expect(connection.address.host == host)
+        }
+        #expect(proxy.requests.map(\.target) == ["127.0.0.1:\(server.port)", "broker.invalid:\(server.port)"])
+    }
+
+    @Test(
+        "a server whose greeting comes in one piece with the proxy's answer",
+        arguments: ["", "HTTP/1.1 100 Hm\r\n\r\n"]
+    )
+    func coalesced(preamble: String) async throws {
+        let server = try await NATSServerProcess.start(jetStream: false)
+        let proxy = try await TestProxy.start(.http, .init(answersWithServer: true, preamble: preamble))
+        let connection = try await connect(server.url, proxy)
+        try await exercise(connection)
+        await connection.close()
+    }
+
+    @Test("TLS runs inside the tunnel and wants the server's own name", arguments: servers)
+    func tls(binary: NATSServerBinary, kind: ProxyAddress.Kind) async throws {
+        let server = try await NATSServerProcess.start(
+            binary, configuration: TestCertificates.configuration(), jetStream: false)
+        let proxy = try await TestProxy.start(
+            kind, .init(names: ["elsewhere.example": "127.0.0.1", "192.0.2.7": "127.0.0.1"]))
+        let trusting = TLSOptions(authorityFile: try TestCertificates.path("authority.pem"))
+        for host in ["localhost", "127.0.0.1"] {
+            let connection = try await connect("tls://\(host):\(server.port)", proxy, tls: trusting)
+            try await exercise(connection)
+            await connection.close()
+        }
+        // The proxy's own address is in the certificate, and is not what was asked for.
+        for host in ["elsewhere.example", "192.0.2.7"] {
+            let address = ServerAddress(host: host, port: server.port, usesTLS: true)
+            let error = await failure { () async throws(NATSError) in
+                _ = try await NATSConnection.connect(
+                    to: address, options: ConnectOptions(tls: trusting, proxy: proxy.address).patient)
+            }
+            #expect(error == .tls("the certificate is not for \(host) but for localhost"))
+        }
+    }
+
+    @Test("TLS before INFO, inside the tunnel", arguments: [ProxyAddress.Kind.http, .socks5])
+    func handshakeFirst(kind: ProxyAddress.Kind) async throws {
+        let binary = NATSServerProcess.newestBinary
+        let version = try await ChildProcess.run(binary.path, ["--version"]).output
+        // Servers before 2.10.4 do not know it.
+        guard !version.contains("v2.9.") else { return }
+        let server = try await NATSServerProcess.start(
+            binary, configuration: TestCertificates.configuration(more: "handshake_first: \"300ms\""), jetStream: false)
+        let proxy = try await TestProxy.start(kind)
+        let connection = try await connect(
+            "tls://localhost:\(server.port)", proxy,
+            tls: TLSOptions(authorityFile: TestCertificates.path("authority.pem"), handshakesFirst: true))
+        try await exercise(connection)
+        await connection.close()
+    }
+
+    @Test("a proxy that wants a user name and password")
+    func authentication() async throws {
+        let server = try await NATSServerProcess.start(jetStream: false)
+        let proxy = try await TestProxy.start(.http, .init(authorization: "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="))
+        func options(_ userInfo: String) throws -> ConnectOptions {
+            let text = "http://\(userInfo)127.0.0.1:\(proxy.address.port)"
+            return ConnectOptions(proxy: try ProxyAddress(parsing: text)).patient
+        }
+        let address = try ServerAddress(parsing: server.url)
+        let connection = try await NATSConnection.connect(to: address, options: options("Aladdin:open%20sesame@"))
+        try await connection.flush()
+        await connection.close()
+        for (userInfo, words) in [("", "asks for a user name and password"), ("Aladdin:wrong@", "refuses the user")] {
+            let error = await failure { () async throws(NATSError) in
+                guard let options = try? options(userInfo) else { return }
+                _ = try await NATSConnection.connect(to: address, options: options)
+            }
+            guard case .proxy(let text) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(text.contains(words) && !text.contains("wrong") && text.contains("\(proxy.address)"))
+        }
+    }
+
+    @Test(
+        "a server that a working proxy cannot reach is no fault of the proxy",
+        arguments: [ProxyAddress.Kind.http, .socks5])
+    func unreachableServer(kind: ProxyAddress.Kind) async throws {
+        let proxy = try await TestProxy.start(kind)
+        let port = try ScriptedPeer { _ in }.port
+        try await eventually("the port is free") {
+            let error = await failure { () async throws(NATSError) in
+                _ = try await NATSConnection.connect(
+                    to: ServerAddress(host: "127.0.0.1", port: port),
+                    options: ConnectOptions(proxy: proxy.address).patient)
+            }
+            switch (kind, error) {
+            case (.http, .unreachable(let text)): return text.contains("502") && error?.isRetryable == true
+            case (.socks5, .connectionRefused(let text)): return text.contains("127.0.0.1:\(port)")
+            default: return false
+            }
+        }
+        guard kind == .socks5 else { return }
+        let error = await failure { () async throws(NATSError) in
+            _ = try await NATSConnection.connect(
+                to: ServerAddress(host: "no-such-host.invalid", port: 1),
+                options: ConnectOptions(proxy: proxy.address).patient)
+        }
+        guard case .unreachable(let text) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(text.contains("no-such-host.invalid"))
+    }
+
+    @Test("the end of either side ends the other", arguments: [ProxyAddress.Kind.http, .socks5])
+    func ends(kind: ProxyAddress.Kind) async throws {
+        let server = try await NATSServerProcess.start(jetStream: false)
+        let proxy = try await TestProxy.start(kind)
+        let connection = try await connect(server.url, proxy)
+        try await server.kill9()
+        let reason = try #require(await connection.waitUntilClosed())
+        #expect(reason.isRetryable, "\(reason)")
+    }
+}
