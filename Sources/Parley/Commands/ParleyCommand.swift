@@ -10,7 +10,7 @@ struct ParleyCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             ChatCommand.self, SendCommand.self, TailCommand.self, HistoryCommand.self, InboxCommand.self,
-            PostboxCommand.self, NetworkCommand.self,
+            PostboxCommand.self, WatchCommand.self, NetworkCommand.self,
         ],
         defaultSubcommand: ChatCommand.self)
 

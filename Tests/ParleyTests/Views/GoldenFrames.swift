@@ -12,7 +12,7 @@ struct GoldenFrames {
         expect(
             Scene.chat(size),
             """
-             parley  alice@local ────────────────────────────────────────────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 12
+             parley  alice@local ──────────────────────────────────────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS                 │── chat.lobby ─ 3 here ────────────────────────────────────────────────────────────────────────
             ▌chat.lobby             │── the beginning ─────────────────────────────────────────────────────────────────────────────
              chat.qa                │── Thursday 20 November ──────────────────────────────────────────────────────────────────────
@@ -51,7 +51,7 @@ struct GoldenFrames {
                                     │
             ────────────────────────┴───────────────────────────────────────────────────────────────────────────────────────────────
              > write to chat.lobby
-             F1 help  F2 topics  F3 postbox  Tab pane  Alt-a next unread  ^Q quit                                          ⇣ bottom
+             F1 help  F2 topics  F3 postbox  F8 log  Tab pane  Alt-a next unread  ^Q quit                                  ⇣ bottom
             """)
     }
 
@@ -61,7 +61,7 @@ struct GoldenFrames {
         expect(
             Scene.chat(size),
             """
-             parley  alice@local ────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 12
+             parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS             │── chat.lobby ─ 3 here ────────────────────────────────────
             ▌chat.lobby         │── the beginning ─────────────────────────────────────────
              chat.qa            │── Thursday 20 November ──────────────────────────────────
@@ -84,7 +84,7 @@ struct GoldenFrames {
                                 │
             ────────────────────┴───────────────────────────────────────────────────────────
              > write to chat.lobby
-             F1 help  F2 topics  F3 postbox  Tab pane  Alt-a next unread           ⇣ bottom
+             F1 help  F2 topics  F3 postbox  F8 log  Tab pane  Alt-a next unread   ⇣ bottom
             """)
     }
 
@@ -94,7 +94,7 @@ struct GoldenFrames {
         expect(
             Scene.chat(size),
             """
-            ─────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 12
+            ─ ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
             ── chat.lobby ─ 3 here ─────────────────
             ── 7 messages were lost ───────────────
             ── new ────────────────────────────────
@@ -137,7 +137,7 @@ struct GoldenFrames {
         expect(
             Scene.outage(size),
             """
-             parley  alice@local ─────────── ↻ RECONNECTING attempt 3 · in 4 s   ⇅ 1   ✉ 12
+            ──────── ↻ RECONNECTING attempt 3 · in 4 s · connection lost   ⇅ 1   # 9   ✉ 12
              TOPICS             │── chat.lobby ─ 3 here ────────────────────────────────────
             ▌chat.lobby         │── the beginning ─────────────────────────────────────────
              chat.qa            │── Thursday 20 November ──────────────────────────────────
@@ -160,7 +160,7 @@ struct GoldenFrames {
                                 │
             ────────────────────┴───────────────────────────────────────────────────────────
              > offline: will be sent when connected
-             F1 help  F2 topics  F3 postbox  Tab pane  Alt-a next unread           ⇣ bottom
+             F1 help  F2 topics  F3 postbox  F8 log  Tab pane  Alt-a next unread   ⇣ bottom
             """)
     }
 
@@ -170,7 +170,7 @@ struct GoldenFrames {
         expect(
             Scene.outage(size),
             """
-            ─────── ↻ RECONNECTING 4 s   ⇅ 1   ✉ 12
+            ─ ↻ RECONNECTING 4 s   ⇅ 1   # 9   ✉ 12
             ── chat.lobby ─ 3 here ─────────────────
              10:05  李小龍  日本語のテキスト 👍    ↺
              10:00  alice   too much               ✗
@@ -245,30 +245,30 @@ struct GoldenFrames {
         expect(
             Scene.help(size),
             """
-             parley  alice@local ────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 12
+             parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS             │── chat.lobby ─ 3 here ────────────────────────────────────
             ▌cha┌─ Help ───────────────────────────────────────────────────────────────┐───
              cha│ Everywhere                                                           │───
              ale│ F1                    this help                                      │
              POS│ F2                    go to the topics                               │───
               pe│ F3                    open the postbox                               │
-              wo│ Tab                   next pane; in a /command: complete it          │   ✓
-                │ Shift-Tab             previous pane                                  │   ✓
+              wo│ F8                    open the connection log, or close it           │   ✓
+                │ Tab                   next pane; in a /command: complete it          │   ✓
+                │ Shift-Tab             previous pane                                  │───
                 │ Alt-Up ^P             previous topic                                 │───
-                │ Alt-Down ^N           next topic                                     │───
+                │ Alt-Down ^N           next topic                                     │
                 │ Alt-a                 next topic with unread messages                │
-                │ PgUp                  page up                                        │
-                │ PgDn                  page down                                      │   ↺
+                │ PgUp                  page up                                        │   ↺
+                │ PgDn                  page down                                      │
                 │ ^L                    paint the screen again                         │
                 │ ^Z                    suspend; the shell's fg returns                │
                 │ ^C                    clear the text; on no text twice: quit         │
                 │ ^Q                    quit                                           │
                 │ Esc                   close what lies on top, or go back to the text │
                 │                                                                      │
-                │ Compose                                                              │
             ────└─ PgDn more  Esc closes ──────────────────────────────────────────────┘────
              > write to chat.lobby
-             F1 help  F2 topics  F3 postbox  Tab pane  Alt-a next unread           ⇣ bottom
+             F1 help  F2 topics  F3 postbox  F8 log  Tab pane  Alt-a next unread   ⇣ bottom
             """)
     }
 
@@ -303,7 +303,7 @@ struct GoldenFrames {
                                 │
             ────────────────────┴───────────────────────────────────────
              > /join TOPIC
-             F1 help  F2 topics  F3 postbox  Tab pane  ^Q quit
+             F1 help  F2 topics  F3 postbox  F8 log  Tab pane
             """)
     }
 
