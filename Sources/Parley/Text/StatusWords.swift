@@ -100,7 +100,8 @@ struct StatusChange: Hashable, Sendable {
         let isSameState = earlier?.state == status.state
         // An attempt that begins has no reason of its own yet: it still carries the last failure's.
         repeatsReason = isSameState && earlier?.reason == status.reason && status.nextRetryAt == nil
-        if let earlier, let since, !isSameState {
+        // The wait for the first call to connect is nobody's concern.
+        if let earlier, let since, !isSameState, earlier.state != .initialized {
             before = Span(state: earlier.state, lasted: since.duration(to: now))
         } else {
             before = nil
@@ -114,10 +115,10 @@ struct StatusChange: Hashable, Sendable {
         if attempt > 0 { parts.append("attempt \(attempt)") }
         if let wait { parts.append("next try in \(Wording.length(wait))") }
         if isLongOutage { parts.append("long outage") }
-        if let reason, !repeatsReason { parts.append(reason.words) }
         if let before {
             parts.append("after \(Wording.length(before.lasted)) \(before.state.word.lowercased())")
         }
+        if let reason, !repeatsReason { parts.append(reason.words) }
         return parts
     }
 }

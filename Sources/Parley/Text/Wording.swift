@@ -55,6 +55,14 @@ enum Wording {
         return "\(minutes / 60) h" + (minutes % 60 == 0 ? "" : " \(minutes % 60) min")
     }
 
+    /// `512 MB`, `3.4 GB`: a disk's space, in powers of ten as disks are sold.
+    static func bytes(_ count: UInt64) -> String {
+        if count < 1_000_000 { return "\(count / 1_000) kB" }
+        if count < 1_000_000_000 { return "\(count / 1_000_000) MB" }
+        let tenths = count / 100_000_000
+        return tenths < 1_000 ? "\(tenths / 10).\(tenths % 10) GB" : "\(grouped(Int(clamping: tenths / 10))) GB"
+    }
+
     private static func clampedMicroseconds(_ duration: Duration) -> Int64 {
         let parts = duration.components
         guard parts.seconds < 1_000_000_000 else { return 1_000_000_000_000_000 }
