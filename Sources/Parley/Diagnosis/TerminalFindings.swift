@@ -49,7 +49,7 @@ enum TerminalFindings {
     }
 
     private static let focus = Finding(
-        "focus", .ok, "asked of the terminal when the chat starts; one that does not answer counts as watched")
+        "focus", .ok, "tested in the chat; where the terminal reports none, you count as present")
 
     /// The first of the three variables that is set decides, as for every program.
     private static func locale(_ environment: [String: String], isInstalled: Bool) -> Finding {

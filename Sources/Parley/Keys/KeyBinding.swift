@@ -71,11 +71,11 @@ struct KeyBinding: Hashable, Sendable {
         bind(.inbox, .toBeginning, [Key(.home)], "first letter"),
         bind(.inbox, .toEnd, [Key(.end)], "last letter"),
 
+        bind(.log, .escape, [Key(.escape)], "close it", hint: "close"),
         bind(.log, .up, [Key(.up)], "a line up", hint: "scroll"),
         bind(.log, .down, [Key(.down)], "a line down"),
         bind(.log, .toBeginning, [Key(.home)], "oldest entry", hint: "oldest"),
         bind(.log, .toEnd, [Key(.end)], "newest entry, and those that follow", hint: "newest"),
-        bind(.log, .escape, [Key(.escape)], "close it", hint: "close"),
     ]
 
     /// The action of a key in a pane, looked up there first and then everywhere.

@@ -239,6 +239,113 @@ struct GoldenFrames {
             """)
     }
 
+    @Test("The connection log at 120×30")
+    func log120x30() {
+        let size = Size(rows: 30, columns: 120)
+        expect(
+            Scene.log(size),
+            """
+             parley  alice@local ──────────────────────────────────────────────────────────── ● CONNECTED 2.0 ms   ⇅ 0   # 9   ✉ 12
+             TOPICS                 │── connection log ─ 11 entries ────────────────────────────────────────────────────────────────
+            ▌chat.lobby             │── Friday 21 November 2025 ───────────────────────────────────────────────────────────────────
+             chat.qa                │ 10:00:00.000  · the terminal lost the focus
+             alerts.>             9 │ 10:00:00.000  · chat.lobby: 7 messages lost
+             POSTBOX                │ 10:00:00.000  · the terminal has the focus again
+              personal           12 │ 10:00:00.000  ○ NOT CONNECTED
+              work (off)          0 │ 10:00:00.007  ◌ CONNECTING · attempt 1
+                                    │ 10:00:00.127  ● CONNECTED · 0.4 ms · after 0.1 s connecting
+                                    │ 10:03:20.127  ↻ RECONNECTING · next try in 40 ms · after 3 min 20 s connected · The
+                                    │               connection was lost (the server closed the connection).
+                                    │ 10:03:20.167  ↻ RECONNECTING · attempt 1
+                                    │ 10:03:20.174  ↻ RECONNECTING · attempt 1 · next try in 2.5 s · The server cannot be reached
+                                    │               (nothing answers at nats://127.0.0.1:40123).
+                                    │ 10:03:22.674  ↻ RECONNECTING · attempt 2
+                                    │ 10:03:22.707  ● CONNECTED · 2.0 ms · after 2.6 s reconnecting
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+            ────────────────────────┴───────────────────────────────────────────────────────────────────────────────────────────────
+             > write to chat.lobby
+             Esc close  Up scroll  Home oldest  ^Q quit                                                                    ⇣ newest
+            """)
+    }
+
+    @Test("The connection log at 80×24")
+    func log80x24() {
+        let size = Size(rows: 24, columns: 80)
+        expect(
+            Scene.log(size),
+            """
+             parley  alice@local ──────────────────── ● CONNECTED 2.0 ms   ⇅ 0   # 9   ✉ 12
+             TOPICS             │── connection log ─ 11 entries ────────────────────────────
+            ▌chat.lobby         │── Friday 21 November 2025 ───────────────────────────────
+             chat.qa            │ 10:00:00.000  · the terminal lost the focus
+             alerts.>         9 │ 10:00:00.000  · chat.lobby: 7 messages lost
+             POSTBOX            │ 10:00:00.000  · the terminal has the focus again
+              personal       12 │ 10:00:00.000  ○ NOT CONNECTED
+              work (off)      0 │ 10:00:00.007  ◌ CONNECTING · attempt 1
+                                │ 10:00:00.127  ● CONNECTED · 0.4 ms · after 0.1 s
+                                │               connecting
+                                │ 10:03:20.127  ↻ RECONNECTING · next try in 40 ms · after
+                                │               3 min 20 s connected · The connection was
+                                │               lost (the server closed the connection).
+                                │ 10:03:20.167  ↻ RECONNECTING · attempt 1
+                                │ 10:03:20.174  ↻ RECONNECTING · attempt 1 · next try in
+                                │               2.5 s · The server cannot be reached
+                                │               (nothing answers at
+                                │               nats://127.0.0.1:40123).
+                                │ 10:03:22.674  ↻ RECONNECTING · attempt 2
+                                │ 10:03:22.707  ● CONNECTED · 2.0 ms · after 2.6 s
+                                │               reconnecting
+            ────────────────────┴───────────────────────────────────────────────────────────
+             > write to chat.lobby
+             Esc close  Up scroll  Home oldest  ^Q quit                            ⇣ newest
+            """)
+    }
+
+    @Test("The connection log at 40×12")
+    func log40x12() {
+        let size = Size(rows: 12, columns: 40)
+        expect(
+            Scene.log(size),
+            """
+            ─ ● CONNECTED 2.0 ms   ⇅ 0   # 9   ✉ 12
+            ── connection log ─ 11 entries ─────────
+              attempt 1 · next try in 2.5 s · The
+              server cannot be reached (nothing
+              answers at nats://127.0.0.1:40123).
+             10:03:22.674 ↻ RECONNECTING
+              attempt 2
+             10:03:22.707 ● CONNECTED
+              2.0 ms · after 2.6 s reconnecting
+            ────────────────────────────────────────
+             > write to chat.lobby
+             Esc close  Up scroll          ⇣ newest
+            """)
+    }
+
+    @Test("The connection log at 20×5")
+    func log20x5() {
+        let size = Size(rows: 5, columns: 20)
+        expect(
+            Scene.log(size),
+            """
+            ─────── ● CONNECTED
+              CONNECTED · 2.0 ms
+              · after 2.6 s
+              reconnecting
+             > write to chat.l…
+            """)
+    }
+
     @Test("The help at 80×24")
     func help80x24() {
         let size = Size(rows: 24, columns: 80)
