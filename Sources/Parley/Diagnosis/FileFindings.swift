@@ -82,10 +82,15 @@ enum FileFindings {
         let folder = dataPath(environment)
         let files = stores(below: folder)
         for path in files {
-            if let problem = problem(ofStore: path) {
+            switch state(ofStore: path) {
+            case .good: break
+            case .damaged:
                 return Finding(
-                    name, .failure(CommandFailure.cannotCreate), "\(path): \(problem)",
-                    fix: "mend its permissions, or move it away: what the network holds is fetched again")
+                    name, .warning, "\(path) is damaged",
+                    fix: "start parley: it puts the file aside as \(path).damaged and begins a new one")
+            case .closed(let words):
+                return Finding(
+                    name, .failure(CommandFailure.cannotCreate), "\(path): \(words)", fix: "chmod u+rw \(path)")
             }
         }
         guard let first = files.first else { return Finding(name, .ok, "none yet") }
@@ -102,15 +107,23 @@ enum FileFindings {
         return (names + inner).filter { $0.hasSuffix(".sqlite") || $0.hasSuffix(".db") }.map { "\(folder)/\($0)" }
     }
 
-    private static func problem(ofStore path: String) -> String? {
+    private enum StoreState {
+        case good
+        case damaged
+        /// It cannot be opened, for the system's reason.
+        case closed(String)
+    }
+
+    /// Looks at a store without taking it: its owner may be running.
+    private static func state(ofStore path: String) -> StoreState {
         let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return reason(errno) }
+        guard descriptor >= 0 else { return .closed(reason(errno)) }
         defer { close(descriptor) }
         let expected = Array("SQLite format 3\0".utf8)
         var found = [UInt8](repeating: 0, count: expected.count)
         let count = read(descriptor, &found, found.count)
         // A store that was made and never written is empty.
-        return count == 0 || found == expected ? nil : "it is no database"
+        return count == 0 || found == expected ? .good : .damaged
     }
 
     private static func dataPath(_ environment: [String: String]) -> String {

@@ -122,6 +122,10 @@ struct DoctorTests {
         try folder.write("SQLite format 3\0 and so on", to: "data/parley/store/alice.sqlite")
         #expect(FileFindings.localStore(environment).outcome == .ok)
         try folder.write("something else entirely", to: "data/parley/store/alice.sqlite")
+        #expect(FileFindings.localStore(environment).outcome == .warning)
+        try FileManager.default.removeItem(atPath: folder.path("data/parley/store/alice.sqlite"))
+        try FileManager.default.createDirectory(
+            atPath: folder.path("data/parley/store/alice.sqlite"), withIntermediateDirectories: false)
         #expect(FileFindings.localStore(environment).outcome == .failure(73))
     }
 
