@@ -34,6 +34,19 @@ int cterminal_color_pairs(void) { return COLOR_PAIRS; }
 
 static SCREEN *screen;
 
+int cterminal_look_up(const char *type) {
+    int status = 0;
+    if (setupterm(type, STDOUT_FILENO, &status) == ERR) {
+        // 1 is a type that is known and is no screen, such as a printer.
+        return status < 0 ? -2 : status == 0 ? -1 : -3;
+    }
+    int colors = tigetnum("colors");
+    const char *move = tigetstr("cup");
+    bool places_cursor = move != NULL && move != (const char *)-1;
+    del_curterm(cur_term);
+    return !places_cursor ? -3 : colors > 0 ? colors : 0;
+}
+
 enum cterminal_open_result cterminal_open(const char *type) {
     // Asked first, because newterm does not say why it refuses.
     int status = 0;

@@ -43,6 +43,9 @@ enum cterminal_open_result {
 
 /// Opens ncurses on standard input and output for the terminal type `type`: raw, no echo, no newline translation.
 enum cterminal_open_result cterminal_open(const char *type);
+/// Asks the terminal database about a type, while no terminal is open: its number of colours, or -1 for an unknown type,
+/// -2 for no database, -3 for a type that cannot place its cursor.
+int cterminal_look_up(const char *type);
 /// Ends what `cterminal_open` began, and frees it.
 void cterminal_close(void);
 /// Makes the next update paint every cell, whatever ncurses believes is on the screen.

@@ -26,20 +26,9 @@ struct ConnectionOptions: ParsableArguments {
 
     /// Where flags, then the environment, then the configuration file say to connect.
     func plan(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> ConnectionPlan {
-        var profile = try ConfigurationFile.load(flag: config, environment).profile(profile)
-        if !server.isEmpty {
-            profile.servers = server
-            profile.user = nil
-        }
-        if let user {
-            guard server.isEmpty else {
-                throw CommandFailure(
-                    CommandFailure.usage, "--as names a user of the private network; it does not go with --server.")
-            }
-            profile.user = user
-            profile.servers = []
-        }
-        var plan = ConnectionPlan(target: try target(profile, environment))
+        let profile = try effectiveProfile(environment)
+        let source = credentialsSource(profile, environment)
+        var plan = ConnectionPlan(target: try target(profile, source, environment))
         plan.suspendAfter = profile.suspendAfter
         if let name = profile.reconnect {
             guard let policy = ReconnectPolicy.named(name) else {
@@ -61,28 +50,44 @@ struct ConnectionOptions: ParsableArguments {
         return plan
     }
 
-    private func target(_ profile: Profile, _ environment: [String: String]) throws -> ConnectionPlan.Target {
-        let keys = (environment["PARLEY_API_KEY"], environment["PARLEY_SECRET"])
-        let token = environment["PARLEY_TOKEN"]
+    /// The profile, with what the flags say instead of it.
+    func effectiveProfile(_ environment: [String: String]) throws -> Profile {
+        var profile = try ConfigurationFile.load(flag: config, environment).profile(profile)
+        if !server.isEmpty {
+            profile.servers = server
+            profile.user = nil
+        }
+        if let user {
+            guard server.isEmpty else {
+                throw CommandFailure(
+                    CommandFailure.usage, "--as names a user of the private network; it does not go with --server.")
+            }
+            profile.user = user
+            profile.servers = []
+        }
+        return profile
+    }
+
+    /// Where the credentials come from: the flag, then the environment, then the profile.
+    func credentialsSource(_ profile: Profile, _ environment: [String: String]) -> CredentialsSource {
+        if let creds { return .file(creds) }
+        let (key, secret) = (environment["PARLEY_API_KEY"], environment["PARLEY_SECRET"])
+        if key != nil || secret != nil { return .apiKey(key ?? "", secret: secret ?? "") }
+        if let token = environment["PARLEY_TOKEN"] { return .token(token) }
+        return Self.path(profile.creds, environment).map(CredentialsSource.file) ?? .none
+    }
+
+    private func target(
+        _ profile: Profile, _ source: CredentialsSource, _ environment: [String: String]
+    ) throws -> ConnectionPlan.Target {
         guard !profile.servers.isEmpty else {
             if creds != nil {
                 throw CommandFailure(CommandFailure.usage, "--creds needs a server: add --server URL.")
             }
             return .privateNetwork(user: profile.user ?? Self.loginName(environment))
         }
-        let credentials: RelayCredentials
-        if let creds {
-            credentials = try .file(creds)
-        } else if keys.0 != nil || keys.1 != nil {
-            credentials = try .apiKey(keys.0 ?? "", secret: keys.1 ?? "")
-        } else if let token {
-            credentials = try .accessToken(token)
-        } else if let creds = Self.path(profile.creds, environment) {
-            credentials = try .file(creds)
-        } else {
-            credentials = .none
-        }
-        return .servers(try RelayConfiguration.addresses(profile.servers), credentials, user: profile.user)
+        let addresses = try RelayConfiguration.addresses(profile.servers)
+        return .servers(addresses, try source.credentials(), user: profile.user)
     }
 
     private static func path(_ text: String?, _ environment: [String: String]) -> String? {

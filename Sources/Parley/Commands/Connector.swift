@@ -18,6 +18,8 @@ import RelayNetwork
 struct Connector: Sendable {
     let configuration: RelayConfiguration
     let user: String
+    /// Whether the credentials name the user; else the name stands for anybody.
+    let isNamed: Bool
     /// The network's name beside the user's, as in `alice@local`.
     let network: String
     private let lease: LeaseKeeper?
@@ -32,6 +34,7 @@ struct Connector: Sendable {
             let keeper = LeaseKeeper(directory: directory, hostCommand: Self.hostCommand)
             lease = keeper
             self.user = user
+            isNamed = true
             network = "local"
             prepared = RelayConfiguration(
                 servers: .discovered { () throws(RelayError) in
@@ -43,6 +46,7 @@ struct Connector: Sendable {
         case .servers(let addresses, let credentials, let user):
             lease = nil
             self.user = user ?? credentials.user ?? "anonymous"
+            isNamed = user != nil || credentials.user != nil
             network = addresses.first.map(\.host) ?? "server"
             prepared = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
         }

@@ -197,18 +197,6 @@ struct InboxWatchCommand: AsyncParsableCommand {
     }
 }
 
-extension PlatformSubscriptionStatus {
-    var name: String {
-        switch self {
-        case .initialized: return "initialized"
-        case .connecting: return "connecting"
-        case .connected: return "connected"
-        case .disconnected: return "disconnected"
-        case .error: return "error"
-        }
-    }
-}
-
 extension PostboxMessage {
     /// The object that scripts read.
     var json: MessageMap {
@@ -219,9 +207,11 @@ extension PostboxMessage {
         ]
     }
 
-    /// A line for a person.
+    /// The letter for a person: a letter of several lines goes on below, indented, so that each letter begins at the
+    /// left edge and nothing in it can look like another one.
     var line: String {
         let who = from.map { Output.safe($0) } ?? "–"
-        return "\(id)  \(createdAt.iso8601)  \(Output.safe(postboxId))  \(who): \(Output.safe(message))"
+        let text = Output.safeLines(message).joined(separator: "\n    ")
+        return "\(id)  \(createdAt.iso8601)  \(Output.safe(postboxId))  \(who): \(text)"
     }
 }

@@ -27,6 +27,15 @@ enum Output {
     /// Remote text for a person: whatever it holds, it moves no cursor and reorders no line.
     static func safe(_ text: String) -> String { SafeText(text).description }
 
+    /// As `safe`, with the text's own line breaks kept.
+    static func safeLines(_ text: String) -> [String] { SafeText.lines(text).map(\.description) }
+
+    /// Whether standard output is a terminal whose person has not asked for plain text.
+    static var isColored: Bool {
+        guard isatty(STDOUT_FILENO) == 1 else { return false }
+        return getenv("NO_COLOR").map { $0.pointee == 0 } ?? true
+    }
+
     private static func write(_ text: String, to descriptor: Int32) {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {

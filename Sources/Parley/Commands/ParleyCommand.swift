@@ -10,16 +10,45 @@ struct ParleyCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             ChatCommand.self, SendCommand.self, TailCommand.self, HistoryCommand.self, InboxCommand.self,
-            PostboxCommand.self, NetworkCommand.self,
+            PostboxCommand.self, WatchCommand.self, NetworkCommand.self, DoctorCommand.self,
         ],
         defaultSubcommand: ChatCommand.self)
 
     static func main() async {
-        await main(rearranged(Array(CommandLine.arguments.dropFirst())))
+        let words = rearranged(Array(CommandLine.arguments.dropFirst()))
+        if let word = unknownCommand(words) {
+            let name = Output.safe(word)
+            Output.complain(
+                "parley: There is no command “\(name)”. parley --help lists them; parley chat \(name) joins a topic.")
+            exit(withError: ExitCode(CommandFailure.usage))
+        }
+        await main(words)
     }
 
     /// Puts identity and server behind the subcommand when they stand before it, as in `parley --as alice tail chat.qa`.
     static func rearranged(_ words: [String]) -> [String] {
+        let leading = leadingFlags(words)
+        guard leading > 0, leading < words.count, names.contains(words[leading]) else { return words }
+        let rest = words[leading...]
+        let end = rest.firstIndex(of: "--") ?? rest.endIndex
+        return Array(rest[..<end]) + words[..<leading] + rest[end...]
+    }
+
+    /// The word whose help is asked for as if it were a command, and is none. Since a topic can stand there too, the
+    /// chat's help would be shown for it; a topic of several tokens or a pattern is no attempt at a command.
+    static func unknownCommand(_ words: [String]) -> String? {
+        let asked = words.prefix { $0 != "--" }
+        guard asked.contains("--help") || asked.contains("-h") else { return nil }
+        let place = leadingFlags(words)
+        guard place < asked.count, !asked[place].hasPrefix("-"), asked[place] != "help" else { return nil }
+        let word = asked[place]
+        return names.contains(word) || word.contains { ".*>".contains($0) } ? nil : word
+    }
+
+    private static var names: [String] { configuration.subcommands.compactMap { $0.configuration.commandName } }
+
+    /// How many words at the beginning are flags of identity and server, with their values.
+    private static func leadingFlags(_ words: [String]) -> Int {
         let flags: Set = ["--profile", "--server", "--creds", "--as", "--config"]
         var leading = 0
         while leading < words.count {
@@ -32,10 +61,6 @@ struct ParleyCommand: AsyncParsableCommand {
                 break
             }
         }
-        let names = configuration.subcommands.compactMap { $0.configuration.commandName }
-        guard leading > 0, leading < words.count, names.contains(words[leading]) else { return words }
-        let rest = words[leading...]
-        let end = rest.firstIndex(of: "--") ?? rest.endIndex
-        return Array(rest[..<end]) + words[..<leading] + rest[end...]
+        return leading
     }
 }

@@ -27,10 +27,9 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
 
     /// Reads the file that the flag, else the environment, else the standard place names. Only the last may be absent.
     static func load(flag: String?, _ environment: [String: String]) throws(CommandFailure) -> ConfigurationFile {
-        let named = flag ?? environment["PARLEY_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
-        let path = named ?? standardPath(environment)
+        let (path, isNamed) = place(flag: flag, environment)
         guard let data = FileManager.default.contents(atPath: path) else {
-            if named == nil, !FileManager.default.fileExists(atPath: path) { return ConfigurationFile() }
+            if !isNamed, !FileManager.default.fileExists(atPath: path) { return ConfigurationFile() }
             throw failure("\(path) cannot be read.")
         }
         guard data.count <= maximumBytes else { throw failure("\(path) is too large to be a configuration.") }
@@ -52,6 +51,12 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
                 "There is no profile “\(name)” in the configuration" + (known.isEmpty ? "." : "; there are: \(known)."))
         }
         return profile
+    }
+
+    /// Where the file is, and whether somebody named it.
+    static func place(flag: String?, _ environment: [String: String]) -> (path: String, isNamed: Bool) {
+        let named = flag ?? environment["PARLEY_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
+        return (named ?? standardPath(environment), named != nil)
     }
 
     private static func standardPath(_ environment: [String: String]) -> String {

@@ -4,6 +4,7 @@ enum KeyAction: Hashable, Sendable {
     case help
     case focusTopics
     case openPostbox
+    case connectionLog
     case nextPane
     case previousPane
     case nextTopic

@@ -10,6 +10,7 @@ struct KeyBinding: Hashable, Sendable {
         case sidebar = "Topics"
         case conversation = "Conversation"
         case inbox = "Postbox"
+        case log = "Connection log"
     }
 
     let scope: Scope
@@ -25,6 +26,7 @@ struct KeyBinding: Hashable, Sendable {
         bind(.everywhere, .help, [Key(.function(1))], "this help", hint: "help"),
         bind(.everywhere, .focusTopics, [Key(.function(2))], "go to the topics", hint: "topics"),
         bind(.everywhere, .openPostbox, [Key(.function(3))], "open the postbox", hint: "postbox"),
+        bind(.everywhere, .connectionLog, [Key(.function(8))], "open the connection log, or close it", hint: "log"),
         bind(.everywhere, .nextPane, [Key(.tab)], "next pane; in a /command: complete it", hint: "pane"),
         bind(.everywhere, .previousPane, [Key(.backTab)], "previous pane"),
         bind(.everywhere, .previousTopic, [Key(.up, .alt), .control("p")], "previous topic"),
@@ -68,6 +70,12 @@ struct KeyBinding: Hashable, Sendable {
         bind(.inbox, .down, [Key(.down), plain("j")], "down"),
         bind(.inbox, .toBeginning, [Key(.home)], "first letter"),
         bind(.inbox, .toEnd, [Key(.end)], "last letter"),
+
+        bind(.log, .escape, [Key(.escape)], "close it", hint: "close"),
+        bind(.log, .up, [Key(.up)], "a line up", hint: "scroll"),
+        bind(.log, .down, [Key(.down)], "a line down"),
+        bind(.log, .toBeginning, [Key(.home)], "oldest entry", hint: "oldest"),
+        bind(.log, .toEnd, [Key(.end)], "newest entry, and those that follow", hint: "newest"),
     ]
 
     /// The action of a key in a pane, looked up there first and then everywhere.

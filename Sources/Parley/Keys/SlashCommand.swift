@@ -10,6 +10,7 @@ enum SlashCommand: Hashable, Sendable {
     case delete
     case close
     case reconnect
+    case log
     case help
     case quit
 
@@ -35,6 +36,7 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "delete", arguments: "", words: "delete the marked letters, or the selected one"),
         Entry(name: "close", arguments: "", words: "disconnect and stay offline"),
         Entry(name: "reconnect", arguments: "", words: "connect now"),
+        Entry(name: "log", arguments: "", words: "show what happened to the connection"),
         Entry(name: "help", arguments: "", words: "show the keys and commands"),
         Entry(name: "quit", arguments: "", words: "leave Parley"),
     ]
@@ -64,12 +66,14 @@ enum SlashCommand: Hashable, Sendable {
         let rest = body.dropFirst(name.count).drop { $0.isWhitespace }
         let argument = String(rest)
         let word = String(rest.prefix { !$0.isWhitespace })
+        // All of it: a topic has no spaces, and whoever writes some is told so rather than half understood.
+        let topic = String(argument.reversed().drop { $0.isWhitespace }.reversed())
         switch name.lowercased() {
         case "join":
-            guard !word.isEmpty else { throw usage("join") }
-            return .join(word)
+            guard !topic.isEmpty else { throw usage("join") }
+            return .join(topic)
         case "leave":
-            return .leave(word.isEmpty ? nil : word)
+            return .leave(topic.isEmpty ? nil : topic)
         case "say":
             guard !argument.isEmpty else { throw usage("say") }
             return .say(argument)
@@ -86,6 +90,7 @@ enum SlashCommand: Hashable, Sendable {
         case "delete": return .delete
         case "close": return .close
         case "reconnect": return .reconnect
+        case "log": return .log
         case "help": return .help
         case "quit", "exit": return .quit
         default: throw .unknown(String(name.prefix(32)))

@@ -34,7 +34,7 @@ struct ChatModel: Equatable, Sendable {
     /// A sentence for the person, on the bottom line for a while.
     var notice: Notice?
     /// What happened to the connection, newest last.
-    private(set) var log: [LogLine] = []
+    var log = ConnectionLog()
     /// Own lines and letters that are with the client core.
     var outgoing: [LocalID: Outgoing] = [:]
     /// The last title given to the terminal.
@@ -44,9 +44,6 @@ struct ChatModel: Equatable, Sendable {
     /// When a key last asked for a connection attempt.
     var lastNudge: ContinuousClock.Instant?
     private var lastNumber: UInt64 = 0
-
-    /// Log lines that are kept.
-    static let logLimit = 500
 
     init(
         identity: Identity, size: Size, now: Moment, zone: DisplayZone = .local, status: ConnectionStatus
@@ -62,6 +59,11 @@ struct ChatModel: Equatable, Sendable {
     struct Identity: Hashable, Sendable {
         var user: String
         var network: String
+        /// Whether the credentials name this user; without, others can have the same name.
+        var isNamed = true
+
+        /// The name under which this user's own lines come back; nil where it says nothing.
+        var ownName: String? { isNamed && !user.isEmpty ? user : nil }
     }
 
     /// What the main pane shows.
@@ -88,22 +90,29 @@ struct ChatModel: Equatable, Sendable {
     /// What lies over the panes.
     enum Overlay: Equatable, Sendable {
         case help(scroll: Int)
+        case log(LogScroll)
         case question(Question)
     }
 
     /// A sentence for the person.
     struct Notice: Hashable, Sendable {
         enum Kind: Hashable, Sendable { case information, failure }
+        /// What a notice is about; when that is settled, the notice goes before its time.
+        enum Subject: Hashable, Sendable {
+            /// The state of the connection.
+            case connection
+            /// Loading older messages of a topic.
+            case history(String)
+            /// A second ^C quits.
+            case quitting
+            /// Something that happened once.
+            case event
+        }
         let kind: Kind
         let text: String
         /// When it goes away by itself.
         let until: ContinuousClock.Instant
-    }
-
-    /// Something that happened to the connection.
-    struct LogLine: Hashable, Sendable {
-        let at: Timestamp
-        let text: String
+        var subject = Subject.event
     }
 
     /// What the client core is asked to deliver.
@@ -119,15 +128,17 @@ struct ChatModel: Equatable, Sendable {
     }
 
     /// Adds to the connection log.
-    mutating func note(_ text: String) {
-        log.append(LogLine(at: now.wall, text: text))
-        if log.count > Self.logLimit + 64 { log.removeFirst(log.count - Self.logLimit) }
-    }
+    mutating func note(_ text: String) { log.record(text, at: now) }
 
     /// Says something on the bottom line.
-    mutating func say(_ text: String, _ kind: Notice.Kind = .information) {
+    mutating func say(_ text: String, _ kind: Notice.Kind = .information, about subject: Notice.Subject = .event) {
         let wait: Duration = kind == .failure ? .seconds(12) : .seconds(6)
-        notice = Notice(kind: kind, text: text, until: now.instant.advanced(by: wait))
+        notice = Notice(kind: kind, text: text, until: now.instant.advanced(by: wait), subject: subject)
+    }
+
+    /// Takes a notice away whose subject is settled.
+    mutating func withdrawNotice(about subject: Notice.Subject) {
+        if notice?.subject == subject { notice = nil }
     }
 
     /// Whether the person can be taken to see the newest row of what is shown.

@@ -105,10 +105,12 @@ struct Conversation: Equatable, Sendable {
 
     /// Takes in messages of the live subscription or of history, in any order, each once.
     ///
-    /// - Parameter countsUnread: whether nobody looks at them now; false for history.
+    /// - Parameters:
+    ///   - countsUnread: whether nobody looks at them now; false for history.
+    ///   - user: who is signed in, under a name that is theirs; lines of that name are own lines.
     /// - Returns: the messages that were new here.
     @discardableResult
-    mutating func receive(_ messages: [TopicMessage], countsUnread: Bool) -> [StoredLine] {
+    mutating func receive(_ messages: [TopicMessage], countsUnread: Bool, user: String? = nil) -> [StoredLine] {
         var fresh: [StoredLine] = []
         for message in messages {
             let key = MessageKey(topic: message.topic, id: message.id)
@@ -122,14 +124,15 @@ struct Conversation: Equatable, Sendable {
             fresh.append(
                 StoredLine(
                     id: message.id, topic: message.topic, sequence: message.sequence, name: message.from ?? "",
-                    text: message.text, time: message.time, isOwn: waiting != nil,
+                    text: message.text, time: message.time,
+                    isOwn: waiting != nil || user != nil && message.from == user,
                     isRecovered: message.isRecovered
                 )
             )
         }
         let added = merge(fresh)
         for line in added {
-            nameColumns = min(Self.nameColumnLimit, max(nameColumns, SafeText(line.name).width))
+            makeRoom(forName: line.name)
             if countsUnread, !line.isOwn { noteUnread(line) }
         }
         trim()
@@ -147,9 +150,10 @@ struct Conversation: Equatable, Sendable {
     // MARK: Own lines
 
     /// Adds an own line, unsent; false when too many wait already.
-    mutating func append(_ line: PendingLine) -> Bool {
+    mutating func append(_ line: PendingLine, name: String) -> Bool {
         guard pending.count < Self.pendingLimit else { return false }
         pending.append(line)
+        makeRoom(forName: name)
         return true
     }
 
@@ -180,7 +184,7 @@ struct Conversation: Equatable, Sendable {
         )
         if insert(line) {
             if !line.id.isEmpty { sequences[MessageKey(topic: line.topic, id: line.id)] = sequence }
-            nameColumns = min(Self.nameColumnLimit, max(nameColumns, SafeText(name).width))
+            makeRoom(forName: name)
         } else {
             markOwn(sequence)
         }
@@ -205,6 +209,11 @@ struct Conversation: Equatable, Sendable {
     }
 
     // MARK: Inside
+
+    /// Widens the names' column for a name. Only an overlong name's beginning can show, so only that is measured.
+    private mutating func makeRoom(forName name: String) {
+        nameColumns = min(Self.nameColumnLimit, max(nameColumns, SafeText(String(name.prefix(64))).width))
+    }
 
     private mutating func noteUnread(_ line: StoredLine) {
         let position = RowPosition.message(line.sequence)

@@ -31,7 +31,7 @@ struct StoredLine: Hashable, Sendable {
     let name: String
     let text: String
     var time: Timestamp
-    /// Known by its id, never by its name.
+    /// Sent from here, or from the same user's other sessions as far as the network tells.
     var isOwn: Bool
     /// Delivered after an outage, in its place.
     let isRecovered: Bool

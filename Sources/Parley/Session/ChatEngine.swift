@@ -24,6 +24,14 @@ actor ChatEngine {
     func start() async {
         // Watched from here on, so that no task's late start misses anything.
         let (statuses, publishes) = (client.statuses, client.publishes)
+        let (openings, queue) = (client.storeOpenings, queue)
+        watchers.append(
+            Task {
+                for await opening in openings {
+                    if let error = opening.error { await queue.send(.notice(error.words, isFailure: true)) }
+                    if let words = Self.words(opening) { await queue.send(.log(words)) }
+                }
+            })
         watchers.append(
             Task { [weak self] in
                 for await status in statuses { await self?.take(status) }
@@ -33,6 +41,12 @@ actor ChatEngine {
                 for await news in publishes { await self?.take(news) }
             })
         await client.beginConnecting()
+    }
+
+    /// What the log says of the local store; nil where all is well.
+    private static func words(_ opening: LocalStore.Opening) -> String? {
+        if let error = opening.error { return error.words }
+        return opening.isRecreated ? "the local store was damaged; it was put aside and a new one begun" : nil
     }
 
     /// Ends the session; what waits to be sent has a moment to leave.

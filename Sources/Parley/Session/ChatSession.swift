@@ -36,7 +36,8 @@ struct ChatSession {
         self.terminal = terminal
         queue = EventQueue(waker: terminal.waker)
         model = ChatModel(
-            identity: .init(user: connector.user, network: connector.network), size: terminal.size, now: Self.now,
+            identity: .init(user: connector.user, network: connector.network, isNamed: connector.isNamed),
+            size: terminal.size, now: Self.now,
             status: .initialized)
         let engine = ChatEngine(connector, queue: queue)
         self.engine = engine

@@ -38,6 +38,10 @@ struct CivilTime: Hashable, Sendable {
     let hour: Int
     /// 0 to 59.
     let minute: Int
+    /// 0 to 59.
+    let second: Int
+    /// 0 to 999.
+    let millisecond: Int
     /// Days since 1 January 1970 in the display zone: equal for two moments of one day.
     let dayNumber: Int
 
@@ -53,6 +57,8 @@ struct CivilTime: Hashable, Sendable {
         dayNumber = Int(days)
         hour = second / 3600
         minute = second % 3600 / 60
+        self.second = second % 60
+        millisecond = Int((timestamp.milliseconds % 1000 + 1000) % 1000)
 
         // Counting years from 1 March puts the leap day last, so that month lengths follow one formula.
         let shifted = Int(days) + 719_468
@@ -68,6 +74,12 @@ struct CivilTime: Hashable, Sendable {
 
     /// `10:01`.
     var clock: String { "\(Self.twoDigits(hour)):\(Self.twoDigits(minute))" }
+
+    /// `10:01:05.123`, always 12 columns.
+    var preciseClock: String {
+        let digits = String(millisecond)
+        return "\(clock):\(Self.twoDigits(second)).\(String(repeating: "0", count: max(0, 3 - digits.count)))\(digits)"
+    }
 
     /// `21 Nov 10:01`, always 12 columns.
     var shortStamp: String {

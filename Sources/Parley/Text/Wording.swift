@@ -43,6 +43,26 @@ enum Wording {
         return "\((seconds + 3599) / 3600) h"
     }
 
+    /// How long something took or takes: `40 ms`, `0.3 s`, `42 s`, `3 min 20 s`, `2 h 5 min`.
+    static func length(_ duration: Duration) -> String {
+        let microseconds = clampedMicroseconds(duration)
+        if microseconds < 100_000 { return "\((microseconds + 500) / 1000) ms" }
+        if microseconds < 9_950_000 { return "\(tenths(microseconds, unit: 1_000_000)) s" }
+        let seconds = (microseconds + 500_000) / 1_000_000
+        if seconds < 120 { return "\(seconds) s" }
+        if seconds < 7200 { return "\(seconds / 60) min" + (seconds % 60 == 0 ? "" : " \(seconds % 60) s") }
+        let minutes = seconds / 60
+        return "\(minutes / 60) h" + (minutes % 60 == 0 ? "" : " \(minutes % 60) min")
+    }
+
+    /// `512 MB`, `3.4 GB`: a disk's space, in powers of ten as disks are sold.
+    static func bytes(_ count: UInt64) -> String {
+        if count < 1_000_000 { return "\(count / 1_000) kB" }
+        if count < 1_000_000_000 { return "\(count / 1_000_000) MB" }
+        let tenths = count / 100_000_000
+        return tenths < 1_000 ? "\(tenths / 10).\(tenths % 10) GB" : "\(grouped(Int(clamping: tenths / 10))) GB"
+    }
+
     private static func clampedMicroseconds(_ duration: Duration) -> Int64 {
         let parts = duration.components
         guard parts.seconds < 1_000_000_000 else { return 1_000_000_000_000_000 }

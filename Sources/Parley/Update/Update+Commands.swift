@@ -4,6 +4,8 @@ extension ChatModel {
     /// Enter in the compose pane: a command runs, a message goes to the topic in view.
     mutating func submit() -> [ChatEffect] {
         guard compose.hasContent else { return [] }
+        // What was said of the text before this one is over.
+        notice = nil
         let text = compose.text
         do {
             if let command = try SlashCommand.parse(text) {
@@ -69,8 +71,9 @@ extension ChatModel {
             askToDeleteMarked()
         case .close: return close()
         case .reconnect:
-            say("Connecting …")
+            say("Connecting …", about: .connection)
             return [.reconnect]
+        case .log: openLog()
         case .help: overlay = .help(scroll: 0)
         case .quit: return quit()
         }

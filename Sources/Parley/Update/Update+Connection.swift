@@ -6,19 +6,19 @@ extension ChatModel {
     mutating func take(_ newStatus: ConnectionStatus) -> [ChatEffect] {
         let before = status
         status = newStatus
+        log.record(newStatus, at: now)
         guard before.state != newStatus.state else { return [] }
-        note(newStatus.words)
+        withdrawNotice(about: .connection)
         if before.state == .connected { requeue() }
         switch newStatus.state {
         case .connected:
-            if let notice, notice.kind == .failure { self.notice = nil }
             return [.countLetters] + retryInbox()
         case .disconnected:
             if let reason = newStatus.reason, reason != .closedByUser {
-                say("\(reason.words) /reconnect tries again.", .failure)
+                say("\(reason.words) /reconnect tries again.", .failure, about: .connection)
             }
         case .reconnecting:
-            if let reason = newStatus.reason { say(reason.words, .failure) }
+            if let reason = newStatus.reason { say(reason.words, .failure, about: .connection) }
         case .initialized, .connecting, .suspended:
             break
         }

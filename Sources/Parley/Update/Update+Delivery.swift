@@ -4,11 +4,12 @@ extension ChatModel {
     /// Sends a line to a topic: it is on the screen at once, and goes when the core can deliver it.
     mutating func publish(_ text: String, to name: String) -> [ChatEffect] {
         let local = LocalID(value: newNumber())
+        let user = identity.user
         let line = PendingLine(
             local: local, id: nil, topic: name, text: text, composedAt: now.wall,
             state: status.state == .connected ? .sending : .queued)
         let isTaken = conversations.update(name) { conversation in
-            guard conversation.append(line) else { return false }
+            guard conversation.append(line, name: user) else { return false }
             conversation.scroll = .bottom
             conversation.markRead()
             conversation.lookAway()

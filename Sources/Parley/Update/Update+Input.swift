@@ -4,7 +4,11 @@ import Terminal
 extension ChatModel {
     /// Takes in what the terminal sent. Any input means that the person is here.
     mutating func take(_ input: InputEvent) -> [ChatEffect] {
-        var effects = noteAttention(attention.handle(input))
+        let change = attention.handle(input)
+        if let change {
+            log.record(change ? input == .focusIn ? .focusReturned : .signOfLife : .focusLost, at: now)
+        }
+        var effects = noteAttention(change)
         switch input {
         case .focusIn, .focusOut, .reply:
             return effects
@@ -22,17 +26,19 @@ extension ChatModel {
 
     /// The scope in which a key has its meaning.
     var keyScope: KeyBinding.Scope {
+        if logScroll != nil { return .log }
         switch pane {
-        case .compose: .compose
-        case .sidebar: .sidebar
+        case .compose: return .compose
+        case .sidebar: return .sidebar
         case .main:
-            if case .inbox = view { .inbox } else { .conversation }
+            if case .inbox = view { return .inbox }
+            return .conversation
         }
     }
 
     private mutating func paste(_ text: String) {
         if case .help = overlay { overlay = nil }
-        guard overlay == nil else { return }
+        guard overlay == nil || logScroll != nil else { return }
         pane = .compose
         compose.editor.insert(text)
     }
@@ -40,6 +46,9 @@ extension ChatModel {
     private mutating func press(_ key: Key) -> [ChatEffect] {
         let wasArmed = quitIsArmed
         quitIsArmed = false
+        // Another key has made it untrue.
+        withdrawNotice(about: .quitting)
+        if logScroll != nil { return pressOverLog(key, isSecondInterrupt: wasArmed) }
         if let overlay { return press(key, over: overlay) }
         if pane == .compose, key == Key(.end), compose.isEmpty { return scrollConversation(toBeginning: false) }
         if let action = KeyBinding.action(of: key, in: keyScope) {
@@ -84,11 +93,13 @@ extension ChatModel {
             default:
                 if key == Key(.character("q")) { self.overlay = nil }
             }
+        case .log: break
         }
         return []
     }
 
-    private mutating func perform(_ action: KeyAction, isSecondInterrupt: Bool) -> [ChatEffect] {
+    /// Does what a key stands for.
+    mutating func perform(_ action: KeyAction, isSecondInterrupt: Bool) -> [ChatEffect] {
         switch action {
         case .help: overlay = .help(scroll: 0)
         case .focusTopics: pane = pane == .sidebar ? .compose : .sidebar
@@ -97,6 +108,7 @@ extension ChatModel {
             pane = .main
             if case .inbox(let box) = view, !isInFront { return openInbox(box) }
             return openInbox(nil)
+        case .connectionLog: openLog()
         case .nextPane: return nextPane()
         case .previousPane: pane = pane == .compose ? .main : pane == .main ? .sidebar : .compose
         case .nextTopic: walkTopics(by: 1)
@@ -146,7 +158,7 @@ extension ChatModel {
         }
         if isSecond { return quit() }
         quitIsArmed = true
-        say("^C again quits.")
+        say("^C again quits.", about: .quitting)
         return []
     }
 
@@ -186,7 +198,7 @@ extension ChatModel {
         case .inbox: return moveInInbox(action)
         case .compose:
             return action == .toEnd ? scrollConversation(toBeginning: false) : []
-        case .conversation, .everywhere:
+        case .conversation, .everywhere, .log:
             switch action {
             case .up: return scroll(up: 1)
             case .down: return scroll(up: -1)

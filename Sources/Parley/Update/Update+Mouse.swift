@@ -22,8 +22,13 @@ extension ChatModel {
             overlay = .help(scroll: min(max(0, scroll - lines), max(0, HelpText.lines.count - 1)))
             return []
         }
-        guard overlay == nil else { return [] }
+        guard overlay == nil || logScroll != nil else { return [] }
+        if logScroll != nil, layout.sidebar?.contains(place) != true {
+            scrollLog(up: lines)
+            return []
+        }
         if let area = layout.sidebar, area.contains(place) {
+            closeLog()
             pane = .sidebar
             sidebar.cursor = min(max(1, sidebar.cursor - lines), sidebarCount - 1)
             return []
@@ -33,6 +38,8 @@ extension ChatModel {
 
     private mutating func click(at place: Position, _ layout: ScreenLayout) -> [ChatEffect] {
         if case .help? = overlay { overlay = nil }
+        if logScroll != nil, layout.main.contains(place) { return [] }
+        closeLog()
         guard overlay == nil else { return [] }
         if let area = layout.sidebar, area.contains(place) {
             let row = sidebar.firstVisible + place.row - area.row

@@ -47,6 +47,7 @@ extension ChatModel {
     /// Shows something in the main pane.
     mutating func show(_ newView: MainView) {
         view = newView
+        closeLog()
         if pane == .sidebar { pane = .compose }
     }
 
@@ -63,13 +64,17 @@ extension ChatModel {
             conversations.update(name) { $0.noteGap(lost: lost) }
             note("\(name): \(Wording.count(Int(clamping: lost), "message")) lost")
         case .history(let messages, let isComplete):
+            let user = identity.ownName
             conversations.update(name) { conversation in
-                conversation.receive(messages, countsUnread: false)
+                conversation.receive(messages, countsUnread: false, user: user)
                 conversation.history = isComplete ? .complete : .more
             }
+            withdrawNotice(about: .history(name))
         case .historyFailed(let error):
             conversations.update(name) { $0.history = .more }
-            if view == .conversation(name) { say("Older messages could not be loaded. \(error.words)", .failure) }
+            if view == .conversation(name) {
+                say("Older messages could not be loaded. \(error.words)", .failure, about: .history(name))
+            }
         case .failed(let error):
             conversations.update(name) { $0.subscription = .failed(error.words) }
             note("\(name): \(error.words)")
@@ -108,9 +113,10 @@ extension ChatModel {
             }
         }
         let watched = isWatching ? lookedAt : nil
+        let user = identity.ownName
         for (home, messages) in homes {
             let added = conversations.update(home) {
-                $0.receive(messages, countsUnread: home != watched)
+                $0.receive(messages, countsUnread: home != watched, user: user)
             }
             guard let added, !attention.isForeground, added.contains(where: mentionsMe) else { continue }
             effects = [.bell]

@@ -19,8 +19,10 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     case .resized(let size):
         model.size = size
     case .suspending:
+        model.log.record(.stopped, at: model.now)
         effects = model.noteAttention(model.attention.handle(FocusTracker.Event.suspended))
     case .resumed:
+        model.log.record(.continued, at: model.now)
         effects = model.noteAttention(model.attention.handle(FocusTracker.Event.resumed)) + [.redraw]
     case .identified(let identity):
         model.identity = identity

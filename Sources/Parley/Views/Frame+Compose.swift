@@ -53,7 +53,13 @@ extension Frame {
     private var offlineWords: String {
         switch model.status.state {
         case .disconnected: "disconnected: /reconnect to send"
-        case .initialized, .connecting, .connected, .reconnecting, .suspended: "offline: will be sent when connected"
+        case .connecting, .reconnecting:
+            if model.status.isLongOutage, let began = model.status.outageBegan {
+                "offline for \(Wording.wait(began.duration(to: now))): will be sent when connected"
+            } else {
+                "offline: will be sent when connected"
+            }
+        case .initialized, .connected, .suspended: "offline: will be sent when connected"
         }
     }
 
@@ -97,12 +103,15 @@ extension Frame {
     private func isUseful(_ binding: KeyBinding) -> Bool {
         switch binding.action {
         case .send, .newLine: model.compose.hasContent
-        case .nextUnread: model.unreadMessages > 0
+        case .nextUnread: model.unreadMessages > 0 && model.logScroll == nil
         case .open: model.keyScope == .sidebar || model.inbox.selectedLetter != nil
         case .mark, .delete, .reply: model.inbox.selectedLetter != nil
         case .deleteMarked: !model.inbox.marked.isEmpty
         case .nextPage: model.inbox.hasMore
-        case .toEnd: !isAtBottom
+        case .toEnd: model.logScroll.map { $0 != .end } ?? !isAtBottom
+        case .connectionLog: model.logScroll == nil
+        // The text being written has its keys while the log lies over the panes, but these lead elsewhere.
+        case .help, .focusTopics, .openPostbox, .nextPane: model.logScroll == nil
         default: true
         }
     }
@@ -113,6 +122,11 @@ extension Frame {
     }
 
     private var positionWords: String {
+        if let scroll = model.logScroll {
+            let texts = model.logLayout(columns: layout.main.columns)
+            let below = texts.viewport(rows: layout.main.rows, scroll: scroll).entriesBelow
+            return scroll == .end ? "⇣ newest" : "↓ \(Wording.compact(below)) below"
+        }
         switch model.view {
         case .welcome: return ""
         case .conversation(let name):

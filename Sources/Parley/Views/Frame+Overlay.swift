@@ -3,7 +3,14 @@ import Terminal
 extension Frame {
     /// What lies over the panes.
     mutating func drawOverlay() {
-        guard case .help(let scroll)? = model.overlay else { return }
+        switch model.overlay {
+        case .help(let scroll): drawHelp(scroll)
+        case .log(let scroll): drawLog(scroll)
+        case .question, nil: break
+        }
+    }
+
+    private mutating func drawHelp(_ scroll: Int) {
         let bounds = Rect(layout.size)
         let isRoomy = bounds.rows >= 16 && bounds.columns >= 60
         let box = isRoomy ? bounds.centered(rows: bounds.rows - 4, columns: min(84, bounds.columns - 8)) : bounds

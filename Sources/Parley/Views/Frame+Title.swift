@@ -7,8 +7,10 @@ extension Frame {
         canvas.fill(area, with: "─", style: theme.rule)
         let status = StatusText(model.status, now: now)
         let queued = model.queuedCount
+        let unread = model.unreadMessages > 0 ? "# \(Wording.compact(model.unreadMessages))" : ""
         let counts = [
-            "   ⇅ \(Wording.compact(queued))   ✉ \(Wording.compact(model.waitingLetters))",
+            ["⇅ \(Wording.compact(queued))", unread, "✉ \(Wording.compact(model.waitingLetters))"]
+                .filter { !$0.isEmpty }.map { "   " + $0 }.joined(),
             queued > 0 ? "  ⇅ \(Wording.compact(queued))" : "",
             "",
         ]
@@ -32,7 +34,8 @@ extension Frame {
         }
     }
 
-    private func style(of kind: StatusText.Kind) -> Style {
+    /// The style of a state's symbol and word.
+    func style(of kind: StatusText.Kind) -> Style {
         switch kind {
         case .connected: theme.connected
         case .waiting: theme.waiting

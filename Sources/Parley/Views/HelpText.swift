@@ -24,6 +24,13 @@ enum HelpText {
             .entry("✓", "the network has stored it"), .entry("↑", "on its way"),
             .entry("…", "queued until connected"), .entry("✗", "not sent, with the reason below it"),
             .entry("↺", "somebody's line, recovered after an outage"),
+            .blank, .heading("In the title"),
+            .entry("○ ◌ ●", "not connected, connecting, connected with the round trip"),
+            .entry("↻", "reconnecting: the attempt, the next one, the reason"),
+            .entry("⏸ ✕", "suspended while you are away; disconnected"),
+            .entry("⇅", "lines and letters that are not sent yet"),
+            .entry("#", "unread messages in all topics"),
+            .entry("✉", "letters in your postboxes"),
         ]
         return lines
     }()

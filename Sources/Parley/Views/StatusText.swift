@@ -13,77 +13,67 @@ struct StatusText: Hashable {
         case connected
         case waiting
         case broken
+
+        init(_ state: ConnectionStatus.State) {
+            switch state {
+            case .connected: self = .connected
+            case .initialized, .connecting, .reconnecting, .suspended: self = .waiting
+            case .disconnected: self = .broken
+            }
+        }
     }
 
     init(_ status: ConnectionStatus, now: ContinuousClock.Instant) {
+        kind = Kind(status.state)
+        let title = "\(status.state.symbol) \(status.state.word)"
         switch status.state {
         case .initialized:
-            forms = ["◌ NOT CONNECTED"]
-            abbreviation = "◌ OFFLINE"
-            kind = .waiting
-        case .connecting:
-            forms = Self.attempts("◌ CONNECTING", status, now: now, showsFirst: false)
-            abbreviation = "◌"
-            kind = .waiting
+            forms = [title]
+            abbreviation = "\(status.state.symbol) OFF"
         case .connected:
-            let time = status.roundTripTime.map { " " + Wording.latency($0) } ?? ""
-            forms = ["● CONNECTED\(time)", "● CONNECTED"]
-            abbreviation = "● ON"
-            kind = .connected
+            forms = (status.roundTripTime.map { ["\(title) \(Wording.latency($0))"] } ?? []) + [title]
+            abbreviation = "\(status.state.symbol) ON"
+        case .connecting:
+            forms = Self.attempts(title, status, now: now, showsFirst: false)
+            abbreviation = status.state.symbol
         case .reconnecting:
-            forms = Self.attempts("↻ RECONNECTING", status, now: now, showsFirst: true)
-            abbreviation = "↻"
-            kind = .waiting
+            forms = Self.attempts(title, status, now: now, showsFirst: true)
+            abbreviation = status.state.symbol
         case .suspended:
-            forms = ["⏸ SUSPENDED"]
-            abbreviation = "⏸"
-            kind = .waiting
+            forms = Self.explained(title, status.reason)
+            abbreviation = status.state.symbol
         case .disconnected:
-            let reason = status.reason.map { " · \(Self.short($0))" } ?? ""
-            forms = ["✕ DISCONNECTED\(reason)", "✕ DISCONNECTED"]
-            abbreviation = "✕ OFF"
-            kind = .broken
+            forms = Self.explained(title, status.reason)
+            abbreviation = "\(status.state.symbol) OFF"
         }
+    }
+
+    /// The title with the reason in a sentence, in a few words, and without.
+    private static func explained(_ title: String, _ reason: ConnectionReason?) -> [String] {
+        guard let reason else { return [title] }
+        return ["\(title) · \(reason.words)", "\(title) · \(reason.shortWords)", title]
     }
 
     private static func attempts(
-        _ word: String, _ status: ConnectionStatus, now: ContinuousClock.Instant, showsFirst: Bool
+        _ title: String, _ status: ConnectionStatus, now: ContinuousClock.Instant, showsFirst: Bool
     ) -> [String] {
-        var forms: [String] = []
         let attempt = status.attempt > 1 || showsFirst && status.attempt > 0 ? " attempt \(status.attempt)" : ""
         let wait = status.nextRetryAt.flatMap { $0 > now ? Wording.wait(now.duration(to: $0)) : nil }
-        let next = wait.map { " · in \($0)" } ?? (showsFirst ? " · now" : "")
+        // Without a network nothing is tried, so nothing is under way.
+        let isPaused = status.reason == .networkUnavailable
+        let next = wait.map { " · in \($0)" } ?? (showsFirst && !isPaused ? " · now" : "")
+        let whole = title + attempt + next
+        var forms: [String] = []
         if status.isLongOutage, let began = status.outageBegan {
-            forms.append("\(word)\(attempt)\(next) · offline for \(Wording.wait(began.duration(to: now)))")
-            forms.append("\(word)\(next) · long outage")
+            forms += explained("\(whole) · offline for \(Wording.wait(began.duration(to: now)))", status.reason)
+            forms.append("\(title)\(next) · long outage")
+        } else {
+            forms += explained(whole, status.reason)
         }
-        forms.append("\(word)\(attempt)\(next)")
-        if let wait { forms.append("\(word) \(wait)") }
-        forms.append(word)
+        forms.append(whole)
+        if isPaused { forms.append("\(title) · \(ConnectionReason.networkUnavailable.shortWords)") }
+        if let wait { forms.append("\(title) \(wait)") }
+        forms.append(title)
         return forms
-    }
-
-    /// A few words for the title line; the whole sentence stands on the bottom line and in the log.
-    private static func short(_ reason: ConnectionReason) -> String {
-        switch reason {
-        case .closedByUser: "closed here"
-        case .networkUnavailable: "no network"
-        case .connectionLost: "connection lost"
-        case .unreachable: "server unreachable"
-        case .timeLimit, .windowExpired: "out of time"
-        case .backgrounded: "in the background"
-        case .invalidCredentials: "invalid credentials"
-        case .authenticationFailed: "refused"
-        case .tokenExpired: "credentials expired"
-        case .kicked(let by): by.map { "by \($0)" } ?? "by the administrator"
-        case .kickedByOtherDevice(let device): "signed in on \(device ?? "another device")"
-        case .banned: "banned"
-        case .appBlocked: "application blocked"
-        case .deactivated: "account deactivated"
-        case .proxyUnavailable: "proxy"
-        case .tlsFailure: "no secure connection"
-        case .store: "local store"
-        case .unknown(let code): "code \(code)"
-        }
     }
 }

@@ -261,7 +261,8 @@ extension EndToEndTests {
                 ["history", "chat.lobby"], ["inbox", "watch", "--count", "0"],
                 ["send", "chat.lobby", "x", "--as", "a", "--server", "nats://127.0.0.1:1"],
                 ["send", "chat.lobby", "x", "--creds", "/nonexistent"],
-                ["network", "user", "add", "x", "--expires", "soon"],
+                ["network", "user", "add", "x", "--expires", "soon"], ["watch", "--for", "soon"],
+                ["nonsense", "--help"], ["--as", "alice", "nonsense", "-h"], ["watch", "--for", "-1"],
             ]
             for arguments in usage {
                 let result = try await network.run(arguments)
@@ -289,6 +290,11 @@ extension EndToEndTests {
             let noFile = try await network.parley(
                 "send", "chat.lobby", "x", "--server", "nats://127.0.0.1:1", "--creds", "/nonexistent")
             #expect(noFile.exitCode == 78, "\(noFile)")
+            #expect(noFile.diagnostics.hasSuffix("at /nonexistent.\n"), "\(noFile)")
+            let unknown = try await network.parley("nonsense", "--help")
+            #expect(unknown.diagnostics.contains("“nonsense”"), "\(unknown)")
+            let topic = try await network.parley("chat.lobby", "--help")
+            #expect(topic.exitCode == 0 && topic.output.contains("--suspend-after"), "\(topic)")
             #expect(network.description == nil)
         }
 

@@ -95,6 +95,51 @@ struct ComposeTests {
         #expect(desk.model.notice?.kind == .failure)
     }
 
+    @Test("A topic with something behind it is refused whole", arguments: ["bad topic$", "good.topic other", "a b"])
+    func topicWithSpaces(text: String) {
+        var desk = Desk.joined("chat.lobby")
+        #expect(desk.enter("/join \(text)") == [])
+        #expect(desk.model.conversations.count == 1)
+        #expect(desk.model.notice?.kind == .failure)
+        #expect(desk.enter("/join  chat.qa  ") == [.subscribe(topic: "chat.qa")])
+        #expect(desk.enter("/leave chat.qa and more") == [])
+        #expect(desk.model.conversations.count == 2)
+    }
+
+    @Test("A notice goes when what it says is settled, and one that is not settled stays")
+    func staleNotices() {
+        var desk = Desk.joined("chat.lobby", state: .disconnected)
+        desk.enter("/reconnect")
+        #expect(desk.screen().last?.contains("Connecting …") == true)
+        desk.send(.statusChanged(ConnectionStatus(state: .connecting, attempt: 1)))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        #expect(desk.model.notice == nil)
+
+        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .connectionLost("x"))))
+        #expect(desk.screen().last?.contains("The connection was lost (x).") == true)
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        #expect(desk.model.notice == nil)
+
+        desk.press(.control("c"))
+        #expect(desk.screen().last?.contains("^C again quits.") == true)
+        desk.press(.character("x"))
+        #expect(desk.model.notice == nil)
+        desk.press(.backspace)
+
+        desk.enter("/nonsense")
+        #expect(desk.model.notice?.kind == .failure)
+        desk.press(.control("c"))
+        desk.enter("a message")
+        #expect(desk.model.notice == nil)
+
+        desk.send(.topic("chat.lobby", .historyFailed(.notConnected)))
+        #expect(desk.model.notice != nil)
+        desk.send(.statusChanged(ConnectionStatus(state: .connecting)))
+        #expect(desk.model.notice != nil)
+        desk.send(.topic("chat.lobby", .history([], isComplete: true)))
+        #expect(desk.model.notice == nil)
+    }
+
     @Test("B35: nothing is published to a pattern")
     func pattern() {
         var desk = Desk.joined("alerts.>")

@@ -60,6 +60,34 @@ struct ConversationTests {
         #expect(desk.conversation("chat.lobby")?.unread == 0)
     }
 
+    @Test("B39: own lines that history or another session brings are own lines too, where the name is known")
+    func ownByName() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(
+            .topic("chat.lobby", .history([message(1, "mine", from: "alice"), message(2, "his")], isComplete: true)))
+        desk.loseFocus()
+        desk.send(.topic("chat.lobby", .messages([message(3, "from the other window", from: "alice")])))
+        #expect(desk.texts("chat.lobby") == ["1 own mine", "2 his", "3 own from the other window"])
+        #expect(desk.conversation("chat.lobby")?.unread == 0)
+        #expect(desk.screen().contains { $0.contains("alice  mine") && $0.hasSuffix("✓") })
+        #expect(desk.screen().contains { $0.contains("bob    his") && !$0.hasSuffix("✓") })
+
+        // Anybody can be called what somebody without credentials is called.
+        var nobody = Desk.joined("chat.lobby")
+        nobody.send(.identified(.init(user: "anonymous", network: "x", isNamed: false)))
+        nobody.send(.topic("chat.lobby", .messages([message(1, "whose?", from: "anonymous")])))
+        #expect(nobody.texts("chat.lobby") == ["1 whose?"])
+    }
+
+    @Test("An own name is whole as soon as the first line is written")
+    func ownNameWidth() {
+        for state in [ConnectionStatus.State.connected, .reconnecting] {
+            var desk = Desk.joined("chat.lobby", state: state)
+            desk.enter("hello")
+            #expect(desk.screen().contains { $0.contains(" alice  hello") })
+        }
+    }
+
     @Test("B29: a line that was not sent stays, says why, and can be sent again under its old id")
     func failureAndResend() throws {
         var desk = Desk.joined("chat.lobby")

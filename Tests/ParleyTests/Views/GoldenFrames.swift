@@ -12,7 +12,7 @@ struct GoldenFrames {
         expect(
             Scene.chat(size),
             """
-             parley  alice@local ────────────────────────────────────────────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 12
+             parley  alice@local ──────────────────────────────────────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS                 │── chat.lobby ─ 3 here ────────────────────────────────────────────────────────────────────────
             ▌chat.lobby             │── the beginning ─────────────────────────────────────────────────────────────────────────────
              chat.qa                │── Thursday 20 November ──────────────────────────────────────────────────────────────────────
@@ -51,7 +51,7 @@ struct GoldenFrames {
                                     │
             ────────────────────────┴───────────────────────────────────────────────────────────────────────────────────────────────
              > write to chat.lobby
-             F1 help  F2 topics  F3 postbox  Tab pane  Alt-a next unread  ^Q quit                                          ⇣ bottom
+             F1 help  F2 topics  F3 postbox  F8 log  Tab pane  Alt-a next unread  ^Q quit                                  ⇣ bottom
             """)
     }
 
@@ -61,7 +61,7 @@ struct GoldenFrames {
         expect(
             Scene.chat(size),
             """
-             parley  alice@local ────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 12
+             parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS             │── chat.lobby ─ 3 here ────────────────────────────────────
             ▌chat.lobby         │── the beginning ─────────────────────────────────────────
              chat.qa            │── Thursday 20 November ──────────────────────────────────
@@ -84,7 +84,7 @@ struct GoldenFrames {
                                 │
             ────────────────────┴───────────────────────────────────────────────────────────
              > write to chat.lobby
-             F1 help  F2 topics  F3 postbox  Tab pane  Alt-a next unread           ⇣ bottom
+             F1 help  F2 topics  F3 postbox  F8 log  Tab pane  Alt-a next unread   ⇣ bottom
             """)
     }
 
@@ -94,7 +94,7 @@ struct GoldenFrames {
         expect(
             Scene.chat(size),
             """
-            ─────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 12
+            ─ ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
             ── chat.lobby ─ 3 here ─────────────────
             ── 7 messages were lost ───────────────
             ── new ────────────────────────────────
@@ -137,7 +137,7 @@ struct GoldenFrames {
         expect(
             Scene.outage(size),
             """
-             parley  alice@local ─────────── ↻ RECONNECTING attempt 3 · in 4 s   ⇅ 1   ✉ 12
+            ──────── ↻ RECONNECTING attempt 3 · in 4 s · connection lost   ⇅ 1   # 9   ✉ 12
              TOPICS             │── chat.lobby ─ 3 here ────────────────────────────────────
             ▌chat.lobby         │── the beginning ─────────────────────────────────────────
              chat.qa            │── Thursday 20 November ──────────────────────────────────
@@ -160,7 +160,7 @@ struct GoldenFrames {
                                 │
             ────────────────────┴───────────────────────────────────────────────────────────
              > offline: will be sent when connected
-             F1 help  F2 topics  F3 postbox  Tab pane  Alt-a next unread           ⇣ bottom
+             F1 help  F2 topics  F3 postbox  F8 log  Tab pane  Alt-a next unread   ⇣ bottom
             """)
     }
 
@@ -170,7 +170,7 @@ struct GoldenFrames {
         expect(
             Scene.outage(size),
             """
-            ─────── ↻ RECONNECTING 4 s   ⇅ 1   ✉ 12
+            ─ ↻ RECONNECTING 4 s   ⇅ 1   # 9   ✉ 12
             ── chat.lobby ─ 3 here ─────────────────
              10:05  李小龍  日本語のテキスト 👍    ↺
              10:00  alice   too much               ✗
@@ -239,36 +239,143 @@ struct GoldenFrames {
             """)
     }
 
+    @Test("The connection log at 120×30")
+    func log120x30() {
+        let size = Size(rows: 30, columns: 120)
+        expect(
+            Scene.log(size),
+            """
+             parley  alice@local ──────────────────────────────────────────────────────────── ● CONNECTED 2.0 ms   ⇅ 0   # 9   ✉ 12
+             TOPICS                 │── connection log ─ 11 entries ────────────────────────────────────────────────────────────────
+            ▌chat.lobby             │── Friday 21 November 2025 ───────────────────────────────────────────────────────────────────
+             chat.qa                │ 10:00:00.000  · the terminal lost the focus
+             alerts.>             9 │ 10:00:00.000  · chat.lobby: 7 messages lost
+             POSTBOX                │ 10:00:00.000  · the terminal has the focus again
+              personal           12 │ 10:00:00.000  ○ NOT CONNECTED
+              work (off)          0 │ 10:00:00.007  ◌ CONNECTING · attempt 1
+                                    │ 10:00:00.127  ● CONNECTED · 0.4 ms · after 0.1 s connecting
+                                    │ 10:03:20.127  ↻ RECONNECTING · next try in 40 ms · after 3 min 20 s connected · The
+                                    │               connection was lost (the server closed the connection).
+                                    │ 10:03:20.167  ↻ RECONNECTING · attempt 1
+                                    │ 10:03:20.174  ↻ RECONNECTING · attempt 1 · next try in 2.5 s · The server cannot be reached
+                                    │               (nothing answers at nats://127.0.0.1:40123).
+                                    │ 10:03:22.674  ↻ RECONNECTING · attempt 2
+                                    │ 10:03:22.707  ● CONNECTED · 2.0 ms · after 2.6 s reconnecting
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+            ────────────────────────┴───────────────────────────────────────────────────────────────────────────────────────────────
+             > write to chat.lobby
+             Esc close  Up scroll  Home oldest  ^Q quit                                                                    ⇣ newest
+            """)
+    }
+
+    @Test("The connection log at 80×24")
+    func log80x24() {
+        let size = Size(rows: 24, columns: 80)
+        expect(
+            Scene.log(size),
+            """
+             parley  alice@local ──────────────────── ● CONNECTED 2.0 ms   ⇅ 0   # 9   ✉ 12
+             TOPICS             │── connection log ─ 11 entries ────────────────────────────
+            ▌chat.lobby         │── Friday 21 November 2025 ───────────────────────────────
+             chat.qa            │ 10:00:00.000  · the terminal lost the focus
+             alerts.>         9 │ 10:00:00.000  · chat.lobby: 7 messages lost
+             POSTBOX            │ 10:00:00.000  · the terminal has the focus again
+              personal       12 │ 10:00:00.000  ○ NOT CONNECTED
+              work (off)      0 │ 10:00:00.007  ◌ CONNECTING · attempt 1
+                                │ 10:00:00.127  ● CONNECTED · 0.4 ms · after 0.1 s
+                                │               connecting
+                                │ 10:03:20.127  ↻ RECONNECTING · next try in 40 ms · after
+                                │               3 min 20 s connected · The connection was
+                                │               lost (the server closed the connection).
+                                │ 10:03:20.167  ↻ RECONNECTING · attempt 1
+                                │ 10:03:20.174  ↻ RECONNECTING · attempt 1 · next try in
+                                │               2.5 s · The server cannot be reached
+                                │               (nothing answers at
+                                │               nats://127.0.0.1:40123).
+                                │ 10:03:22.674  ↻ RECONNECTING · attempt 2
+                                │ 10:03:22.707  ● CONNECTED · 2.0 ms · after 2.6 s
+                                │               reconnecting
+            ────────────────────┴───────────────────────────────────────────────────────────
+             > write to chat.lobby
+             Esc close  Up scroll  Home oldest  ^Q quit                            ⇣ newest
+            """)
+    }
+
+    @Test("The connection log at 40×12")
+    func log40x12() {
+        let size = Size(rows: 12, columns: 40)
+        expect(
+            Scene.log(size),
+            """
+            ─ ● CONNECTED 2.0 ms   ⇅ 0   # 9   ✉ 12
+            ── connection log ─ 11 entries ─────────
+              attempt 1 · next try in 2.5 s · The
+              server cannot be reached (nothing
+              answers at nats://127.0.0.1:40123).
+             10:03:22.674 ↻ RECONNECTING
+              attempt 2
+             10:03:22.707 ● CONNECTED
+              2.0 ms · after 2.6 s reconnecting
+            ────────────────────────────────────────
+             > write to chat.lobby
+             Esc close  Up scroll          ⇣ newest
+            """)
+    }
+
+    @Test("The connection log at 20×5")
+    func log20x5() {
+        let size = Size(rows: 5, columns: 20)
+        expect(
+            Scene.log(size),
+            """
+            ─────── ● CONNECTED
+              CONNECTED · 2.0 ms
+              · after 2.6 s
+              reconnecting
+             > write to chat.l…
+            """)
+    }
+
     @Test("The help at 80×24")
     func help80x24() {
         let size = Size(rows: 24, columns: 80)
         expect(
             Scene.help(size),
             """
-             parley  alice@local ────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 12
+             parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS             │── chat.lobby ─ 3 here ────────────────────────────────────
             ▌cha┌─ Help ───────────────────────────────────────────────────────────────┐───
              cha│ Everywhere                                                           │───
              ale│ F1                    this help                                      │
              POS│ F2                    go to the topics                               │───
               pe│ F3                    open the postbox                               │
-              wo│ Tab                   next pane; in a /command: complete it          │   ✓
-                │ Shift-Tab             previous pane                                  │   ✓
+              wo│ F8                    open the connection log, or close it           │   ✓
+                │ Tab                   next pane; in a /command: complete it          │   ✓
+                │ Shift-Tab             previous pane                                  │───
                 │ Alt-Up ^P             previous topic                                 │───
-                │ Alt-Down ^N           next topic                                     │───
+                │ Alt-Down ^N           next topic                                     │
                 │ Alt-a                 next topic with unread messages                │
-                │ PgUp                  page up                                        │
-                │ PgDn                  page down                                      │   ↺
+                │ PgUp                  page up                                        │   ↺
+                │ PgDn                  page down                                      │
                 │ ^L                    paint the screen again                         │
                 │ ^Z                    suspend; the shell's fg returns                │
                 │ ^C                    clear the text; on no text twice: quit         │
                 │ ^Q                    quit                                           │
                 │ Esc                   close what lies on top, or go back to the text │
                 │                                                                      │
-                │ Compose                                                              │
             ────└─ PgDn more  Esc closes ──────────────────────────────────────────────┘────
              > write to chat.lobby
-             F1 help  F2 topics  F3 postbox  Tab pane  Alt-a next unread           ⇣ bottom
+             F1 help  F2 topics  F3 postbox  F8 log  Tab pane  Alt-a next unread   ⇣ bottom
             """)
     }
 
@@ -303,7 +410,7 @@ struct GoldenFrames {
                                 │
             ────────────────────┴───────────────────────────────────────
              > /join TOPIC
-             F1 help  F2 topics  F3 postbox  Tab pane  ^Q quit
+             F1 help  F2 topics  F3 postbox  F8 log  Tab pane
             """)
     }
 

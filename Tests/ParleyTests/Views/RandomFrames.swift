@@ -22,13 +22,14 @@ private struct EventSource {
     static let texts = [
         "hello", "", " ", "日本語のテキスト", "👩‍👩‍👧‍👦👍🏽❤️", "e\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}", "\u{1B}[2J\u{1B}]0;x\u{7}",
         "\u{9B}31m", "a\u{202E}b\u{2066}c", "tab\tnew\nline\r\n\n", String(repeating: "long ", count: 80),
-        String(repeating: "字", count: 90), "/join chat.qa", "/leave", "/nothing", "//x", "\u{7F}\u{0}", "@alice",
+        String(repeating: "字", count: 90), "/join chat.qa", "/leave", "/log", "/nothing", "//x", "\u{7F}\u{0}",
+        "@alice",
         "\u{E0041}\u{200D}\u{FEFF}",
         String(repeating: "\n", count: 220),
     ]
     static let codes: [Key.Code] = [
         .enter, .tab, .backTab, .backspace, .delete, .insert, .escape, .up, .down, .left, .right, .home, .end, .pageUp,
-        .pageDown, .function(1), .function(2), .function(3), .function(12),
+        .pageDown, .function(1), .function(2), .function(3), .function(8), .function(8), .function(12),
     ]
 
     mutating func key() -> Key {

@@ -76,4 +76,27 @@ enum Scene {
         desk.press(.function(1))
         return desk
     }
+
+    /// The connection log over a conversation, after an outage with two attempts.
+    static func log(_ size: Size) -> Desk {
+        var desk = chat(size)
+        let lost = ConnectionReason.connectionLost("the server closed the connection")
+        let refused = ConnectionReason.unreachable("nothing answers at nats://127.0.0.1:40123")
+        func pass(_ status: ConnectionStatus, wait: Duration? = nil, for length: Duration = .milliseconds(7)) {
+            var status = status
+            status.nextRetryAt = wait.map { desk.model.now.instant.advanced(by: $0) }
+            desk.send(.statusChanged(status))
+            desk.wait(wait ?? length)
+        }
+        pass(ConnectionStatus(state: .initialized))
+        pass(ConnectionStatus(state: .connecting, attempt: 1), for: .milliseconds(120))
+        pass(ConnectionStatus(state: .connected, roundTripTime: .microseconds(400)), for: .seconds(200))
+        pass(ConnectionStatus(state: .reconnecting, reason: lost), wait: .milliseconds(40))
+        pass(ConnectionStatus(state: .reconnecting, reason: lost, attempt: 1))
+        pass(ConnectionStatus(state: .reconnecting, reason: refused, attempt: 1), wait: .milliseconds(2_500))
+        pass(ConnectionStatus(state: .reconnecting, reason: refused, attempt: 2), for: .milliseconds(33))
+        pass(ConnectionStatus(state: .connected, roundTripTime: .milliseconds(2)))
+        desk.press(.function(8))
+        return desk
+    }
 }

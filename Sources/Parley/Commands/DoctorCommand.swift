@@ -1,0 +1,24 @@
+import ArgumentParser
+
+/// `parley doctor`: looks at everything that Parley needs, and says how to mend what is wrong.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Check terminal, files, credentials and servers, and say how to mend each.",
+        discussion:
+            "It starts no network. ✓ is well, ! could be better, ✗ does not work; the exit status is that of the first ✗."
+    )
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Flag(help: "Print one JSON object for each check.")
+    var json = false
+
+    func run() async throws {
+        var code: Int32 = 0
+        await Doctor(options: connection) { finding in
+            if json { Output.json(finding.json) } else { Output.line(finding.line(isColored: Output.isColored)) }
+            if code == 0, case .failure(let status) = finding.outcome { code = status }
+        }.run()
+        if code != 0 { throw ExitCode(code) }
+    }
+}

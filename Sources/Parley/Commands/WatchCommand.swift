@@ -1,0 +1,128 @@
+import ArgumentParser
+import Relay
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// `parley watch`: every change of the connection's status, a line each, until it is over.
+struct WatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch", abstract: "Print each change of the connection's status until it is closed.",
+        discussion: "^C closes the connection and prints that too.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(
+        name: .customLong("for"), help: ArgumentHelp("End after this time, such as 30 or 5m.", valueName: "seconds"))
+    var length: String?
+
+    @Flag(help: "Print one JSON object for each change.")
+    var json = false
+
+    func validate() throws {
+        if let length, PastTime.seconds(length) == nil {
+            throw ValidationError("--for takes a number of seconds, or a length such as 5m.")
+        }
+    }
+
+    /// What happens while the connection is watched.
+    private enum Event: Sendable {
+        case status(ConnectionStatus)
+        case timeIsUp
+        case signal(Int32)
+    }
+
+    /// Why the watch ended.
+    private enum Ending {
+        case time
+        case signal(Int32)
+        case connection(ConnectionReason?)
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let connector = try Connector(connection.plan())
+            let client = RelayClient(configuration: connector.configuration)
+            let ending = await watch(client)
+            switch ending {
+            case .time, .connection(nil), .connection(.closedByUser): return
+            case .connection(let reason?): throw CommandFailure(RelayError.connection(reason))
+            case .signal(SIGINT): throw ExitCode(CommandFailure.interrupted)
+            case .signal(let number): throw ExitCode(128 + number)
+            }
+        }
+    }
+
+    /// Prints until the connection is over for good, by itself or because time or a signal asked for it.
+    private func watch(_ client: RelayClient) async -> Ending {
+        let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(65_536))
+        let signals = EndingSignals()
+        let (statuses, numbers) = (client.statuses, signals.numbers)
+        var tasks = [
+            Task { for await status in statuses { continuation.yield(.status(status)) } },
+            Task { for await number in numbers { continuation.yield(.signal(number)) } },
+        ]
+        defer {
+            for task in tasks { task.cancel() }
+            signals.cancel()
+        }
+        var report = WatchReport()
+        var ending: Ending?
+        var hasBegun = false
+        for await event in events {
+            switch event {
+            case .status(let status):
+                let now = Moment(instant: .now, wall: WallClock.now)
+                if let line = report.take(await settled(status, client), at: now) { write(line) }
+                if !hasBegun, let ending { return ending }
+                if !hasBegun {
+                    // Nothing of the network is touched before the first line stands.
+                    hasBegun = true
+                    await client.beginConnecting()
+                    if let limit = length.flatMap(PastTime.seconds) {
+                        tasks.append(
+                            Task {
+                                guard (try? await Task.sleep(for: .seconds(limit))) != nil else { return }
+                                continuation.yield(.timeIsUp)
+                            })
+                    }
+                } else if status.state == .disconnected {
+                    await client.close()
+                    return ending ?? .connection(status.reason)
+                }
+            case .timeIsUp:
+                ending = ending ?? .time
+                await client.close()
+            case .signal(let number):
+                ending = ending ?? .signal(number)
+                await client.close()
+            }
+        }
+        return ending ?? .connection(nil)
+    }
+
+    /// The first round trip is told a moment after the connection stands; it belongs on that line.
+    private func settled(_ status: ConnectionStatus, _ client: RelayClient) async -> ConnectionStatus {
+        guard status.state == .connected, status.roundTripTime == nil else { return status }
+        for _ in 0..<5 {
+            var newer = client.status
+            if newer.state != .connected { break }
+            if let roundTrip = newer.roundTripTime {
+                newer = status
+                newer.roundTripTime = roundTrip
+                return newer
+            }
+            try? await Task.sleep(for: .milliseconds(2))
+        }
+        return status
+    }
+
+    private func write(_ line: WatchReport.Line) {
+        if json { Output.json(line.json) } else { Output.line(line.text(isColored: Output.isColored)) }
+    }
+}

@@ -1,0 +1,75 @@
+import Relay
+import Terminal
+
+/// What `parley watch` prints of a connection's statuses: a pure value that decides which are worth a line, and how
+/// each line reads.
+struct WatchReport: Sendable {
+    private var last: ConnectionStatus?
+    private var stateBegan: ContinuousClock.Instant?
+    private let zone: DisplayZone
+
+    init(zone: DisplayZone = .local) { self.zone = zone }
+
+    /// The change that a status is; nil when it says nothing new.
+    mutating func take(_ status: ConnectionStatus, at now: Moment) -> Line? {
+        guard status.isNews(after: last) else { return nil }
+        let change = StatusChange(status, after: last, since: stateBegan, now: now.instant)
+        if last?.state != status.state { stateBegan = now.instant }
+        last = status
+        return Line(status: status, change: change, at: now.wall, zone: zone)
+    }
+
+    /// One line, for people or for scripts.
+    struct Line: Hashable, Sendable {
+        let status: ConnectionStatus
+        let change: StatusChange
+        let at: Timestamp
+        let zone: DisplayZone
+
+        /// `10:01:05.123  ↻ reconnecting   attempt 2 · next try in 0.3 s · …`: the state coloured on request.
+        func text(isColored: Bool) -> String {
+            let name = SafeText("\(change.state.symbol) \(change.state.rawValue)").padded(columns: 15).description
+            let shown = isColored ? "\u{1B}[\(color)m\(name)\u{1B}[0m" : name
+            var line = CivilTime(at, zone: zone).preciseClock + "  " + shown
+            let details = change.details
+            if !details.isEmpty { line += "  " + Output.safe(details.joined(separator: " · ")) }
+            return isColored || !details.isEmpty ? line : Self.trimmed(line)
+        }
+
+        /// The object that scripts read: times in seconds, and the status in the words of each system that Parley maps
+        /// onto.
+        var json: MessageMap {
+            [
+                "at": .string(at.iso8601), "status": .string(status.state.rawValue),
+                "reason": MessageValue(status.reason?.words), "attempt": .int(Int64(status.attempt)),
+                "retryIn": change.wait.map { .double($0.seconds) } ?? .null,
+                "rtt": change.roundTrip.map { .double($0.seconds) } ?? .null,
+                "relayx": MessageValue(SystemEvent(status)?.rawValue),
+                "sudo": .string(PlatformSubscriptionStatus(status).name),
+                "nexconn": .int(Int64(NexconnConnectionStatus(status).rawValue)),
+                "rongcloud": RongCloudCode(status).map { .int(Int64($0.rawValue)) } ?? .null,
+                "supabase": .string(SupabaseStatus(status).rawValue),
+            ]
+        }
+
+        private var color: Int {
+            switch StatusText.Kind(change.state) {
+            case .connected: 32
+            case .waiting: 33
+            case .broken: 31
+            }
+        }
+
+        private static func trimmed(_ text: String) -> String {
+            String(text.reversed().drop { $0 == " " }.reversed())
+        }
+    }
+}
+
+extension Duration {
+    /// Seconds, to the microsecond.
+    fileprivate var seconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds) + Double(attoseconds / 1_000_000_000_000) / 1_000_000
+    }
+}

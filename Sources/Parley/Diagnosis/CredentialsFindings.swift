@@ -1,0 +1,64 @@
+import Relay
+
+/// What is to be said of credentials and of the clock that they are measured by. Nothing here shows a secret.
+enum CredentialsFindings {
+    /// Credentials that were read and checked: their times.
+    ///
+    /// - Parameters:
+    ///   - place: where they are.
+    ///   - user: whom they name.
+    static func read(_ times: TokenTimes?, place: String, user: String?, now: Timestamp) -> Finding {
+        let name = "credentials"
+        let words = place + (user.map { ", user \($0)" } ?? "")
+        guard let times else { return Finding(name, .ok, words) }
+        let seconds = now.milliseconds / 1_000
+        if let begin = times.notBefore, begin > seconds {
+            return Finding(
+                name, .failure(CommandFailure.refused), "\(words); they begin in \(length(begin - seconds))",
+                fix: "check this machine's clock, or wait")
+        }
+        guard let end = times.expires, end > 0 else { return Finding(name, .ok, "\(words); without end") }
+        if end <= seconds {
+            return Finding(
+                name, .failure(CommandFailure.refused), "\(words); expired \(length(seconds - end)) ago",
+                fix: "ask for new ones")
+        }
+        let isSoon = end - seconds < 3 * 86_400
+        return Finding(
+            name, isSoon ? .warning : .ok, "\(words); they expire in \(length(end - seconds))",
+            fix: isSoon ? "ask for new ones soon" : nil)
+    }
+
+    /// Credentials that could not be used.
+    static func refused(_ error: RelayError, _ source: CredentialsSource) -> Finding {
+        let failure = CommandFailure(error)
+        var detail = failure.text
+        if case .invalidCredentials(let words) = error { detail = words }
+        if case .file(let path) = source, detail.contains("chmod 600") {
+            return Finding("credentials", .failure(failure.code), "others can read \(path)", fix: "chmod 600 \(path)")
+        }
+        return Finding(
+            "credentials", .failure(failure.code), detail,
+            fix: "name a credentials file with --creds, whole and as it was issued")
+    }
+
+    /// Whether this machine's clock can be right.
+    static func clock(now: Timestamp, issued: Int64?) -> Finding {
+        let remedy = "set the clock, or turn on time synchronisation"
+        // The program is not older than this.
+        guard now.milliseconds > 1_735_689_600_000, now.milliseconds < 4_102_444_800_000 else {
+            return Finding("clock", .failure(CommandFailure.badConfiguration), "\(now.iso8601) cannot be", fix: remedy)
+        }
+        if let issued, issued > now.milliseconds / 1_000 + 300 {
+            return Finding(
+                "clock", .warning,
+                "\(now.iso8601), which is \(length(issued - now.milliseconds / 1_000)) before the credentials were issued",
+                fix: remedy)
+        }
+        return Finding("clock", .ok, now.iso8601)
+    }
+
+    private static func length(_ seconds: Int64) -> String {
+        seconds >= 2 * 86_400 ? Wording.count(Int(seconds / 86_400), "day") : Wording.length(.seconds(seconds))
+    }
+}

@@ -1,0 +1,178 @@
+import Relay
+import RelayNetwork
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Runs the checks one after the other. It starts no network, and waits for nothing longer than a few seconds.
+struct Doctor {
+    let options: ConnectionOptions
+    var environment = ProcessInfo.processInfo.environment
+    /// Told each finding as soon as it stands.
+    let report: (Finding) -> Void
+
+    func run() async {
+        let isInstalled = setlocale(LC_CTYPE, "") != nil
+        TerminalFindings.all(.look(), environment, isLocaleInstalled: isInstalled).forEach(report)
+        let (environment, config) = (environment, options.config)
+        let file = await limited("configuration") { FileFindings.configuration(flag: config, environment) }
+        await limited("data folder") { FileFindings.dataFolder(environment) }
+        await limited("local store") { FileFindings.localStore(environment) }
+
+        let now = WallClock.now
+        if case .failure = file.outcome { return report(CredentialsFindings.clock(now: now, issued: nil)) }
+        let profile: Profile
+        do { profile = try options.effectiveProfile(environment) } catch {
+            report(CredentialsFindings.clock(now: now, issued: nil))
+            return tell(error, .none)
+        }
+        let source = options.credentialsSource(profile, environment)
+        let plan: ConnectionPlan
+        report(CredentialsFindings.clock(now: now, issued: profile.servers.isEmpty ? nil : source.times?.issued))
+        do { plan = try options.plan(environment) } catch {
+            tell(error, source)
+            // Whether the servers can be reached does not depend on who asks.
+            guard case RelayError.invalidCredentials = error else { return }
+            for address in (try? RelayConfiguration.addresses(profile.servers)) ?? [] {
+                report(await ServerFindings(configuration: .init(servers: .fixed([address]))).touch(address))
+            }
+            return
+        }
+        switch plan.target {
+        case .privateNetwork(let user): await checkPrivateNetwork(user, plan, now: now)
+        case .servers(let addresses, let credentials, let user):
+            report(Finding("nats-server", .ok, "not needed with --server"))
+            report(
+                CredentialsFindings.read(
+                    source.times, place: "\(source)", user: user ?? credentials.user, now: now))
+            var configuration = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
+            configuration.tls = plan.tls
+            configuration.namespace = plan.namespace
+            await check(addresses, configuration)
+        }
+    }
+
+    /// Says why there is no plan to follow.
+    private func tell(_ error: any Error, _ source: CredentialsSource) {
+        switch error {
+        case let error as RelayError:
+            if case .invalidCredentials = error { return report(CredentialsFindings.refused(error, source)) }
+            let failure = CommandFailure(error)
+            report(Finding("settings", .failure(failure.code), failure.text, fix: "correct the address of the server"))
+        case let failure as CommandFailure:
+            report(Finding("settings", .failure(failure.code), failure.text, fix: "correct the flags or the profile"))
+        default:
+            report(Finding("settings", .failure(CommandFailure.badConfiguration), "\(error)"))
+        }
+    }
+
+    @discardableResult
+    private func limited(_ name: String, _ look: @escaping @Sendable () -> Finding) async -> Finding {
+        let finding =
+            await within(.seconds(3)) { await blocking(look) }
+            ?? Finding(
+                name, .failure(CommandFailure.cannotCreate), "the file system does not answer",
+                fix: "check the disk or the network drive")
+        report(finding)
+        return finding
+    }
+
+    // MARK: The private network
+
+    private func checkPrivateNetwork(_ user: String, _ plan: ConnectionPlan, now: Timestamp) async {
+        await checkServerProgram()
+        let directory = NetworkDirectory.standard(environment: environment)
+        let status = await within(.seconds(5)) { () -> Result<NetworkStatus, NetworkError> in
+            do throws(NetworkError) { return .success(try await directory.status()) } catch { return .failure(error) }
+        }
+        let name = "private network"
+        switch status {
+        case .success(let status)? where status.running:
+            let clients = status.clients.map { ", \($0) connected" } ?? ""
+            report(Finding(name, .ok, "running at \(status.server ?? "?")\(clients)"))
+            await checkRunningNetwork(directory, user, plan, status, now: now)
+        case .success?:
+            report(Finding(name, .ok, "not running; parley starts it when it is needed, parley network start keeps it"))
+            report(Finding("credentials", .ok, "user \(user) of the private network, made on first use"))
+        case .failure(let error)?:
+            let failure = CommandFailure(error)
+            report(Finding(name, .failure(failure.code), failure.text, fix: "read \(directory.hostLog)"))
+        case nil:
+            report(
+                Finding(
+                    name, .failure(CommandFailure.noConnection), "its server does not answer within 5 s",
+                    fix: "run parley network stop --force, then parley network start"))
+        }
+    }
+
+    private func checkServerProgram() async {
+        let name = "nats-server"
+        switch ServerProgram.find(environment) {
+        case .missing:
+            report(
+                Finding(
+                    name, .failure(CommandFailure.badConfiguration), "not installed",
+                    fix: "run ./setup, name it in PARLEY_NATS_SERVER, or use --server"))
+        case .notExecutable(let path):
+            report(
+                Finding(
+                    name, .failure(CommandFailure.badConfiguration),
+                    "PARLEY_NATS_SERVER names \(path), which cannot be run",
+                    fix: "correct it, or unset it and run ./setup"))
+        case .found(let path):
+            let version =
+                await within(.seconds(5)) { await blocking { ServerProgram.version(of: path, within: 4) } } ?? nil
+            if let version {
+                report(Finding(name, .ok, "\(version) (\(path))"))
+            } else {
+                report(
+                    Finding(
+                        name, .failure(CommandFailure.badConfiguration), "\(path) does not tell its version",
+                        fix: "name a nats-server in PARLEY_NATS_SERVER, or run ./setup"))
+            }
+        }
+    }
+
+    private func checkRunningNetwork(
+        _ directory: NetworkDirectory, _ user: String, _ plan: ConnectionPlan, _ status: NetworkStatus, now: Timestamp
+    ) async {
+        do {
+            let path = directory.credentialsPath(for: try UserName(user))
+            let credentials = RelayCredentials(try directory.credentials(for: user))
+            report(CredentialsFindings.read(CredentialsSource.file(path).times, place: path, user: user, now: now))
+            let addresses = try RelayConfiguration.addresses([status.server ?? ""])
+            var configuration = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
+            configuration.namespace = plan.namespace
+            await check(addresses, configuration)
+        } catch let error as NetworkError {
+            let failure = CommandFailure(error)
+            report(Finding("credentials", .failure(failure.code), failure.text))
+        } catch {
+            tell(error, .none)
+        }
+    }
+
+    // MARK: Servers
+
+    private func check(_ addresses: [ServerAddress], _ configuration: RelayConfiguration) async {
+        let findings = ServerFindings(configuration: configuration)
+        var reached: ServerAddress?
+        for address in addresses {
+            let (finding, isReached) = await findings.reach(address)
+            report(finding)
+            if isReached, reached == nil { reached = address }
+        }
+        if let reached { await findings.network(reached).forEach(report) }
+    }
+}

@@ -1,0 +1,135 @@
+import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What is to be said of files and folders.
+enum FileFindings {
+    // MARK: Configuration
+
+    /// The configuration file, if there is one.
+    static func configuration(flag: String?, _ environment: [String: String]) -> Finding {
+        let name = "configuration"
+        let (path, isNamed) = ConfigurationFile.place(flag: flag, environment)
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            if !isNamed, errno == ENOENT { return Finding(name, .ok, "no file at \(path), and none is needed") }
+            return Finding(
+                name, .failure(CommandFailure.badConfiguration), "\(path): \(reason(errno))",
+                fix: "correct the path in --config or PARLEY_CONFIG")
+        }
+        let file: ConfigurationFile
+        do throws(CommandFailure) { file = try ConfigurationFile.load(flag: flag, environment) } catch {
+            return Finding(name, .failure(error.code), error.text, fix: "edit \(path), or move it away")
+        }
+        let words = "\(path), \(Wording.count(file.profiles.count, "profile"))"
+        if status.st_mode & 0o022 != 0 {
+            return Finding(name, .warning, "\(words); others can change it", fix: "chmod go-w \(path)")
+        }
+        return Finding(name, .ok, words)
+    }
+
+    // MARK: Data
+
+    /// Free space below which nothing is stored reliably, and below which it soon is not.
+    private static let (leastFree, scarceFree): (UInt64, UInt64) = (16 << 20, 256 << 20)
+
+    /// The folder of the private network and the local store.
+    static func dataFolder(_ environment: [String: String]) -> Finding {
+        let name = "data folder"
+        let path = dataPath(environment)
+        var existing = path
+        while access(existing, F_OK) != 0, let slash = existing.lastIndex(of: "/"), slash != existing.startIndex {
+            existing = String(existing[..<slash])
+        }
+        var status = stat()
+        guard stat(existing, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            return Finding(
+                name, .failure(CommandFailure.cannotCreate), "\(existing) is not a folder",
+                fix: "move it away, or set XDG_DATA_HOME to a folder of yours")
+        }
+        guard access(existing, W_OK | X_OK) == 0 else {
+            return Finding(
+                name, .failure(CommandFailure.cannotCreate), "\(existing) cannot be written",
+                fix: "make it yours, or set XDG_DATA_HOME to a folder of yours")
+        }
+        var system = statvfs()
+        guard statvfs(existing, &system) == 0 else {
+            return Finding(name, .warning, "\(path) is writable; its free space is not known: \(reason(errno))")
+        }
+        let free = UInt64(system.f_bavail) * UInt64(system.f_frsize)
+        let words = "\(path)\(existing == path ? "" : " (not made yet)"), \(Wording.bytes(free)) free"
+        if free < leastFree {
+            return Finding(name, .failure(CommandFailure.cannotCreate), words, fix: "free some space")
+        }
+        return Finding(
+            name, free < scarceFree ? .warning : .ok, words, fix: free < scarceFree ? "free some space" : nil)
+    }
+
+    /// The local store's files, wherever below the data folder they are.
+    static func localStore(_ environment: [String: String]) -> Finding {
+        let name = "local store"
+        let folder = dataPath(environment)
+        let files = stores(below: folder)
+        for path in files {
+            switch state(ofStore: path) {
+            case .good: break
+            case .damaged:
+                return Finding(
+                    name, .warning, "\(path) is damaged",
+                    fix: "start parley: it puts the file aside as \(path).damaged and begins a new one")
+            case .closed(let words):
+                return Finding(
+                    name, .failure(CommandFailure.cannotCreate), "\(path): \(words)", fix: "chmod u+rw \(path)")
+            }
+        }
+        guard let first = files.first else { return Finding(name, .ok, "none yet") }
+        return Finding(name, .ok, files.count == 1 ? first : "\(files.count) files below \(folder)")
+    }
+
+    private static func stores(below folder: String) -> [String] {
+        // The private network's own folder holds the server's data, which is not ours to open.
+        let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted().prefix(64)
+        let inner = names.filter { $0 != "local" }.flatMap { name in
+            ((try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(name)")) ?? []).sorted().prefix(64)
+                .map { "\(name)/\($0)" }
+        }
+        return (names + inner).filter { $0.hasSuffix(".sqlite") || $0.hasSuffix(".db") }.map { "\(folder)/\($0)" }
+    }
+
+    private enum StoreState {
+        case good
+        case damaged
+        /// It cannot be opened, for the system's reason.
+        case closed(String)
+    }
+
+    /// Looks at a store without taking it: its owner may be running.
+    private static func state(ofStore path: String) -> StoreState {
+        let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return .closed(reason(errno)) }
+        defer { close(descriptor) }
+        let expected = Array("SQLite format 3\0".utf8)
+        var found = [UInt8](repeating: 0, count: expected.count)
+        let count = read(descriptor, &found, found.count)
+        // A store that was made and never written is empty.
+        return count == 0 || found == expected ? .good : .damaged
+    }
+
+    private static func dataPath(_ environment: [String: String]) -> String {
+        if let named = environment["XDG_DATA_HOME"], named.hasPrefix("/") { return named + "/parley" }
+        return (environment["HOME"] ?? "") + "/.local/share/parley"
+    }
+
+    static func reason(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
+}

@@ -1,0 +1,174 @@
+import Relay
+
+/// What is to be said of one server, step by step, and of the network behind it. Each step has its deadline.
+struct ServerFindings: Sendable {
+    let configuration: RelayConfiguration
+
+    /// What came of an attempt to connect.
+    private enum Login: Sendable {
+        case connected
+        case failed(ConnectionReason)
+    }
+
+    private static let stepLimit = Duration.seconds(3)
+    private static let loginLimit = Duration.seconds(5)
+
+    /// Looks up the host and connects, without a login.
+    func touch(_ address: ServerAddress) async -> Finding {
+        await obstacle(address)
+            ?? Finding(Self.name(address), .ok, "DNS, TCP; the login is not tried without credentials")
+    }
+
+    private static func name(_ address: ServerAddress) -> String { "server \(address)" }
+
+    /// What stands in the way of a TCP connection; nil when nothing does.
+    private func obstacle(_ address: ServerAddress) async -> Finding? {
+        func failure(_ detail: String, _ fix: String) -> Finding {
+            Finding(Self.name(address), .failure(CommandFailure.noConnection), detail, fix: fix)
+        }
+        let resolved = await within(Self.stepLimit) {
+            await blocking { Reachability.resolve(address.host, port: address.port) }
+        }
+        let endpoints: [Reachability.Endpoint]
+        switch resolved {
+        case .success(let found)?: endpoints = found
+        case .failure(let why)?:
+            return failure(
+                "DNS: \(address.host) has no address (\(why.words))",
+                "check the spelling of the host and this machine's DNS")
+        case nil: return failure("DNS: no answer", "check this machine's DNS")
+        }
+        let connected = await within(Self.stepLimit + .seconds(1)) {
+            await blocking { Reachability.connect(endpoints, milliseconds: 3_000) }
+        }
+        let why = connected ?? Reachability.Failure(words: "no answer")
+        return why.map {
+            failure("TCP: \($0.words)", "check that the server runs, the port, and firewalls on the way")
+        }
+    }
+
+    /// Looks up, connects, secures and logs in; names the step that fails.
+    ///
+    /// - Returns: the finding, and whether the server took the login.
+    func reach(_ address: ServerAddress) async -> (finding: Finding, isReached: Bool) {
+        let name = Self.name(address)
+        if let obstacle = await obstacle(address) { return (obstacle, false) }
+        // Nothing but the login is asked here, so the topics' names do not matter.
+        var probe = configuration
+        probe.servers = .fixed([address])
+        probe.namespace = probe.namespace ?? .init(name: "doctor", hash: "doctor")
+        let (client, login) = await Self.connect(probe)
+        let version = await client.serverVersion
+        await client.close()
+        switch login {
+        case .connected?:
+            let steps = address.usesTLS ? "DNS, TCP, TLS, login" : "DNS, TCP, login"
+            return (Finding(name, .ok, "\(steps): nats-server \(version ?? "of unknown version")"), true)
+        case .failed(let reason)?: return (Self.finding(name, reason), false)
+        case nil:
+            return (
+                Finding(
+                    name, .failure(CommandFailure.noConnection), "login: the server does not answer as a NATS server",
+                    fix: "check the address, and tls:// where the server wants it"), false
+            )
+        }
+    }
+
+    private static func finding(_ name: String, _ reason: ConnectionReason) -> Finding {
+        let code = CommandFailure(RelayError.connection(reason)).code
+        switch reason {
+        case .tlsFailure:
+            return Finding(
+                name, .failure(CommandFailure.noConnection), "TLS: \(reason.words)",
+                fix: "check tlsAuthority in the profile, the certificate's name, and the clock")
+        case .authenticationFailed, .tokenExpired, .banned, .appBlocked, .deactivated, .kicked, .kickedByOtherDevice,
+            .invalidCredentials:
+            return Finding(
+                name, .failure(code), "login: \(reason.shortWords)",
+                fix: "name credentials with --creds, or ask for new ones")
+        case .closedByUser, .networkUnavailable, .connectionLost, .unreachable, .timeLimit, .windowExpired,
+            .backgrounded, .proxyUnavailable, .store, .unknown:
+            return Finding(name, .failure(code), "login: \(reason.words)", fix: "read the server's log")
+        }
+    }
+
+    /// The round trip, the topics' names and their stream, on a server that has taken the login.
+    func network(_ address: ServerAddress) async -> [Finding] {
+        var chat = configuration
+        chat.servers = .fixed([address])
+        let (client, login) = await Self.connect(chat, within: .seconds(7))
+        guard case .connected? = login else {
+            await client.close()
+            var words = "the network's service does not answer"
+            if case .failed(let reason)? = login { words = reason.words }
+            return [
+                Finding(
+                    "namespace", .failure(CommandFailure.noConnection), words,
+                    fix: "name namespace and hash in the profile, or ask the network's administrator")
+            ]
+        }
+        var findings: [Finding] = []
+        let trip = await within(Self.stepLimit) { try? await client.ping() } ?? nil
+        if let trip {
+            let isSlow = trip > .seconds(1)
+            findings.append(
+                Finding(
+                    "round trip", isSlow ? .warning : .ok, Wording.latency(trip),
+                    fix: isSlow ? "use a server that is nearer" : nil))
+        } else {
+            findings.append(
+                Finding(
+                    "round trip", .failure(CommandFailure.noConnection), "no answer within 3 s",
+                    fix: "check the network on the way"))
+        }
+        let source =
+            configuration.namespace.map { "\($0.name), from the configuration" } ?? "told by the network's service"
+        findings.append(Finding("namespace", .ok, source))
+        findings.append(await Self.jetStream(client))
+        await client.close()
+        return findings
+    }
+
+    private static func jetStream(_ client: RelayClient) async -> Finding {
+        let name = "JetStream"
+        let noConnection = Finding.Outcome.failure(CommandFailure.noConnection)
+        let result = await within(loginLimit) { () -> RelayError? in
+            do throws(RelayError) { _ = try await client.history(topic: "parley.doctor", before: nil, limit: 1) } catch
+            {
+                return error
+            }
+            return nil
+        }
+        switch result {
+        case .some(nil): return Finding(name, .ok, "on, and the topics' stream is there")
+        case .some(.server(code: 10_059, _)?):
+            return Finding(
+                name, noConnection, "on, and the topics' stream is missing",
+                fix: "create the stream <namespace>_stream with the subjects <hash>.>")
+        case .some(.server(code: 503, _)?), .some(.server(code: 10_039, _)?), .some(.server(code: 10_076, _)?):
+            return Finding(
+                name, noConnection, "off for this account", fix: "turn JetStream on in the server's configuration")
+        case .some(.notAuthorized?):
+            return Finding(name, .warning, "not shown to this user", fix: "ask the administrator for access to topics")
+        case .some(let error?): return Finding(name, noConnection, error.words, fix: "read the server's log")
+        case nil: return Finding(name, noConnection, "no answer within 5 s", fix: "read the server's log")
+        }
+    }
+
+    /// Connects once: the first failure counts.
+    private static func connect(
+        _ configuration: RelayConfiguration, within limit: Duration = loginLimit
+    ) async -> (RelayClient, Login?) {
+        let client = RelayClient(configuration: configuration)
+        let statuses = client.statuses
+        await client.beginConnecting()
+        let login = await within(limit) { () -> Login in
+            for await status in statuses {
+                if status.state == .connected { return .connected }
+                if let reason = status.reason { return .failed(reason) }
+            }
+            return .failed(.closedByUser)
+        }
+        return (client, login)
+    }
+}

@@ -1,0 +1,103 @@
+import Relay
+
+/// What happened to the connection, newest last: a bounded list, and the status that the next entry is compared with.
+struct ConnectionLog: Equatable, Sendable {
+    /// Something that happened.
+    struct Entry: Hashable, Sendable {
+        /// Different for each entry of this process, and growing.
+        let serial: UInt64
+        let at: Timestamp
+        var event: Event
+    }
+
+    /// What can happen.
+    enum Event: Hashable, Sendable {
+        /// The connection's status changed.
+        case status(StatusChange)
+        /// The person or the terminal did something that concerns the connection.
+        case life(Life)
+        /// Anything else that is worth keeping, such as lost messages of a topic.
+        case remark(String)
+    }
+
+    /// The life of the program in its terminal.
+    enum Life: Hashable, Sendable {
+        case focusLost
+        case focusReturned
+        /// A key or the mouse came from a terminal that had reported its focus as lost.
+        case signOfLife
+        case stopped
+        case continued
+
+        /// What the log says.
+        var words: String {
+            switch self {
+            case .focusLost: "the terminal lost the focus"
+            case .focusReturned: "the terminal has the focus again"
+            case .signOfLife: "input came: somebody is here"
+            case .stopped: "Parley was suspended"
+            case .continued: "Parley runs again"
+            }
+        }
+    }
+
+    /// Entries that are kept.
+    static let limit = 1_000
+
+    /// The entries, oldest first.
+    private(set) var entries: [Entry] = []
+    private var nextSerial: UInt64 = 0
+    private var status: ConnectionStatus?
+    private var stateBegan: ContinuousClock.Instant?
+
+    /// Takes in a status; one that tells nothing new makes no entry.
+    mutating func record(_ new: ConnectionStatus, at now: Moment) {
+        let earlier = status
+        status = new
+        guard new.isNews(after: earlier) else {
+            // The first round trip is measured a moment after the connection stands, and belongs to that line.
+            amendLast { if $0.state == new.state, $0.roundTrip == nil { $0.roundTrip = new.roundTripTime } }
+            return
+        }
+        let change = StatusChange(new, after: earlier, since: stateBegan, now: now.instant)
+        if earlier?.state != new.state { stateBegan = now.instant }
+        // An outage and the first wait of it are one thing that happened.
+        if let wait = change.wait, change.before == nil, new.attempt == 0, new.reason == earlier?.reason, beginsState {
+            amendLast { $0.wait = wait }
+            return
+        }
+        append(.status(change), at: now.wall)
+    }
+
+    /// Adds something that is no status.
+    mutating func record(_ life: Life, at now: Moment) { append(.life(life), at: now.wall) }
+
+    /// Adds a sentence.
+    mutating func record(_ remark: String, at now: Moment) {
+        append(.remark(String(remark.prefix(1_024))), at: now.wall)
+    }
+
+    /// The place of the first entry with this serial or a later one.
+    func index(atOrAfter serial: UInt64) -> Int {
+        guard let first = entries.first?.serial, serial > first else { return 0 }
+        return min(entries.count, Int(clamping: serial - first))
+    }
+
+    /// Whether the newest entry is that of the present state's beginning.
+    private var beginsState: Bool {
+        guard case .status(let change)? = entries.last?.event else { return false }
+        return change.before != nil
+    }
+
+    private mutating func amendLast(_ change: (inout StatusChange) -> Void) {
+        guard let last = entries.indices.last, case .status(var present) = entries[last].event else { return }
+        change(&present)
+        entries[last].event = .status(present)
+    }
+
+    private mutating func append(_ event: Event, at time: Timestamp) {
+        entries.append(Entry(serial: nextSerial, at: time, event: event))
+        nextSerial += 1
+        if entries.count > Self.limit { entries.removeFirst(entries.count - Self.limit) }
+    }
+}

@@ -1,0 +1,124 @@
+import Relay
+
+extension ConnectionStatus.State {
+    /// A symbol for each state, so that none needs its colour to be told from the others.
+    var symbol: String {
+        switch self {
+        case .initialized: "○"
+        case .connecting: "◌"
+        case .connected: "●"
+        case .reconnecting: "↻"
+        case .suspended: "⏸"
+        case .disconnected: "✕"
+        }
+    }
+
+    /// The state as the title line names it.
+    var word: String {
+        switch self {
+        case .initialized: "NOT CONNECTED"
+        case .connecting: "CONNECTING"
+        case .connected: "CONNECTED"
+        case .reconnecting: "RECONNECTING"
+        case .suspended: "SUSPENDED"
+        case .disconnected: "DISCONNECTED"
+        }
+    }
+}
+
+extension ConnectionStatus {
+    /// Whether this tells a person something after `earlier`: a state, a reason, an attempt or a wait. A round trip
+    /// measured anew does not.
+    func isNews(after earlier: ConnectionStatus?) -> Bool {
+        guard let earlier else { return true }
+        return state != earlier.state || reason != earlier.reason || attempt != earlier.attempt
+            || nextRetryAt != earlier.nextRetryAt || isLongOutage != earlier.isLongOutage
+    }
+}
+
+extension ConnectionReason {
+    /// A few words for where a sentence has no room.
+    var shortWords: String {
+        switch self {
+        case .closedByUser: "closed here"
+        case .networkUnavailable: "no network"
+        case .connectionLost: "connection lost"
+        case .unreachable: "server unreachable"
+        case .timeLimit, .windowExpired: "out of time"
+        case .backgrounded: "in the background"
+        case .invalidCredentials: "invalid credentials"
+        case .authenticationFailed: "refused"
+        case .tokenExpired: "credentials expired"
+        case .kicked(let by): by.map { "by \($0)" } ?? "by the administrator"
+        case .kickedByOtherDevice(let device): "signed in on \(device ?? "another device")"
+        case .banned: "banned"
+        case .appBlocked: "application blocked"
+        case .deactivated: "account deactivated"
+        case .proxyUnavailable: "proxy"
+        case .tlsFailure: "no secure connection"
+        case .store: "local store"
+        case .unknown(let code): "code \(code)"
+        }
+    }
+}
+
+/// One change of a connection's status, in the parts that a line about it shows.
+struct StatusChange: Hashable, Sendable {
+    let state: ConnectionStatus.State
+    let reason: ConnectionReason?
+    /// Whether the reason has just been given for the same state, and nothing new speaks for it.
+    let repeatsReason: Bool
+    let attempt: Int
+    /// How long it was until the next attempt, when this was said.
+    var wait: Duration?
+    var roundTrip: Duration?
+    let isLongOutage: Bool
+    /// The state before this one and how long it lasted; nil where the state is the same.
+    let before: Span?
+
+    /// A state and how long it lasted.
+    struct Span: Hashable, Sendable {
+        let state: ConnectionStatus.State
+        let lasted: Duration
+    }
+
+    /// - Parameters:
+    ///   - status: the new status.
+    ///   - earlier: the one before, nil for the first.
+    ///   - since: when the earlier one's state began.
+    ///   - now: when the new one came.
+    init(
+        _ status: ConnectionStatus, after earlier: ConnectionStatus?, since: ContinuousClock.Instant?,
+        now: ContinuousClock.Instant
+    ) {
+        state = status.state
+        reason = status.reason
+        attempt = status.attempt
+        wait = status.nextRetryAt.map { max(.zero, now.duration(to: $0)) }
+        roundTrip = status.roundTripTime
+        isLongOutage = status.isLongOutage
+        let isSameState = earlier?.state == status.state
+        // An attempt that begins has no reason of its own yet: it still carries the last failure's.
+        repeatsReason = isSameState && earlier?.reason == status.reason && status.nextRetryAt == nil
+        // The wait for the first call to connect is nobody's concern.
+        if let earlier, let since, !isSameState, earlier.state != .initialized {
+            before = Span(state: earlier.state, lasted: since.duration(to: now))
+        } else {
+            before = nil
+        }
+    }
+
+    /// What the line says behind the state.
+    var details: [String] {
+        var parts: [String] = []
+        if let roundTrip { parts.append(Wording.latency(roundTrip)) }
+        if attempt > 0 { parts.append("attempt \(attempt)") }
+        if let wait { parts.append("next try in \(Wording.length(wait))") }
+        if isLongOutage { parts.append("long outage") }
+        if let before {
+            parts.append("after \(Wording.length(before.lasted)) \(before.state.word.lowercased())")
+        }
+        if let reason, !repeatsReason { parts.append(reason.words) }
+        return parts
+    }
+}

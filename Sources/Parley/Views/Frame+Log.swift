@@ -1,0 +1,38 @@
+import Relay
+import Terminal
+
+extension Frame {
+    /// The connection log, in the place of what the main pane shows. The text being written stays where it is.
+    mutating func drawLog(_ scroll: LogScroll) {
+        let count = model.log.entries.count
+        canvas.fill(layout.heading)
+        canvas.fill(layout.main)
+        drawSeparator(
+            SafeText("connection log ─ \(Wording.count(count, "entry", plural: "entries"))"), in: layout.heading,
+            words: theme.title, rule: theme.heading)
+        let area = layout.main
+        let texts = model.logLayout(columns: area.columns)
+        for (offset, line) in texts.viewport(rows: area.rows, scroll: scroll).lines.enumerated() {
+            draw(line, in: Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns), texts)
+        }
+    }
+
+    private mutating func draw(_ line: LogLayout.Line, in row: Rect, _ texts: LogLayout) {
+        switch line {
+        case .date(let words):
+            drawSeparator(
+                SafeText(words), in: row.split(left: row.columns - 1).left, words: theme.dimmed, rule: theme.rule)
+        case .head(let time, let text, let state, let markColumns):
+            let start = row.column + 1
+            canvas.write(time, row: row.row, column: start, width: max(0, row.endColumn - start), style: theme.time)
+            let begin = start + LogLayout.timeColumns + (texts.indent == 2 ? 1 : 2)
+            let room = max(0, row.endColumn - begin)
+            canvas.write(text, row: row.row, column: begin, width: room, style: state == nil ? theme.dimmed : .plain)
+            guard let state else { return }
+            let style = style(of: StatusText.Kind(state))
+            canvas.restyle(Rect(row: row.row, column: begin, rows: 1, columns: min(markColumns, room))) { $0 = style }
+        case .rest(let text):
+            canvas.write(text, row: row.row, column: row.column + texts.indent, width: row.columns - texts.indent)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import CTerminal
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What can be known of the terminal without taking it: for a program that explains what is wrong.
+public struct TerminalProbe: Hashable, Sendable {
+    /// What the terminal database says of a type.
+    public enum Entry: Hashable, Sendable {
+        /// It is known, with this many colours; 0 is none.
+        case known(colors: Int)
+        /// There is no such entry.
+        case unknown
+        /// The type cannot place its cursor.
+        case tooSimple
+        /// There is no database on this system.
+        case noDatabase
+    }
+
+    /// Whether standard input and output are both a terminal.
+    public var isTerminal: Bool
+    /// The type in `TERM`; nil when it is not set, or empty.
+    public var type: String?
+    /// What the database says of that type; nil without one.
+    public var entry: Entry?
+    /// The window's size, as far as the kernel knows it.
+    public var size: Size?
+    /// Whether `NO_COLOR` asks for plain text.
+    public var refusesColors: Bool
+
+    /// Makes a probe of what is given, as tests do.
+    public init(isTerminal: Bool, type: String?, entry: Entry?, size: Size?, refusesColors: Bool) {
+        self.isTerminal = isTerminal
+        self.type = type
+        self.entry = entry
+        self.size = size
+        self.refusesColors = refusesColors
+    }
+
+    /// Looks at this process's terminal; changes nothing there. Not to be called while a session is open.
+    public static func look() -> TerminalProbe {
+        let type = environmentValue("TERM").flatMap { $0.isEmpty ? nil : $0 }
+        var (rows, columns): (Int32, Int32) = (0, 0)
+        let isSized = cterminal_window_size(STDOUT_FILENO, &rows, &columns)
+        return TerminalProbe(
+            isTerminal: isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1, type: type,
+            entry: type.map(entry), size: isSized ? Size(rows: Int(rows), columns: Int(columns)) : nil,
+            refusesColors: environmentValue("NO_COLOR").map { !$0.isEmpty } ?? false)
+    }
+
+    /// What the database of this system says of a type.
+    static func entry(of type: String) -> Entry {
+        switch cterminal_look_up(type) {
+        case -1: .unknown
+        case -2: .noDatabase
+        case -3: .tooSimple
+        case let colors: .known(colors: Int(colors))
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import Relay
+import TestSupport
+import Testing
+
+@testable import Parley
+@testable import Terminal
+
+@Suite("What the doctor says")
+struct DoctorTests {
+    private static func probe(
+        isTerminal: Bool = true, type: String? = "xterm-256color", entry: TerminalProbe.Entry? = .known(colors: 256),
+        size: Size? = Size(rows: 24, columns: 80), refusesColors: Bool = false
+    ) -> TerminalProbe {
+        TerminalProbe(isTerminal: isTerminal, type: type, entry: entry, size: size, refusesColors: refusesColors)
+    }
+
+    private static func findings(
+        _ probe: TerminalProbe, _ environment: [String: String] = ["LANG": "C.UTF-8"], isInstalled: Bool = true
+    ) -> [String: Finding] {
+        Dictionary(
+            TerminalFindings.all(probe, environment, isLocaleInstalled: isInstalled).map { ($0.check, $0) },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    @Test("A good terminal is well in every respect")
+    func goodTerminal() {
+        let findings = Self.findings(Self.probe())
+        #expect(findings.values.allSatisfy { $0.outcome == .ok && $0.fix == nil })
+        #expect(findings["terminal"]?.detail == "xterm-256color, 80×24")
+        #expect(findings["colours"]?.detail == "256")
+    }
+
+    @Test(
+        "A terminal that cannot be used says how to mend it",
+        arguments: [
+            probe(type: nil, entry: nil), probe(type: "nonsense", entry: .unknown),
+            probe(type: "dumb", entry: .tooSimple), probe(entry: .noDatabase),
+        ])
+    func badTerminal(probe: TerminalProbe) {
+        let finding = Self.findings(probe)["terminal"]
+        #expect(finding?.outcome == .failure(78))
+        #expect(finding?.fix?.isEmpty == false)
+    }
+
+    @Test("A pipe, a small window and a plain locale are warnings, and NO_COLOR is a wish")
+    func warnings() {
+        #expect(Self.findings(Self.probe(isTerminal: false))["terminal"]?.outcome == .warning)
+        #expect(Self.findings(Self.probe(size: Size(rows: 4, columns: 80)))["terminal"]?.outcome == .warning)
+        for environment in [[:], ["LANG": "C"], ["LANG": "C.UTF-8", "LC_ALL": "POSIX"], ["LANG": "de_DE.ISO-8859-1"]] {
+            let finding = Self.findings(Self.probe(), environment)["locale"]
+            #expect(finding?.outcome == .warning && finding?.fix?.contains("C.UTF-8") == true)
+        }
+        #expect(Self.findings(Self.probe(), ["LANG": "xx_XX.UTF-8"], isInstalled: false)["locale"]?.outcome == .warning)
+        #expect(Self.findings(Self.probe(), ["LC_CTYPE": "en_GB.utf8"])["locale"]?.outcome == .ok)
+        let plain = Self.findings(Self.probe(refusesColors: true))["colours"]
+        #expect(plain?.outcome == .ok && plain?.detail.contains("NO_COLOR") == true)
+    }
+
+    @Test("The terminal database knows xterm, and not everything")
+    func database() {
+        // The real database, without a terminal.
+        let environment = TerminalProbe.look()
+        #expect(environment.type == nil || environment.entry != nil)
+        #expect(TerminalProbe.entry(of: "xterm-256color") == .known(colors: 256))
+        #expect(TerminalProbe.entry(of: "no-such-terminal") == .unknown)
+        #expect(TerminalProbe.entry(of: "dumb") == .tooSimple)
+    }
+
+    @Test(
+        "B2 Credentials are told by their place and time, never by what they hold",
+        arguments: [
+            (nil, Finding.Outcome.ok, "without end"), (3_600 * 24 * 30, .ok, "they expire in 30 days"),
+            (3_600 * 5 + 60, .warning, "they expire in 5 h 1 min"), (-3_600 * 3, .failure(77), "expired 3 h ago"),
+        ] as [(Int64?, Finding.Outcome, String)])
+    func credentials(expiresIn: Int64?, outcome: Finding.Outcome, words: String) throws {
+        let now = Timestamp(milliseconds: 1_763_719_200_000)
+        let end = expiresIn.map { 1_763_719_200 + $0 }
+        let token = Self.token(#"{"iat":1763719000\#(end.map { #","exp":\#($0)"# } ?? "")}"#)
+        let times = try #require(CredentialsSource.token(token).times)
+        let finding = CredentialsFindings.read(times, place: "PARLEY_TOKEN", user: "alice", now: now)
+        #expect(finding.outcome == outcome)
+        #expect(finding.detail == "PARLEY_TOKEN, user alice; \(words)")
+        #expect("\(CredentialsSource.token(token))" == "PARLEY_TOKEN")
+        #expect("\(CredentialsSource.apiKey("key", secret: "SUSECRET"))".contains("SUSECRET") == false)
+    }
+
+    @Test("A clock that cannot be right is seen")
+    func clock() {
+        let now = Timestamp(milliseconds: 1_763_719_200_000)
+        #expect(CredentialsFindings.clock(now: now, issued: 1_763_719_100).outcome == .ok)
+        #expect(CredentialsFindings.clock(now: now, issued: 1_763_719_200 + 86_400).outcome == .warning)
+        #expect(CredentialsFindings.clock(now: Timestamp(milliseconds: 0), issued: nil).outcome == .failure(78))
+    }
+
+    @Test("Files: a good configuration, one that others can change, a broken one, a folder that cannot be")
+    func files() throws {
+        let folder = try TemporaryDirectory("doctor")
+        let path = folder.path("config.json")
+        #expect(FileFindings.configuration(flag: path, [:]).outcome == .failure(78))
+        #expect(FileFindings.configuration(flag: nil, ["XDG_CONFIG_HOME": folder.path("none")]).outcome == .ok)
+        try folder.write("{ profiles: { default: { user: 'alice' } } }", to: "config.json")
+        chmod(path, 0o600)
+        #expect(FileFindings.configuration(flag: path, [:]).detail == "\(path), 1 profile")
+        chmod(path, 0o622)
+        #expect(FileFindings.configuration(flag: path, [:]).outcome == .warning)
+        try folder.write("{ profiles: { default: { usr: 'alice' } } }", to: "config.json")
+        let broken = FileFindings.configuration(flag: path, [:])
+        #expect(broken.outcome == .failure(78) && broken.detail.contains("usr"))
+
+        #expect(FileFindings.dataFolder(["XDG_DATA_HOME": folder.path("data")]).detail.contains("not made yet"))
+        #expect(FileFindings.dataFolder(["XDG_DATA_HOME": path]).outcome == .failure(73))
+    }
+
+    @Test("The local store: none, a database, and something else under its name")
+    func store() throws {
+        let folder = try TemporaryDirectory("doctor")
+        let environment = ["XDG_DATA_HOME": folder.path("data")]
+        #expect(FileFindings.localStore(environment) == Finding("local store", .ok, "none yet"))
+        try FileManager.default.createDirectory(
+            atPath: folder.path("data/parley/store"), withIntermediateDirectories: true)
+        try folder.write("SQLite format 3\0 and so on", to: "data/parley/store/alice.sqlite")
+        #expect(FileFindings.localStore(environment).outcome == .ok)
+        try folder.write("something else entirely", to: "data/parley/store/alice.sqlite")
+        #expect(FileFindings.localStore(environment).outcome == .warning)
+        try FileManager.default.removeItem(atPath: folder.path("data/parley/store/alice.sqlite"))
+        try FileManager.default.createDirectory(
+            atPath: folder.path("data/parley/store/alice.sqlite"), withIntermediateDirectories: false)
+        #expect(FileFindings.localStore(environment).outcome == .failure(73))
+    }
+
+    @Test(
+        "The server program tells its version, and one that says nothing is not waited for",
+        arguments: NATSServerProcess.binaries)
+    func program(binary: NATSServerBinary) throws {
+        #expect(ServerProgram.find(["PARLEY_NATS_SERVER": binary.path]) == .found(binary.path))
+        let version = try #require(ServerProgram.version(of: binary.path, within: 30))
+        #expect(version.split(separator: ".").count >= 3 && version.first?.isNumber == true)
+        #expect(ServerProgram.version(of: "/bin/false", within: 30) == nil)
+        #expect(ServerProgram.version(of: "/nonexistent/program", within: 1) == nil)
+        #expect(ServerProgram.find(["PARLEY_NATS_SERVER": "/nonexistent"]) == .notExecutable("/nonexistent"))
+        let folder = try TemporaryDirectory("doctor")
+        try folder.write("#!/bin/sh\nexec sleep 1000\n", to: "nats-server")
+        chmod(folder.path("nats-server"), 0o700)
+        #expect(ServerProgram.find(["PATH": folder.path("")]) == .found(folder.path("") + "/nats-server"))
+        #expect(ServerProgram.version(of: folder.path("nats-server"), within: 1) == nil)
+    }
+
+    @Test("Work that takes too long is given up")
+    func deadline() async {
+        #expect(await within(.seconds(60)) { 7 } == 7)
+        let forever = AsyncStream<Void>.makeStream()
+        let late = await within(.milliseconds(20)) { () -> Int in
+            for await _ in forever.stream {}
+            return 1
+        }
+        #expect(late == nil)
+    }
+
+    @Test("A line shows what, how it stands, and how to mend it; the object says the same")
+    func lines() {
+        let finding = Finding("locale", .warning, "none \u{1B}[2J", fix: "export LANG=C.UTF-8")
+        #expect(finding.line(isColored: false).hasPrefix("! locale            none "))
+        #expect(finding.line(isColored: false).hasSuffix("  → export LANG=C.UTF-8"))
+        #expect(!finding.line(isColored: false).contains("\u{1B}"))
+        #expect(finding.json["ok"] == .bool(true))
+        #expect(Finding("x", .failure(69), "y").json["ok"] == .bool(false))
+        #expect(Finding("x", .ok, "y").json["fix"] == .null)
+    }
+
+    private static func token(_ claims: String) -> String {
+        let body = Data(claims.utf8).base64EncodedString().filter { $0 != "=" }
+            .map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }
+        return "eyJ0eXAiOiJKV1QifQ.\(String(body)).signature"
+    }
+}

@@ -1,0 +1,76 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("What watch prints")
+struct WatchTests {
+    private static let wall = Timestamp(milliseconds: 1_763_719_200_123)
+    private static let start = ContinuousClock.now
+
+    private static func lines(_ statuses: [ConnectionStatus]) -> [WatchReport.Line] {
+        var report = WatchReport(zone: .fixed(seconds: 0))
+        return statuses.enumerated().compactMap { number, status in
+            report.take(
+                status,
+                at: Moment(
+                    instant: start.advanced(by: .seconds(number)),
+                    wall: Timestamp(milliseconds: wall.milliseconds + Int64(number) * 1_000)))
+        }
+    }
+
+    @Test("B11 Each change is a line, and a round trip alone is none")
+    func changes() {
+        let retry = Self.start.advanced(by: .milliseconds(4_300))
+        let lines = Self.lines([
+            .initialized, ConnectionStatus(state: .connecting, attempt: 1),
+            ConnectionStatus(state: .connected, roundTripTime: .microseconds(400)),
+            ConnectionStatus(state: .connected, roundTripTime: .microseconds(900)),
+            ConnectionStatus(
+                state: .reconnecting, reason: .connectionLost("reset"), attempt: 0, nextRetryAt: retry),
+        ])
+        #expect(
+            lines.map { $0.text(isColored: false) } == [
+                "10:00:00.123  ○ initialized",
+                "10:00:01.123  ◌ connecting     attempt 1",
+                "10:00:02.123  ● connected      0.4 ms · after 1.0 s connecting",
+                "10:00:04.123  ↻ reconnecting   next try in 0.3 s · after 2.0 s connected · The connection was lost (reset).",
+            ])
+        #expect(lines[2].text(isColored: true).contains("\u{1B}[32m● connected    \u{1B}[0m"))
+    }
+
+    @Test("B53 Remote words on a line are safe")
+    func hostile() {
+        let lines = Self.lines([ConnectionStatus(state: .disconnected, reason: .banned("\u{1B}[2J\nevil\u{202E}"))])
+        let text = lines.first?.text(isColored: false) ?? ""
+        #expect(text.contains("evil") && !text.contains("\u{1B}") && !text.contains("\n") && !text.contains("\u{202E}"))
+    }
+
+    @Test(
+        "B12 The object has the status in every vocabulary",
+        arguments: [
+            (
+                ConnectionStatus.initialized,
+                #"{"at":"2025-11-21T10:00:00.123Z","status":"initialized","reason":null,"attempt":0,"retryIn":null,"rtt":null,"relayx":null,"sudo":"initialized","nexconn":11,"rongcloud":null,"supabase":"disconnected"}"#
+            ),
+            (
+                ConnectionStatus(state: .connected, roundTripTime: .microseconds(250)),
+                #"{"at":"2025-11-21T10:00:00.123Z","status":"connected","reason":null,"attempt":0,"retryIn":null,"rtt":0.00025,"relayx":"CONNECTED","sudo":"connected","nexconn":0,"rongcloud":null,"supabase":"connected"}"#
+            ),
+            (
+                ConnectionStatus(
+                    state: .reconnecting, reason: .connectionLost("x"), attempt: 2,
+                    nextRetryAt: start.advanced(by: .milliseconds(1_500))),
+                #"{"at":"2025-11-21T10:00:00.123Z","status":"reconnecting","reason":"The connection was lost (x).","attempt":2,"retryIn":1.5,"rtt":null,"relayx":"RECONNECTING","sudo":"connecting","nexconn":13,"rongcloud":32054,"supabase":"connecting"}"#
+            ),
+            (
+                ConnectionStatus(state: .disconnected, reason: .banned(nil)),
+                #"{"at":"2025-11-21T10:00:00.123Z","status":"disconnected","reason":"This user is banned. Ask the network's administrator.","attempt":0,"retryIn":null,"rtt":null,"relayx":"DISCONNECTED","sudo":"error","nexconn":16,"rongcloud":31009,"supabase":"disconnected"}"#
+            ),
+        ])
+    func json(status: ConnectionStatus, expected: String) throws {
+        let line = try #require(Self.lines([status]).first)
+        #expect(JSONText.print(.map(line.json)) == expected)
+    }
+}

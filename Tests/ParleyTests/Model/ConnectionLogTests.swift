@@ -1,0 +1,205 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("The connection log")
+struct ConnectionLogTests {
+    /// An outage as the core reports it: lost, a first wait, two attempts, and back.
+    private static func outage(_ desk: inout Desk, detail: String = "the peer reset it") {
+        func retry(_ milliseconds: Int) -> ContinuousClock.Instant {
+            desk.model.now.instant.advanced(by: .milliseconds(milliseconds))
+        }
+        let lost = ConnectionReason.connectionLost(detail)
+        let refused = ConnectionReason.unreachable("nothing answers")
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected, roundTripTime: .microseconds(400))))
+        desk.wait(.seconds(200))
+        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: lost)))
+        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: lost, nextRetryAt: retry(300))))
+        desk.wait(.milliseconds(300))
+        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: lost, attempt: 1)))
+        desk.send(
+            .statusChanged(
+                ConnectionStatus(state: .reconnecting, reason: refused, attempt: 1, nextRetryAt: retry(2500))))
+        desk.wait(.milliseconds(2500))
+        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: refused, attempt: 2)))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected, roundTripTime: .milliseconds(2))))
+    }
+
+    private static func lines(_ desk: Desk, columns: Int = 200) -> [String] {
+        let layout = desk.model.logLayout(columns: columns)
+        return desk.model.log.entries.indices.flatMap { index in
+            layout.lines(ofEntry: index).map { line in
+                switch line {
+                case .date(let words): "-- \(words)"
+                case .head(let time, let text, _, _): "\(time) \(text)"
+                case .rest(let text): "   \(text)"
+                }
+            }
+        }
+    }
+
+    @Test("B11 Each change is a line with its time, state, attempt, wait, reason, and how long the last state stood")
+    func outage() {
+        var desk = Desk.joined("chat.lobby")
+        Self.outage(&desk)
+        #expect(
+            Self.lines(desk) == [
+                "-- Friday 21 November 2025",
+                "10:00:00.000 ● CONNECTED · 0.4 ms",
+                "10:03:20.000 ↻ RECONNECTING · next try in 0.3 s · after 3 min 20 s connected · "
+                    + "The connection was lost (the peer reset it).",
+                "10:03:20.300 ↻ RECONNECTING · attempt 1",
+                "10:03:20.300 ↻ RECONNECTING · attempt 1 · next try in 2.5 s · "
+                    + "The server cannot be reached (nothing answers).",
+                "10:03:22.800 ↻ RECONNECTING · attempt 2",
+                "10:03:22.800 ● CONNECTED · 2.0 ms · after 2.8 s reconnecting",
+            ])
+    }
+
+    @Test("B20 A round trip alone is no entry")
+    func roundTrips() {
+        var desk = Desk.joined("chat.lobby")
+        for number in 1...50 {
+            desk.send(
+                .statusChanged(ConnectionStatus(state: .connected, roundTripTime: .milliseconds(number))))
+        }
+        #expect(Self.lines(desk).dropFirst() == ["10:00:00.000 ● CONNECTED · 1.0 ms"])
+    }
+
+    @Test("Focus, suspension and return are entries; a day's change is a line of its own")
+    func life() {
+        var desk = Desk.joined("chat.lobby")
+        desk.loseFocus()
+        desk.send(.input(.focusIn))
+        desk.loseFocus()
+        desk.press(.character("x"))
+        desk.wait(.seconds(14 * 3600))
+        desk.send(.suspending)
+        desk.send(.resumed)
+        desk.send(.log("a remark"))
+        #expect(
+            Self.lines(desk) == [
+                "-- Friday 21 November 2025", "10:00:00.000 · the terminal lost the focus",
+                "10:00:00.000 · the terminal has the focus again", "10:00:00.000 · the terminal lost the focus",
+                "10:00:00.000 · input came: somebody is here", "-- Saturday 22 November 2025",
+                "00:00:00.000 · Parley was suspended", "00:00:00.000 · Parley runs again", "00:00:00.000 · a remark",
+            ])
+    }
+
+    @Test("The last 1,000 entries are kept, and one that is looked at stays in place while others come")
+    func bound() throws {
+        var desk = Desk.joined("chat.lobby", size: Size(rows: 24, columns: 80))
+        for number in 1...990 { desk.send(.log("remark \(number)")) }
+        desk.press(.function(8))
+        desk.press(.pageUp)
+        let before = desk.screen()
+        #expect(before.last?.hasSuffix("below") == true)
+        #expect(!before.contains { $0.contains("remark 990") })
+        for number in 991...1_100 { desk.send(.log("remark \(number)")) }
+        #expect(desk.model.log.entries.count == ConnectionLog.limit)
+        #expect(Array(desk.screen()[2..<20]) == Array(before[2..<20]))
+        desk.press(.end)
+        #expect(desk.screen().contains { $0.contains("remark 1100") })
+        desk.send(.log("and one more"))
+        #expect(desk.screen().contains { $0.contains("and one more") })
+        desk.press(.home)
+        #expect(desk.screen()[3].contains("remark 102"))
+        // Where the person looked is dropped in the end: then the oldest that is left is shown.
+        for number in 1...2_000 { desk.send(.log("later \(number)")) }
+        #expect(desk.screen()[2...3].contains { $0.contains("later 1001") })
+    }
+
+    @Test("F8 and /log open it, F8 and Escape close it, and the text can be written and sent meanwhile")
+    func keys() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.function(8))
+        #expect(desk.screen().contains { $0.contains("connection log ─ 0 entries") })
+        #expect(desk.screen().last?.contains("Esc close") == true)
+        let sent = desk.enter("typed under the log")
+        #expect(
+            sent.contains { if case .publish(_, "chat.lobby", "typed under the log", nil) = $0 { true } else { false } }
+        )
+        #expect(desk.model.logScroll == .end)
+        desk.press(.function(8))
+        #expect(desk.model.overlay == nil)
+        #expect(desk.screen().contains { $0.contains("typed under the log") })
+        desk.enter("/log")
+        #expect(desk.model.logScroll == .end)
+        desk.press(.escape)
+        #expect(desk.model.overlay == nil)
+        desk.press(.function(8))
+        desk.press(.function(2))
+        #expect(desk.model.overlay == nil && desk.model.pane == .sidebar)
+        desk.press(.function(8))
+        desk.enter("/join chat.qa")
+        #expect(desk.model.overlay == nil && desk.model.view == .conversation("chat.qa"))
+    }
+
+    @Test("The wheel scrolls the log, and nothing counts as read behind it")
+    func mouse() {
+        var desk = Desk.joined("chat.lobby")
+        for number in 1...60 { desk.send(.log("remark \(number)")) }
+        desk.press(.function(8))
+        desk.send(.topic("chat.lobby", .messages([message(1, "hello")])))
+        #expect(desk.conversation("chat.lobby")?.unread == 1)
+        desk.send(.input(.mouse(MouseEvent(kind: .scrollUp, button: .none, row: 5, column: 40))))
+        #expect(desk.screen().last?.hasSuffix("↓ 3 below") == true)
+        for _ in 0..<3 { desk.send(.input(.mouse(MouseEvent(kind: .scrollDown, button: .none, row: 5, column: 40)))) }
+        #expect(desk.model.logScroll == .end)
+        desk.click(row: 2, column: 3)
+        #expect(desk.model.overlay == nil && desk.conversation("chat.lobby")?.unread == 0)
+    }
+
+    @Test("B53 Remote words in a reason move nothing and reorder nothing")
+    func hostile() {
+        let attack = "\u{1B}[2J\u{9B}5n\u{202E}evil\u{2066}\r\n\u{8}\u{0}"
+        for columns in [20, 40, 120] {
+            var desk = Desk.joined("chat.lobby", size: Size(rows: 12, columns: columns))
+            desk.press(.function(8))
+            Self.outage(&desk, detail: attack)
+            desk.press(.home)
+            for _ in 0..<40 {
+                let screen = desk.screen().joined(separator: "\n")
+                #expect(
+                    screen.unicodeScalars.allSatisfy { scalar in
+                        scalar == "\n"
+                            || scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value)
+                                && ![0x202E, 0x2066].contains(scalar.value)
+                    })
+                desk.press(.down)
+            }
+            #expect(Self.lines(desk).contains { $0.contains("evil") })
+        }
+    }
+
+    @Test(
+        "Every width and height shows the newest entry's words, and scrolling reaches both ends",
+        arguments: [20, 40, 60, 80, 120])
+    func sizes(columns: Int) {
+        for rows in [5, 6, 8, 16, 24] {
+            var desk = Desk.joined("chat.lobby", size: Size(rows: rows, columns: columns))
+            desk.press(.function(8))
+            Self.outage(&desk)
+            #expect(desk.screen().contains { $0.contains("reconnecting") }, "\(columns)×\(rows)")
+            for _ in 0..<60 { desk.press(.up) }
+            #expect(
+                desk.screen().contains { $0.contains("21 November") || $0.contains("Friday") }, "\(columns)×\(rows)")
+            for _ in 0..<60 { desk.press(.down) }
+            #expect(desk.model.logScroll == .end)
+        }
+    }
+
+    @Test("On a narrow screen the words stand below the time, and the symbol stays beside it")
+    func narrow() {
+        var desk = Desk.joined("chat.lobby")
+        Self.outage(&desk)
+        let lines = Self.lines(desk, columns: 40)
+        #expect(lines.contains("10:03:20.000 ↻ RECONNECTING"))
+        #expect(lines.contains("   next try in 0.3 s · after 3 min 20 s"))
+        #expect(Self.lines(desk, columns: 20).contains("10:03:20.000 ↻"))
+    }
+}

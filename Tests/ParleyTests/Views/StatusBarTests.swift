@@ -1,0 +1,111 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("The status bar")
+struct StatusBarTests {
+    private static let reason = ConnectionReason.connectionLost("the peer reset it")
+
+    private static func title(_ status: ConnectionStatus, columns: Int, queued: Bool = false) -> String {
+        var desk = Desk.joined("chat.lobby", "chat.qa", size: Size(rows: 24, columns: columns))
+        desk.send(.postbox(.counts(["b1": 12])))
+        desk.send(.topic("chat.qa", .messages((1...9).map { message($0, "m", topic: "chat.qa") })))
+        if queued { desk.enter("waits") }
+        desk.send(.statusChanged(status))
+        return desk.screen().first ?? ""
+    }
+
+    private static func waiting(_ attempt: Int = 3) -> ConnectionStatus {
+        ConnectionStatus(
+            state: .reconnecting, reason: reason, attempt: attempt,
+            nextRetryAt: Desk.start.advanced(by: .milliseconds(3500)))
+    }
+
+    @Test(
+        "B54 State, attempt, countdown, reason, queue and unread, as far as the width allows",
+        arguments: [
+            (
+                120,
+                " parley ────── ↻ RECONNECTING attempt 3 · in 4 s · The connection was lost (the peer reset it).   ⇅ 1   # 9   ✉ 12"
+            ),
+            (80, "──────── ↻ RECONNECTING attempt 3 · in 4 s · connection lost   ⇅ 1   # 9   ✉ 12"),
+            (60, "──── ↻ RECONNECTING attempt 3 · in 4 s   ⇅ 1   # 9   ✉ 12"),
+            (40, "─ ↻ RECONNECTING 4 s   ⇅ 1   # 9   ✉ 12"),
+            (20, "─── ↻ RECONNECTING"),
+        ])
+    func widths(columns: Int, expected: String) {
+        let title = Self.title(Self.waiting(), columns: columns, queued: true)
+        // What leads up to the status is filled with a line of whatever length is left.
+        let words = expected.drop { $0 != "↻" }
+        #expect(title.hasSuffix(words), "\(title)")
+        #expect(SafeText(title).width <= columns)
+    }
+
+    @Test("B54 Connected, the round trip is shown at every width that has room", arguments: [120, 80, 60, 40])
+    func roundTrip(columns: Int) {
+        let status = ConnectionStatus(state: .connected, roundTripTime: .microseconds(400))
+        #expect(Self.title(status, columns: columns).hasSuffix("● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12"))
+        #expect(Self.title(status, columns: 20).hasSuffix("● CONNECTED"))
+    }
+
+    @Test("Each state has a symbol of its own, at every width", arguments: [120, 80, 60, 40, 20])
+    func symbols(columns: Int) {
+        let symbols = ConnectionStatus.State.allCases.map(\.symbol)
+        #expect(Set(symbols).count == symbols.count)
+        for state in ConnectionStatus.State.allCases {
+            let title = Self.title(ConnectionStatus(state: state), columns: columns)
+            #expect(title.contains(state.symbol), "\(title)")
+            #expect(symbols.filter { title.contains($0) } == [state.symbol], "\(title)")
+        }
+    }
+
+    @Test("B54 A long outage is said in words", arguments: [(120, "offline for 5 min"), (80, "offline for 5 min")])
+    func longOutage(columns: Int, words: String) {
+        var status = Self.waiting(12)
+        status.isLongOutage = true
+        status.outageBegan = Desk.start.advanced(by: .seconds(-300))
+        #expect(Self.title(status, columns: columns).contains(words))
+        // On a narrow screen the text's own line says it.
+        var desk = Desk.joined("chat.lobby", size: Size(rows: 12, columns: 40))
+        desk.send(.statusChanged(status))
+        #expect(desk.screen().contains { $0.hasPrefix(" > offline for 5 min: will be sent") })
+    }
+
+    @Test("B19 Without a network nothing is said to be tried")
+    func noNetwork() {
+        let status = ConnectionStatus(state: .reconnecting, reason: .networkUnavailable, attempt: 2)
+        let title = Self.title(status, columns: 80)
+        #expect(title.contains("↻ RECONNECTING attempt 2 · no network"))
+        #expect(!title.contains("now"))
+        #expect(Self.title(status, columns: 40).contains("↻ RECONNECTING"))
+    }
+
+    @Test("B54 The screen wakes each second while it counts, and not otherwise")
+    func ticks() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.statusChanged(Self.waiting()))
+        desk.model.notice = nil
+        var wakes: [Duration] = []
+        var now = Desk.start
+        while let next = desk.model.nextChange(after: now), wakes.count < 20 {
+            wakes.append(Desk.start.duration(to: next))
+            now = next
+        }
+        #expect(wakes == [0.5, 1.5, 2.5, 3.5].map { .seconds($0) })
+        for state in ConnectionStatus.State.allCases {
+            desk.send(.statusChanged(ConnectionStatus(state: state, isLongOutage: true)))
+            desk.model.notice = nil
+            #expect(desk.model.nextChange(after: now) == nil, "\(state)")
+        }
+    }
+
+    @Test(
+        "B54 The reason of an ended connection stands in the title",
+        arguments: [(80, "banned"), (120, "This user is banned")])
+    func ended(columns: Int, words: String) {
+        let title = Self.title(ConnectionStatus(state: .disconnected, reason: .banned("spam")), columns: columns)
+        #expect(title.contains("✕ DISCONNECTED · \(words)"), "\(title)")
+    }
+}
