@@ -88,8 +88,8 @@ extension RelayClient {
         }
         let options = ConnectOptions(
             name: configuration.clientID, authentication: configuration.credentials.authentication,
-            tls: configuration.tls, connectTimeout: configuration.dialTimeout,
-            pingInterval: configuration.pingInterval)
+            tls: configuration.tls, proxy: configuration.proxy, connectTimeout: configuration.dialTimeout,
+            pingInterval: configuration.pingInterval, pongTimeout: configuration.pongTimeout)
         return DialPlan(address: address, options: options)
     }
 
@@ -261,9 +261,10 @@ extension RelayClient {
     func probe(_ generation: UInt64) {
         guard let link, link.generation == generation, probed != generation else { return }
         probed = generation
+        let pongTimeout = configuration.pongTimeout
         Task { [weak self] in
             do throws(NATSError) {
-                let duration = try await link.connection.ping(timeout: .seconds(2))
+                let duration = try await link.connection.ping(timeout: min(.seconds(2), pongTimeout))
                 await self?.probeAnswered(generation, duration)
             } catch {
                 await self?.probeFailed(generation, error)

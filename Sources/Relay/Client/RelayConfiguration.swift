@@ -62,10 +62,14 @@ public struct RelayConfiguration: Sendable {
     public var maximumMessageBytes: Int
     /// TLS settings, when the servers' addresses alone don't say it all.
     public var tls: TLSOptions?
+    /// The proxy through which the servers are reached; nil dials them directly.
+    public var proxy: ProxyAddress?
     /// The time that one dial with its login may take.
     public var dialTimeout: Duration
     /// The time between two pings.
     public var pingInterval: Duration
+    /// The time that an answer to a ping may take before the connection counts as dead.
+    public var pongTimeout: Duration
 
     /// Creates a configuration.
     public init(
@@ -73,8 +77,9 @@ public struct RelayConfiguration: Sendable {
         clientID: String? = nil, reconnect: ReconnectPolicy = .parley, lifecycle: LifecyclePolicy = .ignore,
         outbox: OutboxPolicy = .parley, sessions: SessionPolicy = .shared, device: String? = nil,
         store: LocalStore.Location = .memory, followsNetwork: Bool = true, maximumMessageBytes: Int = 128 << 10,
-        tls: TLSOptions? = nil,
-        dialTimeout: Duration = .seconds(5), pingInterval: Duration = .seconds(20)
+        tls: TLSOptions? = nil, proxy: ProxyAddress? = nil,
+        dialTimeout: Duration = .seconds(5), pingInterval: Duration = .seconds(20),
+        pongTimeout: Duration = .seconds(5)
     ) {
         self.servers = servers
         self.credentials = credentials
@@ -90,8 +95,10 @@ public struct RelayConfiguration: Sendable {
         self.followsNetwork = followsNetwork
         self.maximumMessageBytes = maximumMessageBytes
         self.tls = tls
+        self.proxy = proxy
         self.dialTimeout = dialTimeout
         self.pingInterval = pingInterval
+        self.pongTimeout = pongTimeout
     }
 
     /// Reads server URLs (`nats://` or `tls://`).
@@ -121,5 +128,7 @@ extension RelayConfiguration {
 
 /// A server's address, as the configuration names it.
 public typealias ServerAddress = NATS.ServerAddress
+/// A proxy's address, as the configuration names it.
+public typealias ProxyAddress = NATS.ProxyAddress
 /// What a TLS connection trusts and presents.
 public typealias TLSOptions = NATS.TLSOptions

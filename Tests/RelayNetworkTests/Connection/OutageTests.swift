@@ -9,6 +9,12 @@ import Testing
 /// Outages of every kind, made by a proxy between a client and a real server.
 @Suite("Network: outages", .realProcesses)
 struct OutageTests {
+    /// Notices a dead link within a second.
+    @Sendable private static func quick(_ configuration: inout RelayConfiguration) {
+        configuration.pingInterval = .milliseconds(500)
+        configuration.pongTimeout = .milliseconds(500)
+    }
+
     /// Runs a client behind a proxy; both are closed at the end.
     private func behindProxy(
         _ server: String, _ change: @Sendable (inout RelayConfiguration) -> Void = { _ in },
@@ -29,7 +35,7 @@ struct OutageTests {
         "B20 a link that swallows everything is left within ping interval and timeout, and B30 nothing is lost",
         arguments: TestServers.all)
     func blackhole(server: String) async throws {
-        try await behindProxy(server, { $0.pingInterval = .milliseconds(500) }) { _, proxy, client, journal in
+        try await behindProxy(server, Self.quick) { _, proxy, client, journal in
             try await client.connect()
             let heard = Collected(try await client.messages(topic: "chat.room"))
             try await heard.live()
@@ -46,7 +52,7 @@ struct OutageTests {
 
     @Test("B20 a server that falls silent is left, whether or not bytes still reach it", arguments: TestServers.all)
     func halfBlackhole(server: String) async throws {
-        try await behindProxy(server, { $0.pingInterval = .milliseconds(500) }) { _, proxy, client, journal in
+        try await behindProxy(server, Self.quick) { _, proxy, client, journal in
             try await client.connect()
             try await proxy.set(.blackhole(.fromServer), on: .present)
             try await journal.status("the loss") { $0.state == .reconnecting }
