@@ -1,3 +1,5 @@
+import NIOCore
+
 /// Where a server listens, as a URL names it: `nats://host:port`, `tls://host:port`, or `host:port`.
 public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
     /// Host name or IP address; IPv6 without brackets.
@@ -35,6 +37,26 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         self.init(host: authority.host, port: authority.port ?? 4222, usesTLS: usesTLS)
         userInfo = authority.userInfo
     }
+
+    /// Reads an entry of `ServerInfo.connectURLs`: another server of the cluster that `known` belongs to.
+    ///
+    /// It is reached as `known` is: with TLS and the same login where that has them. An IP address cannot be told from
+    /// a certificate's names, so it keeps the name that `known` was to have.
+    ///
+    /// - Returns: nil when the entry is no `host:port`.
+    public init?(discovered entry: String, like known: ServerAddress) {
+        guard URLAuthority.splitScheme(entry) == nil, !entry.contains("@"),
+            let authority = try? URLAuthority(parsing: entry[...], kind: "server address", example: "host:port")
+        else { return nil }
+        self.init(host: authority.host, port: authority.port ?? 4222, usesTLS: known.usesTLS)
+        if Self.isIPAddress(host) {
+            certificateName = known.certificateName ?? (Self.isIPAddress(known.host) ? nil : known.host)
+        }
+        userInfo = known.userInfo
+    }
+
+    /// Whether a host is an IP address and no name.
+    private static func isIPAddress(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
 
     /// The address as a URL, without user name, password or token.
     public var description: String {

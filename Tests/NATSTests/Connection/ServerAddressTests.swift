@@ -81,6 +81,37 @@ struct ServerAddressTests {
         }
     }
 
+    @Test(
+        "are made from what a server tells of its cluster",
+        arguments: [
+            ("10.0.0.2:4223", "10.0.0.2", 4_223), ("[2001:db8::2]:4111", "2001:db8::2", 4_111), ("other:1", "other", 1),
+            ("other", "other", 4_222),
+        ])
+    func discovered(entry: String, host: String, port: Int) throws {
+        let known = try ServerAddress(parsing: "tls://user:hunter2@broker.example:4222")
+        let address = try #require(ServerAddress(discovered: entry, like: known))
+        #expect(address.host == host && address.port == port && address.usesTLS)
+        // A bare address is to have the certificate of the name that it was discovered under.
+        #expect(address.certificateName == (host == "other" ? nil : "broker.example"))
+        #expect(!"\(address)".contains("hunter2"))
+        guard case .user("user", "hunter2") = address.authentication else {
+            Issue.record("the login is lost")
+            return
+        }
+        // So do those that are discovered from it in turn.
+        let next = try #require(ServerAddress(discovered: "10.0.0.3:1", like: address))
+        #expect(next.certificateName == (address.certificateName ?? "other"))
+        let plain = try #require(ServerAddress(discovered: entry, like: ServerAddress(host: "127.0.0.1")))
+        #expect(!plain.usesTLS && plain.certificateName == nil && plain.authentication.map { "\($0)" } == nil)
+    }
+
+    @Test(
+        "are not made from what is no host and port",
+        arguments: ["", ":1", "h:0", "h:x", "::1", "nats://h:1", "user@h:1", "h h:1", "[::1", "h\r\n:1"])
+    func undiscovered(entry: String) {
+        #expect(ServerAddress(discovered: entry, like: ServerAddress(host: "h")) == nil)
+    }
+
     @Test("never show what they carry", arguments: ["nats://someone:hunter2@h:1", "hunter2@h:1"])
     func secrecy(text: String) throws {
         let address = try ServerAddress(parsing: text)

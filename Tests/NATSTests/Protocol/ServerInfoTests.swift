@@ -19,6 +19,20 @@ struct ServerInfoTests {
         #expect(read.account == "A1" && read.clientID == 5 && read.hasJetStream == true)
     }
 
+    @Test("names the cluster's servers, with IPv6 in brackets, and this client as the server sees it")
+    func cluster() throws {
+        let read = try info(
+            """
+            {"server_id":"N1","cluster":"C","client_id":7,"client_ip":"2001:db8::9","ldm":true,
+            "connect_urls":["10.0.0.1:4111","[2001:db8::1]:4112"]}
+            """)
+        #expect(read.cluster == "C" && read.clientID == 7 && read.clientAddress == "2001:db8::9")
+        #expect(read.connectURLs == ["10.0.0.1:4111", "[2001:db8::1]:4112"] && read.isLameDuck == true)
+        let known = ServerAddress(host: "broker.example", usesTLS: true)
+        let addresses = (read.connectURLs ?? []).compactMap { ServerAddress(discovered: $0, like: known) }
+        #expect(addresses.map(\.description) == ["tls://10.0.0.1:4111", "tls://[2001:db8::1]:4112"])
+    }
+
     @Test("takes a field of another type for absent", arguments: ["{\"max_payload\":\"x\"}", "{\"port\":null}", "{}"])
     func lenient(text: String) throws {
         #expect(try info(text).maximumPayload == 1_048_576)
@@ -43,6 +57,9 @@ struct ServerInfoTests {
         #expect(current.connectURLs == ["a:1", "b:2"])
         #expect(current.host == "h" && current.port == 4_111)
         #expect(current.isLameDuck == true)
+        // An INFO without the list is no news of the cluster.
+        current.update(with: try info("{\"cluster\":\"C\"}"))
+        #expect(current.connectURLs == ["a:1", "b:2"] && current.cluster == "C")
         current.update(with: try info("{\"max_payload\":16,\"connect_urls\":[\"c:3\"]}"))
         #expect(current.maximumPayload == 16)
         #expect(current.connectURLs == ["c:3"])
