@@ -173,7 +173,11 @@ public struct NetworkAdministrator: Sendable {
 
     static func checked(_ reason: String?) throws(NetworkError) -> String? {
         guard let reason, !reason.isEmpty else { return nil }
-        let isPlain = reason.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }
+        // Neither control characters nor those that reorder a line.
+        let isPlain = reason.unicodeScalars.allSatisfy { scalar in
+            scalar.value >= 0x20
+                && ![0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069].contains { $0.contains(scalar.value) }
+        }
         guard isPlain, reason.utf8.count <= maximumReasonLength else { throw .invalidReason }
         return reason
     }

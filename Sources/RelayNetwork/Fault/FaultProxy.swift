@@ -16,13 +16,13 @@ public final class FaultProxy: Sendable {
     private let counted: NIOLockedValueBox<Statistics>
     private let loop: any EventLoop
 
-    private init(target: ServerAddress, port: ReservedPort, seed: UInt64, loop: any EventLoop, core: FaultProxyCore) {
+    private init(target: ServerAddress, port: Int, loop: any EventLoop, core: FaultProxyCore) {
         self.target = target
         self.loop = loop
         var address = target
         address.certificateName = target.certificateName ?? target.host
         address.host = "127.0.0.1"
-        address.port = port.number
+        address.port = port
         self.address = address
         counted = core.statistics
         self.core = NIOLoopBound(core, eventLoop: loop)
@@ -47,7 +47,7 @@ public final class FaultProxy: Sendable {
         do {
             return try await loop.flatSubmit {
                 let core = FaultProxyCore(target: target, port: reserved, seed: seed, loop: loop)
-                let proxy = FaultProxy(target: target, port: reserved, seed: seed, loop: loop, core: core)
+                let proxy = FaultProxy(target: target, port: reserved.number, loop: loop, core: core)
                 return core.settleListener().map { proxy }
             }.get()
         } catch {
@@ -58,7 +58,7 @@ public final class FaultProxy: Sendable {
     /// Sets what goes wrong from now on, in the place of everything that was set before, a cut to come included.
     /// - Parameters:
     ///   - faults: the faults; none, or `passThrough`, ends all.
-    ///   - connections: for which connections. Only those to come can be refused.
+    ///   - connections: for which connections. Those to come are refused all or none, so `refuse` needs `all` or `new`.
     /// - Throws: `NetworkError.port` when the port cannot be listened at again after `refuse`.
     public func set(_ faults: Fault..., on connections: Connections = .all) async throws(NetworkError) {
         let plan = FaultPlan(faults)

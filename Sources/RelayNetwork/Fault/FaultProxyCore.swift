@@ -82,7 +82,7 @@ final class FaultProxyCore {
 
     /// Listens or stops listening, as the plan says.
     func settleListener() -> EventLoopFuture<Void> {
-        let shouldListen = !isClosed && !(nextPlan ?? plan).isRefusing
+        let shouldListen = !isClosed && !plan.isRefusing
         guard shouldListen != (listener != nil) else { return loop.makeSucceededVoidFuture() }
         if let listener {
             self.listener = nil
@@ -108,7 +108,7 @@ final class FaultProxyCore {
         return bootstrap.bind(host: "127.0.0.1", port: port.number).flatMap { channel in
             let core = bound.value
             // Another act may have come meanwhile.
-            guard core.listener == nil, !core.isClosed, !(core.nextPlan ?? core.plan).isRefusing else {
+            guard core.listener == nil, !core.isClosed, !core.plan.isRefusing else {
                 return channel.close().recover { _ in }
             }
             core.listener = channel

@@ -154,7 +154,7 @@ struct AdministratorTests {
             await #expect(throws: stranger) { try await administrator.unban(user: "nobody") }
             await #expect(throws: stranger) { try await administrator.send(message, to: "nobody") }
             await #expect(throws: NetworkError.invalidUserName("a.b")) { try await administrator.ban(user: "a.b") }
-            for reason in ["two\nlines", "\u{1B}[2J", String(repeating: "x", count: 1_025)] {
+            for reason in ["two\nlines", "\u{1B}[2J", "\u{202E}x", String(repeating: "x", count: 1_025)] {
                 await #expect(throws: NetworkError.invalidReason) {
                     try await administrator.ban(user: "alice", reason: reason)
                 }
