@@ -92,6 +92,10 @@ struct Doctor {
 
     private func checkPrivateNetwork(_ user: String, _ plan: ConnectionPlan, now: Timestamp) async {
         await checkServerProgram()
+        do throws(NetworkError) { _ = try UserName(user) } catch {
+            return report(
+                Finding("credentials", .failure(CommandFailure(error).code), "\(error)", fix: "name a user with --as"))
+        }
         let directory = NetworkDirectory.standard(environment: environment)
         let status = await within(.seconds(5)) { () -> Result<NetworkStatus, NetworkError> in
             do throws(NetworkError) { return .success(try await directory.status()) } catch { return .failure(error) }

@@ -77,9 +77,12 @@ struct ServerFindings: Sendable {
     private static func finding(_ name: String, _ reason: ConnectionReason) -> Finding {
         let code = CommandFailure(RelayError.connection(reason)).code
         switch reason {
-        case .tlsFailure:
+        case .tlsFailure(let detail):
+            // What a TLS library says of a certificate is for those who wrote it.
+            let isUntrusted = detail.contains("CERTIFICATE_VERIFY_FAILED")
             return Finding(
-                name, .failure(CommandFailure.noConnection), "TLS: \(reason.words)",
+                name, .failure(CommandFailure.noConnection),
+                "TLS: \(isUntrusted ? "the server's certificate is not trusted, expired, or for another name" : detail)",
                 fix: "check tlsAuthority in the profile, the certificate's name, and the clock")
         case .authenticationFailed, .tokenExpired, .banned, .appBlocked, .deactivated, .kicked, .kickedByOtherDevice,
             .invalidCredentials:
@@ -96,7 +99,7 @@ struct ServerFindings: Sendable {
     func network(_ address: ServerAddress) async -> [Finding] {
         var chat = configuration
         chat.servers = .fixed([address])
-        let (client, login) = await Self.connect(chat, within: .seconds(7))
+        let (client, login) = await Self.connect(chat)
         guard case .connected? = login else {
             await client.close()
             var words = "the network's service does not answer"
@@ -157,12 +160,12 @@ struct ServerFindings: Sendable {
 
     /// Connects once: the first failure counts.
     private static func connect(
-        _ configuration: RelayConfiguration, within limit: Duration = loginLimit
+        _ configuration: RelayConfiguration
     ) async -> (RelayClient, Login?) {
         let client = RelayClient(configuration: configuration)
         let statuses = client.statuses
         await client.beginConnecting()
-        let login = await within(limit) { () -> Login in
+        let login = await within(loginLimit) { () -> Login in
             for await status in statuses {
                 if status.state == .connected { return .connected }
                 if let reason = status.reason { return .failed(reason) }

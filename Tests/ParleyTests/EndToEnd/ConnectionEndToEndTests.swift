@@ -175,6 +175,11 @@ extension EndToEndTests {
                 #expect(plain.code == 69 && plain.failed.first?.hasPrefix("namespace: ") == true, "\(plain)")
                 #expect(!plain.output.contains("someone:else"))
 
+                let secure = try await doctor("--server", "tls://127.0.0.1:\(server.port)")
+                #expect(secure.code == 69 && secure.failed.first?.contains(": TLS: ") == true, "\(secure)")
+                let impossible = try await doctor("--as", "no user")
+                #expect(impossible.code == 65 && impossible.failed.count == 1, "\(impossible)")
+
                 try network.folder.write(
                     """
                     { profiles: { plain: { servers: ["\(server.url)"], namespace: "lab", hash: "h" } } }
