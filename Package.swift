@@ -126,6 +126,7 @@ let package = Package(
             name: "RelayTests",
             dependencies: [
                 "NATS", "Relay", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],

@@ -112,6 +112,7 @@ extension RelayClient {
                 return connection.closeNow()
             }
             pool.connected(to: address)
+            advertised(by: connection, connection.info)
             let events = connection.events
             let watcher = Task { [weak self] in
                 for await event in events { await self?.heard(event, generation: generation) }
@@ -146,8 +147,15 @@ extension RelayClient {
             pool.failed(link.connection.address)
             letGo(generation)
             handle(.connectionFailed(generation: generation, reason: .connectionLost("the server is shutting down")))
-        case .infoChanged, .notice, .slowConsumer: break
+        case .infoChanged(let info): advertised(by: link.connection, info)
+        case .notice, .slowConsumer: break
         }
+    }
+
+    /// Takes in which other servers the network has.
+    private func advertised(by connection: NATSConnection, _ info: ServerInfo) {
+        let servers = (info.connectURLs ?? []).compactMap { ServerAddress(discovered: $0, like: connection.address) }
+        pool.advertise(servers, using: &generator)
     }
 
     // MARK: Restoring

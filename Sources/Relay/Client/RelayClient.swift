@@ -39,7 +39,7 @@ public actor RelayClient {
     /// Opens the local store once; every dial waits for it.
     var storeOpening: Task<LocalStore?, Never>?
     var networkWatcher: Task<Void, Never>?
-    private var generator = SystemRandomNumberGenerator()
+    var generator = SystemRandomNumberGenerator()
 
     private var connectionTimers: [ConnectionMachine.TimerID: Task<Void, Never>] = [:]
     private var lifecycleTimers: [LifecycleMachine.TimerID: Task<Void, Never>] = [:]
@@ -217,9 +217,6 @@ public actor RelayClient {
     public func setNetworkAvailable(_ isAvailable: Bool) {
         handle(isAvailable ? .networkReturned : .networkLost)
     }
-
-    /// Takes in the servers that the connected one named.
-    func advertised(_ servers: [ServerAddress]) { pool.advertise(servers, using: &generator) }
 
     /// Measures the round trip to the server now.
     ///

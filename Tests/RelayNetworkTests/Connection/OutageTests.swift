@@ -72,6 +72,8 @@ struct OutageTests {
             try await client.connect()
             try await proxy.set(.blackhole(.both), on: .present)
             await client.setAppStateActive(false)
+            // A shorter absence is none.
+            try await Task.sleep(for: LifecyclePolicy.shortestGrace)
             await client.setAppStateActive(true)
             try await journal.status("the loss") { $0.state == .reconnecting }
             try await journal.status("the return") { $0.state == .connected && $0.recoveries == 1 }

@@ -1,0 +1,114 @@
+import GRDB
+import NIOConcurrencyHelpers
+import TestSupport
+import Testing
+
+@testable import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+@Suite("Local store")
+struct LocalStoreTests {
+    private func mode(_ path: String) throws -> Int {
+        try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
+    }
+
+    @Test("B9 a new store is made in folders that are the owner's alone, and opens again as it is")
+    func made() throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.url.path + "/a/b/alice.sqlite"
+        #expect(try LocalStore.open(.file(path)).isRecreated == false)
+        #expect(try mode(path) == 0o600)
+        #expect(try mode(folder.url.path + "/a") == 0o700 && mode(folder.url.path + "/a/b") == 0o700)
+        #expect(try LocalStore.open(.file(path)).isRecreated == false)
+        #expect(try LocalStore.open(.memory).isRecreated == false)
+    }
+
+    @Test(
+        "B9 a damaged store is put aside whole and made anew",
+        arguments: [
+            "no database at all, but long enough to be taken for one: " + String(repeating: "x", count: 4_096),
+            "SQLite format 3\0" + String(repeating: "\u{1}", count: 4_096),
+        ])
+    func damaged(content: String) throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.url.path + "/alice.sqlite"
+        try Data(content.utf8).write(to: URL(fileURLWithPath: path))
+        #expect(try LocalStore.open(.file(path)).isRecreated)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".damaged")) == Data(content.utf8))
+        #expect(try LocalStore.open(.file(path)).isRecreated == false)
+    }
+
+    @Test("B9 what a newer version has written is neither opened nor touched")
+    func newer() throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.url.path + "/alice.sqlite"
+        _ = try LocalStore.open(.file(path))
+        try DatabaseQueue(path: path).write {
+            try $0.execute(sql: "INSERT INTO grdb_migrations (identifier) VALUES ('9 of the future')")
+        }
+        #expect(
+            throws: RelayError.storage(
+                "\(path): it was written by a newer version; update this one, or move the file away")
+        ) { try LocalStore.open(.file(path)) }
+        #expect(!FileManager.default.fileExists(atPath: path + ".damaged"))
+    }
+
+    @Test("B9 a store that cannot be made says where and why")
+    func impossible() throws {
+        let folder = try TemporaryDirectory()
+        let file = folder.url.path + "/file"
+        try Data().write(to: URL(fileURLWithPath: file))
+        #expect(throws: RelayError.storage("\(file)/alice.sqlite: Not a directory")) {
+            try LocalStore.open(.file(file + "/alice.sqlite"))
+        }
+        #expect(throws: RelayError.self) { try LocalStore.open(.file(folder.url.path)) }
+    }
+
+    @Test("B9 the store opens strictly before the network is touched, and reports how", .realProcesses)
+    func order() async throws {
+        let fixture = try await ClientFixture.start()
+        let folder = try TemporaryDirectory()
+        let path = folder.url.path + "/alice.sqlite"
+        try Data("not a database, whatever its name says, and longer than a header".utf8)
+            .write(to: URL(fileURLWithPath: path))
+        let asked = NIOLockedValueBox<[String]>([])
+        var configuration = try fixture.configuration()
+        let servers = configuration.servers
+        configuration.store = .file(path)
+        // The servers are asked for right before the dial.
+        configuration.servers = .discovered { () throws(RelayError) in
+            asked.withLockedValue {
+                $0.append(FileManager.default.fileExists(atPath: path + ".damaged") ? "open" : "not")
+            }
+            guard case .fixed(let addresses) = servers else { return [] }
+            return addresses
+        }
+        let client = RelayClient(configuration: configuration)
+        try await client.connect(timeLimit: 60)
+        #expect(asked.withLockedValue(\.self) == ["open"])
+        var openings = client.storeOpenings.makeAsyncIterator()
+        #expect(await openings.next() == LocalStore.Opening(isRecreated: true))
+        await client.close()
+    }
+
+    @Test("B9 a store that fails keeps nobody from connecting, and says so", .realProcesses)
+    func failing() async throws {
+        let fixture = try await ClientFixture.start()
+        let folder = try TemporaryDirectory()
+        var configuration = try fixture.configuration()
+        configuration.store = .file(folder.url.path)
+        let client = RelayClient(configuration: configuration)
+        try await client.connect(timeLimit: 60)
+        var openings = client.storeOpenings.makeAsyncIterator()
+        let opening = try #require(await openings.next())
+        let error = try #require(opening.error)
+        #expect(RongCloudCode(error).rawValue == 33_002)
+        #expect(error.words.contains(folder.url.path))
+        await client.close()
+    }
+}
