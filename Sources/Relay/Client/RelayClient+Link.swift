@@ -186,6 +186,7 @@ extension RelayClient {
                 }
                 guard self.link?.generation == generation else { return }
             }
+            noteResends()
             outbox.open()
             flushOutbox()
             while self.link?.generation == generation, !outbox.isFlushed {

@@ -307,6 +307,7 @@ extension RelayClient {
         publishBoard.post(
             PublishNews(id: resolution.id, state: PublishState(resolution.outcome)), keepsCurrent: false)
         publishWaiters.removeValue(forKey: resolution.id)?.fulfil(resolution.outcome)
+        if case .acknowledged = resolution.outcome { resends.stored(resolution.id) }
         if outbox.isFlushed, let waiter = flushWaiter {
             flushWaiter = nil
             waiter.fulfil(true)

@@ -56,6 +56,8 @@ public actor RelayClient {
     var emptyWaiters: [Completion<Bool>] = []
     var pacingTask: Task<Void, Never>?
     var isFlushing = false
+    /// What waited in the outbox when the present connection was made, and whether it was stored.
+    var resends = Resends()
     /// Topics and postboxes whose next attempt waits a moment after a failure.
     var heldTopics: [String: ContinuousClock.Instant] = [:]
     /// The connection that is being probed.
@@ -298,6 +300,7 @@ public actor RelayClient {
     private func deliver(_ event: SystemEvent) {
         systemEvents.post(event, keepsCurrent: false)
         listeners[event.topic]?.listener.onMessage(event.rawValue)
+        if event == .connected || event == .reconnected { reportResends() }
         if event == .disconnected { handleLifecycle(.userDisconnected) }
     }
 }

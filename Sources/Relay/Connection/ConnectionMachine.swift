@@ -90,7 +90,7 @@ public struct ConnectionMachine: Sendable {
         case .connectionFailed(let number, let reason):
             if number == generation, phase == .dialing || hasSocket { fail(reason, at: now) }
         case .serverControl(let number, let reason):
-            if number == generation, hasSocket, reason.isFinal { fail(reason, at: now) }
+            if number == generation, hasSocket, reason.isFinal || reason.isUnknown { end(reason) }
         case .timerFired(let id): timerFired(id, at: now)
         case .disconnectRequested: if phase != .resting { end(.closedByUser) }
         case .suspendRequested: suspend()

@@ -69,6 +69,12 @@ extension ConnectionReason {
         }
     }
 
+    /// Whether it is a code that this version does not know.
+    public var isUnknown: Bool {
+        if case .unknown = self { return true }
+        return false
+    }
+
     /// What happened and, where the person can do something, what to do next.
     public var words: String {
         switch self {

@@ -1,11 +1,11 @@
-import TestSupport
 import Testing
 
 /// An authority with certificates for server and client, and some that are not to be trusted, made with OpenSSL.
-struct TestCertificates: SuiteTrait, TestScoping {
+public struct TestCertificates: SuiteTrait, TestScoping {
     @TaskLocal private static var made: TemporaryDirectory?
 
-    func provideScope(
+    /// Makes the files for the suite.
+    public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
         let directory = try TemporaryDirectory("tls")
@@ -81,13 +81,13 @@ struct TestCertificates: SuiteTrait, TestScoping {
     }
 
     /// The path of one of the files.
-    static func path(_ name: String) throws -> String {
+    public static func path(_ name: String) throws -> String {
         guard let made else { throw TestFailure("the suite has no certificates") }
         return made.path(name)
     }
 
     /// The server's `tls` block.
-    static func configuration(_ name: String = "server", more: String = "") throws -> String {
+    public static func configuration(_ name: String = "server", more: String = "") throws -> String {
         """
         tls {
           cert_file: "\(try path(name + ".pem"))"
@@ -102,5 +102,5 @@ struct TestCertificates: SuiteTrait, TestScoping {
 
 extension Trait where Self == TestCertificates {
     /// An authority with certificates for the tests of the suite.
-    static var certificates: Self { TestCertificates() }
+    public static var certificates: Self { TestCertificates() }
 }

@@ -1,0 +1,155 @@
+import NATS
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import Relay
+import TestSupport
+import Testing
+
+/// Why a server cannot be reached, each cause made for real.
+@Suite("Reasons: reaching the server", .realProcesses, .certificates)
+struct ReachabilityReasonTests {
+    /// The first status with a reason of a client that dials this server.
+    private func firstReason(
+        _ url: String, _ change: (inout RelayConfiguration) throws -> Void = { _ in }
+    ) async throws -> ConnectionStatus {
+        var configuration = RelayConfiguration(
+            servers: .fixed(try RelayConfiguration.addresses([url])), namespace: ClientFixture.namespace,
+            reconnect: .rongcloud)
+        configuration.followsNetwork = false
+        try change(&configuration)
+        let client = RelayClient(configuration: configuration)
+        let statuses = client.statuses
+        await client.beginConnecting()
+        defer { Task { await client.disconnect() } }
+        for await status in statuses where status.reason != nil { return status }
+        return .initialized
+    }
+
+    /// A port on which nobody listens.
+    private func closedPort() async throws -> Int {
+        let channel = try await ServerBootstrap(group: NIOSingletons.posixEventLoopGroup)
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(channel.localAddress?.port)
+        try await channel.close()
+        return port
+    }
+
+    @Test("B14 a refused port is told and tried again")
+    func refused() async throws {
+        let port = try await closedPort()
+        let status = try await firstReason("nats://127.0.0.1:\(port)")
+        #expect(status.state == .connecting)
+        #expect(status.reason?.words.contains("127.0.0.1:\(port)") == true, "\(status.words)")
+        #expect(RongCloudCode(status)?.rawValue == 30_001)
+    }
+
+    @Test("B14 a host without an address is told and tried again")
+    func unresolvable() async throws {
+        let status = try await firstReason("nats://nowhere.invalid:4333")
+        #expect(status.state == .connecting)
+        #expect(status.reason?.words.contains("nowhere.invalid") == true, "\(status.words)")
+        #expect(RongCloudCode(status)?.rawValue == 30_001)
+    }
+
+    @Test(
+        "A certificate that cannot be trusted is told, each cause in its own words",
+        arguments: [
+            ("server", "stranger.pem", "127.0.0.1"), ("other", "authority.pem", "127.0.0.1"),
+            ("address", "authority.pem", "localhost"), ("expired", "authority.pem", "127.0.0.1"),
+        ])
+    func certificates(name: String, authority: String, host: String) async throws {
+        let server = try await NATSServerProcess.start(
+            NATSServerProcess.anyBinary, configuration: TestCertificates.configuration(name), jetStream: false)
+        let status = try await firstReason("tls://\(host):\(server.port)") {
+            $0.tls = TLSOptions(authorityFile: try TestCertificates.path(authority))
+        }
+        guard case .tlsFailure(let words) = status.reason else {
+            Issue.record("\(status)")
+            return
+        }
+        let expected = [
+            "server": "trust", "other": "not for 127.0.0.1", "address": "not for localhost", "expired": "expired on",
+        ]
+        #expect(words.contains(expected[name] ?? "?"), "\(words)")
+        #expect(RongCloudCode(status)?.rawValue == 30_021)
+        #expect(NexconnConnectionStatus(status).rawValue == 13, "Suspended until the next attempt")
+    }
+
+    @Test(
+        "B17 a proxy that cannot be used ends the session",
+        arguments: ["http://127.0.0.1:PORT", "socks5://127.0.0.1:PORT", "http://nowhere.invalid:8080"])
+    func proxies(url: String) async throws {
+        let port = try await closedPort()
+        let proxy = try ProxyAddress(parsing: url.replacing("PORT", with: "\(port)"))
+        let status = try await firstReason("nats://127.0.0.1:1") { $0.proxy = proxy }
+        #expect(status.state == .disconnected)
+        guard case .proxyUnavailable(let words) = status.reason else {
+            Issue.record("\(status)")
+            return
+        }
+        #expect(!words.isEmpty)
+        #expect(NexconnConnectionStatus(status).rawValue == 17)
+        #expect(RongCloudCode(status)?.rawValue == 31_028)
+    }
+
+    @Test("A server that ends while connected is a reset")
+    func reset() async throws {
+        let fixture = try await ClientFixture.start()
+        let client = try await fixture.client(reconnect: .rongcloud)
+        let statuses = Collector<ConnectionStatus>()
+        await statuses.start(client.statuses)
+        try await fixture.server.kill9()
+        try await statuses.wait(for: "the loss") { $0.contains { $0.state == .reconnecting && $0.reason != nil } }
+        let lost = try #require(await statuses.elements.first { $0.state == .reconnecting && $0.reason != nil })
+        #expect(RongCloudCode(lost)?.rawValue == 32_054)
+        #expect(SystemEvent(lost) == .reconnecting && SupabaseStatus(lost) == .connecting)
+        #expect(PlatformSubscriptionStatus(lost) == .connecting)
+        await client.close()
+    }
+
+    @Test("B21 the background suspends, and every vocabulary says so")
+    func background() async throws {
+        let fixture = try await ClientFixture.start()
+        let client = try await fixture.client(lifecycle: .immediate)
+        await client.setAppStateActive(false)
+        try await client.state(is: .suspended)
+        let status = client.status
+        #expect(NexconnConnectionStatus(status).rawValue == 13)
+        #expect(RongCloudCode(status)?.rawValue == 32_011)
+        #expect(PlatformSubscriptionStatus(status) == .disconnected && SupabaseStatus(status) == .disconnected)
+        #expect(SystemEvent(status) == nil)
+        await client.close()
+        #expect(RongCloudCode(client.status)?.rawValue == 30_027)
+    }
+
+    @Test("MESSAGE_RESEND tells what waited and was stored")
+    func resend() async throws {
+        final class Listener: MessageListener {
+            let heard = NIOLockedValueBox<[[ResentMessage]]>([])
+            func onMessage(_ message: Any) {
+                if let messages = message as? [ResentMessage] { heard.withLockedValue { $0.append(messages) } }
+            }
+        }
+        let fixture = try await ClientFixture.start()
+        let client = try await fixture.client()
+        let listener = Listener()
+        try await client.on(topic: SystemEvent.messageResend.rawValue, listener: listener)
+        let events = Collector<SystemEvent>()
+        await events.start(client.events)
+        await client.setReachable(false)
+        try await client.state(is: .suspended)
+        let ids = [
+            try await client.submit(topic: "chat.a", message: "one").id,
+            try await client.submit(topic: "chat.b", message: "two").id,
+        ]
+        await client.setReachable(true)
+        try await eventually("MESSAGE_RESEND") { !listener.heard.withLockedValue(\.self).isEmpty }
+        let messages = listener.heard.withLockedValue(\.self)
+        #expect(messages.count == 1 && messages.first?.map(\.id) == ids)
+        #expect(messages.first?.map(\.topic) == ["chat.a", "chat.b"])
+        #expect(messages.first?.allSatisfy(\.wasStored) == true)
+        #expect(await events.elements.contains(.messageResend))
+        await client.close()
+    }
+}
