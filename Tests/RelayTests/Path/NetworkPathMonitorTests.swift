@@ -1,0 +1,149 @@
+import Foundation
+import NATS
+import NIOConcurrencyHelpers
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("Watching the network", .realProcesses)
+struct NetworkPathMonitorTests {
+    private static let inNamespace = "PARLEY_TEST_IN_NETWORK_NAMESPACE"
+
+    private static var isInNamespace: Bool { ProcessInfo.processInfo.environment[inNamespace] != nil }
+
+    private let remote = [ServerAddress(host: "broker.example")]
+
+    @Test("tells the present state first, to everyone who asks")
+    func present() async throws {
+        let now = try #require(NetworkPath.current())
+        // A system without its loopback interface is one in a test's own network namespace.
+        if !Self.isInNamespace { #expect(now.isUsable(for: [ServerAddress(host: "localhost")])) }
+        let monitor = NetworkPathMonitor(servers: [])
+        #expect(monitor.descriptor != nil)
+        for _ in 0..<2 {
+            var iterator = monitor.changes.makeAsyncIterator()
+            #expect(await iterator.next() == (now.isUsable(for: []) ? .available : .unavailable))
+        }
+    }
+
+    @Test("counts the network as available where the system does not let it look")
+    func sandboxed() async {
+        let refused = NetworkPathMonitor(
+            servers: remote, open: { -1 }, snapshot: { NetworkPath(interfaces: [], routes: []) })
+        #expect(refused.descriptor == nil)
+        var iterator = refused.changes.makeAsyncIterator()
+        #expect(await iterator.next() == .available)
+        let blind = NetworkPathWatch(servers: remote, first: nil)
+        var blindIterator = blind.changes().makeAsyncIterator()
+        #expect(await blindIterator.next() == .available)
+        blind.update(nil)
+        blind.update(NetworkPath(interfaces: [], routes: []))
+        #expect(await blindIterator.next() == .unavailable)
+    }
+
+    @Test("ends its streams and gives its descriptor back with the last reference")
+    func released() async throws {
+        var monitor: NetworkPathMonitor? = NetworkPathMonitor(servers: remote)
+        let descriptor = try #require(monitor?.descriptor)
+        let link = "/proc/self/fd/\(descriptor)"
+        let socket = try? FileManager.default.destinationOfSymbolicLink(atPath: link)
+        let changes = try #require(monitor?.changes)
+        let reader = Task { await changes.reduce(into: 0) { count, _ in count += 1 } }
+        monitor = nil
+        #expect(await reader.value >= 1)
+        #if os(Linux)
+            try #require(socket != nil)
+            try await eventually("the descriptor is closed", deadline: .seconds(30)) {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) != socket
+            }
+        #endif
+        // A reader that leaves is forgotten.
+        let other = NetworkPathMonitor(servers: remote)
+        for _ in 0..<100 {
+            for await _ in other.changes { break }
+        }
+    }
+
+    @Test("a flood of changes is told in order, and a slow reader is not waited for")
+    func order() async {
+        let lo = NetworkPath.Interface(name: "lo", isRunning: true, isLoopback: true)
+        let watch = NetworkPathWatch(servers: [], first: NetworkPath(interfaces: [], routes: []))
+        var iterator = watch.changes().makeAsyncIterator()
+        for round in 0..<100 { watch.update(NetworkPath(interfaces: round % 2 == 0 ? [lo] : [], routes: [])) }
+        watch.end()
+        var told: [NetworkPath.Change] = []
+        while let change = await iterator.next() { told.append(change) }
+        #expect(told.count == 16 && told.last == .unavailable)
+        for (first, second) in zip(told, told.dropFirst()) { #expect(first != second) }
+        var late = watch.changes().makeAsyncIterator()
+        #expect(await late.next() == .unavailable)
+        #expect(await late.next() == nil)
+    }
+
+    #if os(Linux)
+        /// Runs the next test in a network of its own, where it may pull cables.
+        @Test("B19 real interfaces that come and go, in a network namespace")
+        func namespace() async throws {
+            guard !Self.isInNamespace else { return }
+            let test = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+            guard let probe = try? await ChildProcess.run("unshare", ["-rn", "ip", "link", "set", "lo", "up"]),
+                probe.status.isSuccess
+            else {
+                print("parley-note: skipped, for there is no unshare, no ip, or no right to make a network namespace")
+                return
+            }
+            let result = try await ChildProcess.run(
+                "unshare",
+                ["-rn", test, "--testing-library", "swift-testing", "--filter", "NetworkPathMonitorTests/interfaces"],
+                environment: [Self.inNamespace: "1"])
+            #expect(
+                result.status.isSuccess && (result.output + result.diagnostics).contains("with 1 test in"), "\(result)")
+        }
+
+        @Test(
+            "B19 cables pulled and plugged (only inside a network namespace)", .enabled(if: isInNamespace),
+            .timeLimit(.minutes(2)))
+        func interfaces() async throws {
+            let outside = NetworkPathMonitor(servers: remote)
+            let inside = NetworkPathMonitor(servers: [ServerAddress(host: "127.0.0.1")])
+            var far = outside.changes.makeAsyncIterator()
+            var near = inside.changes.makeAsyncIterator()
+            #expect(await far.next() == .unavailable)
+            #expect(await near.next() == .unavailable)
+            try await ip("link set lo up")
+            #expect(await near.next() == .available)
+            try await ip("link add v0 type veth peer name v1")
+            try await ip("addr add 10.9.0.1/24 dev v0")
+            try await ip("link set v0 up")
+            try await ip("link set v1 up")
+            #expect(await far.next() == .available)
+            try await ip("addr add 10.9.1.1/24 dev v0")
+            #expect(await far.next() == .changed)
+            try await ip("route add default via 10.9.0.2")
+            #expect(await far.next() == .changed)
+            try await ip("link set v1 down")
+            #expect(await next(.unavailable, &far))
+            try await ip("link set v1 up")
+            #expect(await next(.available, &far))
+            try await ip("link delete v0")
+            #expect(await next(.unavailable, &far))
+            // Nothing of this concerned a server on this machine.
+            try await ip("link set lo down")
+            #expect(await near.next() == .unavailable)
+        }
+
+        /// Whether the change comes; the system may report others on the way to it.
+        private func next(
+            _ wanted: NetworkPath.Change, _ iterator: inout AsyncStream<NetworkPath.Change>.AsyncIterator
+        ) async -> Bool {
+            while let change = await iterator.next() { if change == wanted { return true } }
+            return false
+        }
+
+        private func ip(_ words: String) async throws {
+            let result = try await ChildProcess.run("ip", words.split(separator: " ").map(String.init))
+            guard result.status.isSuccess else { throw TestFailure("ip \(words): \(result)") }
+        }
+    #endif
+}
