@@ -141,7 +141,7 @@ let package = Package(
         .testTarget(
             name: "RelayNetworkTests",
             dependencies: [
-                "HostFixture", "NATS", "Relay", "RelayNetwork", "TestSupport",
+                "HostFixture", "NATS", "Relay", "RelayNetwork", "TestSupport", "parley-bench",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],

@@ -1,0 +1,100 @@
+import NATS
+import Relay
+import TestSupport
+import Testing
+
+@testable import RelayNetwork
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A client that nobody holds any more is gone, with its socket and its tasks, whatever it was doing.
+@Suite("Network: clients that are let go", .realProcesses)
+struct LeakTests {
+    private final class Listener: MessageListener {
+        func onMessage(_ message: Any) {}
+    }
+
+    /// What a client was busy with when it was let go.
+    enum Moment: CaseIterable {
+        case connected, dialing, waiting, reconnecting, suspended, closed
+    }
+
+    @Test("B55 the last reference frees the client and closes its socket, at any moment", arguments: Moment.allCases)
+    func letGo(moment: Moment) async throws {
+        try await TestNetwork.run(server: TestServers.all[0]) { network in
+            let proxy = try await FaultProxy.start(target: network.address)
+            weak var released: RelayClient?
+            do {
+                let client = try network.client(server: proxy.address) {
+                    $0.sessions = .exclusive(.takeOver)
+                    $0.lifecycle = .immediate
+                    $0.followsNetwork = true
+                }
+                released = client
+                try await client.on(topic: "chat.room", listener: Listener())
+                try await bring(client, proxy, to: moment)
+            }
+            try await eventually("the client is freed, \(moment)") { released == nil }
+            try await eventually("its socket is closed, \(moment)") { proxy.statistics.openConnections == 0 }
+            // Nothing dials any more.
+            try await proxy.set(.passThrough)
+            let dials = proxy.statistics.acceptedConnections
+            try await eventually("the server still answers") {
+                await (try network.connect(as: "bob")).close()
+                return true
+            }
+            #expect(proxy.statistics.acceptedConnections == dials)
+            await proxy.close()
+        }
+    }
+
+    private func bring(_ client: RelayClient, _ proxy: FaultProxy, to moment: Moment) async throws {
+        func state(_ state: ConnectionStatus.State) async throws {
+            try await eventually("\(state)") { client.status.state == state }
+        }
+        switch moment {
+        case .connected: try await client.connect()
+        case .dialing:
+            try await proxy.set(.silent)
+            await client.beginConnecting()
+            try await eventually("a dial") { proxy.statistics.openConnections > 0 }
+        case .waiting:
+            try await proxy.set(.refuse)
+            await client.beginConnecting()
+            try await eventually("a wait") { client.status.nextRetryAt != nil }
+        case .reconnecting:
+            try await client.connect()
+            try await proxy.set(.refuse)
+            await proxy.cut()
+            try await state(.reconnecting)
+        case .suspended:
+            try await client.connect()
+            await client.setAppStateActive(false)
+            try await state(.suspended)
+        case .closed:
+            try await client.connect()
+            await client.close()
+        }
+    }
+
+    @Test("B29 B38 B55 a thousand cuts of a busy connection lose nothing, repeat nothing and leave nothing behind")
+    func cuts() async throws {
+        struct Figures: Decodable {
+            var cuts, recoveries, written, stored, delivered, disorder, illegal_edges, connected: Int
+            var memory_growth_kb, descriptor_growth: Double
+        }
+        let run = try await ChildProcess.run(
+            BuiltProduct.url("parley-bench").path, ["cuts", "n=1000"], deadline: .seconds(120))
+        #expect(run.status.isSuccess, "\(run.diagnostics)")
+        let figures = try JSONDecoder().decode(Figures.self, from: Data(run.output.utf8))
+        #expect(figures.cuts == 1_000 && figures.recoveries == 1_000)
+        #expect(figures.connected == 1 && figures.illegal_edges == 0)
+        #expect(figures.written == figures.stored && figures.delivered == figures.stored && figures.disorder == 0)
+        // A connection takes some hundred kilobytes; kept, nine hundred of them would be far above this.
+        #expect(figures.memory_growth_kb < 20_000 && figures.descriptor_growth < 10)
+    }
+}
