@@ -1,5 +1,4 @@
 import CRouteSocket
-import Dispatch
 import NATS
 
 /// Tells when the way to the servers goes, comes back or becomes another, as the system's route socket reports it.
