@@ -163,26 +163,28 @@ struct InboxWatchCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let client = try await Connector(connection.plan()).connect()
-            _ = try await client.postboxes()
-            let events = try await client.postboxMessages()
-            status(.initialized)
-            status(.connecting)
-            var seen = 0
-            for try await event in events {
-                switch event {
-                case .status(let new): status(new)
-                case .gap(let lost): Output.complain("parley: \(lost) letters were deleted before they were seen")
-                case .message(let letter):
-                    if json {
-                        var map: MessageMap = ["event": "message"]
-                        for entry in letter.json.entries { map.entries.append(entry) }
-                        Output.json(map)
-                    } else {
-                        Output.line(letter.line)
+            try await client.whileInSession {
+                _ = try await client.postboxes()
+                let events = try await client.postboxMessages()
+                status(.initialized)
+                status(.connecting)
+                var seen = 0
+                for try await event in events {
+                    switch event {
+                    case .status(let new): status(new)
+                    case .gap(let lost): Output.complain("parley: \(lost) letters were deleted before they were seen")
+                    case .message(let letter):
+                        if json {
+                            var map: MessageMap = ["event": "message"]
+                            for entry in letter.json.entries { map.entries.append(entry) }
+                            Output.json(map)
+                        } else {
+                            Output.line(letter.line)
+                        }
+                        seen += 1
                     }
-                    seen += 1
+                    if let count, seen >= count { break }
                 }
-                if let count, seen >= count { break }
             }
             await client.close()
         }

@@ -45,16 +45,19 @@ struct TailCommand: AsyncParsableCommand {
             }
             let connector = try Connector(connection.plan())
             let client = try await connector.connect()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                let printer = MessagePrinter(style: raw ? .raw : json ? .json : .text, limit: count)
-                for topic in topics {
-                    let events = try await client.messages(topic: topic, from: start)
-                    group.addTask {
-                        for try await event in events where await !printer.print(event) { return }
+            let printer = MessagePrinter(style: raw ? .raw : json ? .json : .text, limit: count)
+            var subscriptions: [TopicEvents] = []
+            for topic in topics { subscriptions.append(try await client.messages(topic: topic, from: start)) }
+            try await client.whileInSession { [subscriptions] in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for events in subscriptions {
+                        group.addTask {
+                            for try await event in events where await !printer.print(event) { return }
+                        }
                     }
+                    // One topic that has printed the last message ends the others.
+                    while try await group.next() != nil { if await printer.isDone { group.cancelAll() } }
                 }
-                // One topic that has printed the last message ends the others.
-                while try await group.next() != nil { if await printer.isDone { group.cancelAll() } }
             }
             await client.close()
         }

@@ -72,6 +72,29 @@ struct UserCommandTests {
         }
     }
 
+    @Test("B17 tail and inbox watch end with the reason when their user is kicked", arguments: TestServers.all)
+    func following(server: String) async throws {
+        let folder = try TemporaryFolder()
+        try await TestNetwork.run(server: server, in: folder) { network in
+            for (index, command) in [["tail", "chat.room"], ["inbox", "watch"]].enumerated() {
+                let name = "user\(index)"
+                let program = try TestSupport.ChildProcess(
+                    try BuiltProduct.url("parley").path, ["--as", name] + command,
+                    environment: ["XDG_DATA_HOME": folder.path, "XDG_CONFIG_HOME": folder.path + "/config"])
+                let administrator = NetworkAdministrator(directory: network.directory)
+                // As often as it takes: who is not there yet hears nothing.
+                try await eventually("\(command) has ended") {
+                    do throws(NetworkError) { try await administrator.kick(user: name) } catch .unknownUser {}
+                    return program.exitStatus != nil
+                }
+                let result = try await program.waitForExit()
+                #expect(result.exitCode == 77, "\(result)")
+                #expect(result.diagnostics.contains("Disconnected by"), "\(result)")
+                program.close()
+            }
+        }
+    }
+
     @Test("Who is kept out is told so at once, before any network is started")
     func refusal() async throws {
         let folder = try TemporaryFolder()

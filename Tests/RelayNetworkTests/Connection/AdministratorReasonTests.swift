@@ -85,7 +85,7 @@ struct AdministratorReasonTests {
         "Causes that only a vendor's network has arrive by a control message",
         arguments: [
             (31_028, ConnectionReason.proxyUnavailable(""), 17), (34_245, .proxyUnavailable(""), 17),
-            (31_004, .authenticationFailed(""), 15), (31_002, .invalidCredentials(""), 15),
+            (-1, .unknown(-1), -1), (31_004, .authenticationFailed(""), 15), (31_002, .invalidCredentials(""), 15),
             (4_711, .unknown(4_711), 4_711),
             (19, .deactivated, 19), (16, .banned(nil), 16),
         ])

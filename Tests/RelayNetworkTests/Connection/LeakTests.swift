@@ -85,17 +85,19 @@ struct LeakTests {
     @Test("B29 B38 B55 a thousand cuts of a busy connection lose nothing, repeat nothing and leave nothing behind")
     func cuts() async throws {
         struct Figures: Decodable {
-            var cuts, recoveries, written, stored, delivered, disorder, illegal_edges, connected: Int
-            var memory_growth_kb, descriptor_growth: Double
+            var cuts, recoveries, written, stored, delivered, disorder, illegalEdges, connected: Int
+            var memoryGrowthKb, descriptorGrowth: Double
         }
         let run = try await ChildProcess.run(
             BuiltProduct.url("parley-bench").path, ["cuts", "n=1000"], deadline: .seconds(120))
         #expect(run.status.isSuccess, "\(run.diagnostics)")
-        let figures = try JSONDecoder().decode(Figures.self, from: Data(run.output.utf8))
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let figures = try decoder.decode(Figures.self, from: Data(run.output.utf8))
         #expect(figures.cuts == 1_000 && figures.recoveries == 1_000)
-        #expect(figures.connected == 1 && figures.illegal_edges == 0)
+        #expect(figures.connected == 1 && figures.illegalEdges == 0)
         #expect(figures.written == figures.stored && figures.delivered == figures.stored && figures.disorder == 0)
         // A connection takes some hundred kilobytes; kept, nine hundred of them would be far above this.
-        #expect(figures.memory_growth_kb < 20_000 && figures.descriptor_growth < 10)
+        #expect(figures.memoryGrowthKb < 20_000 && figures.descriptorGrowth < 10)
     }
 }

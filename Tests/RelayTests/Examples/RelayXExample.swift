@@ -1,0 +1,31 @@
+import Relay
+
+// The first example of the article "Connecting": what stands here stands there, word for word.
+
+final class ConnectionWatcher: MessageListener {
+    func onMessage(_ message: Any) {
+        switch message as? String {
+        case SystemEvent.connected.rawValue: print("The first connection of this session stands.")
+        case SystemEvent.reconnecting.rawValue: print("The connection broke; Relay is bringing it back.")
+        case SystemEvent.reconnected.rawValue: print("It is back: subscriptions are live, the outbox is empty.")
+        case SystemEvent.reconn_failed.rawValue: print("Two minutes were not enough.")
+        case SystemEvent.disconnected.rawValue: print("The session is over.")
+        default: break
+        }
+    }
+}
+
+func chatAsRelayX(apiKey: String, secret: String, servers: [String]) async throws {
+    // Checks key and secret; nothing is dialled.
+    let realtime = try RelayClient(apiKey: apiKey, secret: secret)
+    try realtime.prepare(staging: false, opts: ["servers": servers])
+
+    let watcher = ConnectionWatcher()
+    try await realtime.on(topic: SystemEvent.connected.rawValue, listener: watcher)
+    try await realtime.on(topic: SystemEvent.reconnect.rawValue, listener: watcher)
+    try await realtime.on(topic: SystemEvent.disconnected.rawValue, listener: watcher)
+
+    try await realtime.connect()
+    try await realtime.publish(topic: "chat.lobby", message: ["text": "hello"])
+    await realtime.close()
+}

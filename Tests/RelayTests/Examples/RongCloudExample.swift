@@ -1,0 +1,20 @@
+import Relay
+
+// The third example of the article "Connecting": what stands here stands there, word for word.
+
+func connectAsRongCloud(
+    _ client: RelayClient, token: String, done: @escaping @Sendable (_ outcome: String) -> Void
+) {
+    client.connect(withToken: token, timeLimit: 30) { code in
+        // The screen can show what is kept, whatever becomes of the connection.
+        if code != .success { print("The local store does not open: \(code.rawValue)") }
+    } success: { user in
+        done("welcome, \(user)")
+    } error: { code in
+        switch code {
+        case .tokenIncorrect, .tokenExpired: done("ask the application's server for a new token")
+        case .connectTimeout: done("no connection within 30 seconds; try again when the network is better")
+        default: done("no connection: \(code.rawValue)")
+        }
+    }
+}
