@@ -180,7 +180,8 @@ _Noreturn void supervise(const struct child_request *request, int terminal, int 
 
     struct pollfd waits[2] = {{.fd = commands, .events = POLLIN}, {.fd = wake_reader, .events = POLLIN}};
     for (;;) {
-        if (poll(waits, 2, -1) < 0) {
+        // Woken by the child's signals; now and then as well, since sanitizers may swallow one.
+        if (poll(waits, 2, child > 0 ? 200 : -1) < 0) {
             if (errno != EINTR) break;
             waits[0].revents = 0;
         }

@@ -36,7 +36,10 @@ package final class Completion<Value: Sendable>: Sendable {
 
     /// Waits for the value. To be called once.
     package func value() async -> Value {
-        await withCheckedContinuation { continuation in
+        // The lock is taken once more on the way out: a continuation that is resumed before its task has suspended
+        // hands the value over inside the runtime, where the thread sanitizer cannot see it.
+        defer { state.withLockedValue { _ in } }
+        return await withCheckedContinuation { continuation in
             let ready = state.withLockedValue { state -> Value? in
                 if case .fulfilled(let value) = state {
                     state = .taken

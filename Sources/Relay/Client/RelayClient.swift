@@ -235,6 +235,12 @@ public actor RelayClient {
     /// The version of the server, while connected.
     public var serverVersion: String? { link?.connection.info.version }
 
+    /// The name of the server, while connected.
+    public var serverName: String? { link?.connection.info.serverName }
+
+    /// The servers that are known, the next one to try first: the configured ones and those that a server told of.
+    public var knownServers: [ServerAddress] { pool.order }
+
     // MARK: Machines
 
     func handle(_ event: ConnectionMachine.Event) {

@@ -1,4 +1,5 @@
 import CProcess
+import NATS
 import NIOConcurrencyHelpers
 
 #if canImport(Glibc)
@@ -36,21 +37,18 @@ final class ChildProcess: Sendable {
     static func start(
         _ command: [String], environment: [String: String], log: LogFile
     ) async throws(NetworkError) -> ChildProcess {
-        let outcome: Result<ChildProcess, NetworkError> = await withCheckedContinuation { continuation in
-            let started = DedicatedThread.run {
-                switch ProcessStart.start(command, environment: environment, log: log.descriptor, isDetached: false) {
-                case .failure(let error): continuation.resume(returning: .failure(error))
-                case .success(let id):
-                    let process = ChildProcess(id: id)
-                    continuation.resume(returning: .success(process))
-                    process.waitOnThread()
-                }
-            }
-            if !started {
-                continuation.resume(returning: .failure(.hostNotStarted(reason: "no thread could be made")))
+        let outcome = Completion<Result<ChildProcess, NetworkError>>()
+        let started = DedicatedThread.run {
+            switch ProcessStart.start(command, environment: environment, log: log.descriptor, isDetached: false) {
+            case .failure(let error): outcome.fulfil(.failure(error))
+            case .success(let id):
+                let process = ChildProcess(id: id)
+                outcome.fulfil(.success(process))
+                process.waitOnThread()
             }
         }
-        return try outcome.get()
+        if !started { outcome.fulfil(.failure(.hostNotStarted(reason: "no thread could be made"))) }
+        return try await outcome.value().get()
     }
 
     /// Sends a signal, unless the process has ended.

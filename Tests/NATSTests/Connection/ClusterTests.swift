@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 import Testing
 
@@ -6,46 +5,20 @@ import Testing
 
 @Suite("Servers of a cluster", .realProcesses)
 struct ClusterTests {
-    private static let grace = "lame_duck_grace_period: \"1s\"\nlame_duck_duration: \"30s\"\n"
-
-    /// Starts a server of the cluster that the other belongs to.
-    private func start(_ binary: NATSServerBinary, name: String, joining other: NATSServerProcess? = nil) async throws
-        -> NATSServerProcess
-    {
-        let route = try other.map { "routes: [\"nats://\(try Self.clusterAddress(of: $0))\"]" } ?? ""
-        return try await NATSServerProcess.start(
-            binary,
-            configuration: """
-                server_name: \(name)
-                \(Self.grace)
-                cluster { name: C, listen: "127.0.0.1:-1", \(route) }
-
-                """, jetStream: false)
-    }
-
-    /// Where a server takes the routes of others.
-    private static func clusterAddress(of server: NATSServerProcess) throws -> String {
-        struct Ports: Decodable { var cluster: [String]? }
-        let file = server.directory.url.appendingPathComponent("nats-server_\(server.processID).ports")
-        let ports = try JSONDecoder().decode(Ports.self, from: Data(contentsOf: file))
-        guard let url = ports.cluster?.first else { throw TestFailure("the server names no cluster port") }
-        return url.replacingOccurrences(of: "nats://", with: "")
-    }
-
     private func address(_ server: NATSServerProcess) -> String { "127.0.0.1:\(server.port)" }
 
     @Test(
         "are told as they come and go, and before a server in lame duck mode closes",
         arguments: NATSServerProcess.binaries)
     func discovery(binary: NATSServerBinary) async throws {
-        let first = try await start(binary, name: "first")
+        let first = try await TestCluster.start(binary, name: "first")
         let connection = try await first.connect()
         #expect(connection.info.serverName == "first" && connection.info.cluster == "C")
         #expect(connection.info.clientID != nil && connection.info.clientAddress == "127.0.0.1")
         #expect(!connection.info.serverID.isEmpty && connection.info.isLameDuck != true)
         var events = connection.events.makeAsyncIterator()
 
-        let second = try await start(binary, name: "second", joining: first)
+        let second = try await TestCluster.start(binary, name: "second", joining: first)
         let both = Set([address(first), address(second)])
         while Set(connection.info.connectURLs ?? []) != both, let event = await events.next() {
             if case .closed(let error) = event { throw TestFailure("closed: \(String(describing: error))") }
@@ -60,8 +33,7 @@ struct ClusterTests {
         #expect(other.info.serverName == "second")
         #expect(other.info.cluster == "C" && other.info.serverID != connection.info.serverID)
 
-        let signal = try await ChildProcess.run("kill", ["-USR2", "\(first.processID)"])
-        #expect(signal.status.isSuccess)
+        try await TestCluster.lameDuck(first)
         // The newer INFO comes before the word of its meaning, so that who hears the word knows where to go.
         var last: NATSConnectionEvent?
         while let event = await events.next() {
@@ -80,9 +52,9 @@ struct ClusterTests {
 
     @Test("a server that leaves is taken off the list", arguments: NATSServerProcess.binaries)
     func leaving(binary: NATSServerBinary) async throws {
-        let first = try await start(binary, name: "first")
+        let first = try await TestCluster.start(binary, name: "first")
         let connection = try await first.connect()
-        let second = try await start(binary, name: "second", joining: first)
+        let second = try await TestCluster.start(binary, name: "second", joining: first)
         try await eventually("both servers", deadline: .seconds(30)) { connection.info.connectURLs?.count == 2 }
         try await second.stop()
         try await eventually("one server", deadline: .seconds(30)) {

@@ -79,8 +79,8 @@ struct TopicTests {
         try await outcomes.wait(for: "51 ends") { $0.count { $0.state.isFinal } == 51 }
         let stored = try await client.history(topic: "chat.room", start: Timestamp(milliseconds: 0))
         #expect(stored.map(\.text) == (1...50).map(String.init) + ["late"])
-        try await events.wait(for: "both events") { $0.contains(.reconnected) }
-        #expect(await events.elements == [.reconnecting, .reconnected])
+        try await events.wait(for: "the events") { $0.contains(.messageResend) }
+        #expect(await events.elements == [.reconnecting, .reconnected, .messageResend])
         #expect(await client.queuedCount == 0)
         await client.close()
     }
