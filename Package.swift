@@ -152,7 +152,7 @@ let package = Package(
         .testTarget(
             name: "ParleyTests",
             dependencies: [
-                "Parley", "Relay", "RelayNetwork", "Terminal", "TestSupport",
+                "NATS", "Parley", "Relay", "RelayNetwork", "Terminal", "TestSupport",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ],
             swiftSettings: strict

@@ -14,11 +14,16 @@ struct cprocess_command {
     char *const *arguments;
     /// The environment, ended by NULL.
     char *const *environment;
-    /// Where standard output and error go; −1 for nowhere. Standard input is always empty.
-    int log_descriptor;
+    /// Where standard output goes; −1 for nowhere. Standard input is always empty.
+    int output_descriptor;
+    /// Where standard error goes; −1 for nowhere.
+    int error_descriptor;
     /// Start it in a session of its own and leave it to the system: it survives its parent and its terminal, and
     /// nobody has to wait for it.
     bool is_detached;
+    /// Start it in a session of its own, and so in a process group of its own, without the terminal: not even
+    /// /dev/tty leads there. It stays a child. Implied by is_detached.
+    bool leads_session;
     /// Have it sent SIGTERM when the thread that starts it ends (Linux; elsewhere nothing happens).
     /// Has no effect together with is_detached.
     bool dies_with_parent;

@@ -24,11 +24,21 @@ struct ConnectionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The configuration file.", valueName: "file"))
     var config: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "A proxy to the servers, http:// or socks5:// with host and port; empty for none.", valueName: "url"))
+    var proxy: String?
+
     /// Where flags, then the environment, then the configuration file say to connect.
     func plan(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> ConnectionPlan {
         let profile = try effectiveProfile(environment)
         let source = credentialsSource(profile, environment)
         var plan = ConnectionPlan(target: try target(profile, source, environment))
+        if case .command(let command) = source { plan.tokenCommand = command }
+        plan.proxy = try proxy(profile, plan.target, environment)
+        plan.sessions = try Self.sessions(profile.session)
+        plan.device = profile.device.flatMap { $0.isEmpty ? nil : $0 }
+        plan.store = plan.storePlace(environment)
         plan.suspendAfter = profile.suspendAfter
         if let name = profile.reconnect {
             guard let policy = ReconnectPolicy.named(name) else {
@@ -56,6 +66,8 @@ struct ConnectionOptions: ParsableArguments {
         if !server.isEmpty {
             profile.servers = server
             profile.user = nil
+            // Its tokens are for the profile's own servers; another one could use them in the user's name.
+            profile.tokenCommand = nil
         }
         if let user {
             guard server.isEmpty else {
@@ -64,6 +76,18 @@ struct ConnectionOptions: ParsableArguments {
             }
             profile.user = user
             profile.servers = []
+            profile.tokenCommand = nil
+        }
+        if profile.tokenCommand != nil {
+            guard profile.creds == nil else {
+                throw CommandFailure(
+                    CommandFailure.badConfiguration, "The profile has both creds and token_command; keep one.")
+            }
+            guard !profile.servers.isEmpty else {
+                throw CommandFailure(
+                    CommandFailure.badConfiguration,
+                    "token_command is for other servers; name them in the profile's servers.")
+            }
         }
         return profile
     }
@@ -74,7 +98,30 @@ struct ConnectionOptions: ParsableArguments {
         let (key, secret) = (environment["PARLEY_API_KEY"], environment["PARLEY_SECRET"])
         if key != nil || secret != nil { return .apiKey(key ?? "", secret: secret ?? "") }
         if let token = environment["PARLEY_TOKEN"] { return .token(token) }
+        if let line = profile.tokenCommand, !profile.servers.isEmpty {
+            return .command(TokenCommand(line, environment: environment))
+        }
         return Self.path(profile.creds, environment).map(CredentialsSource.file) ?? .none
+    }
+
+    private func proxy(
+        _ profile: Profile, _ target: ConnectionPlan.Target, _ environment: [String: String]
+    ) throws(CommandFailure) -> ProxyAddress? {
+        // The private network is on this machine; what is configured is checked all the same.
+        guard case .servers(let servers, _, _) = target else {
+            _ = try ProxySetting.choose(flag: proxy, profile: profile.proxy ?? "", servers: [], [:])
+            return nil
+        }
+        return try ProxySetting.choose(flag: proxy, profile: profile.proxy, servers: servers, environment)
+    }
+
+    private static func sessions(_ name: String?) throws(CommandFailure) -> SessionPolicy {
+        guard let name, name != "shared" else { return .shared }
+        guard let policy = KickPolicy(rawValue: name) else {
+            throw CommandFailure(
+                CommandFailure.badConfiguration, "“\(name)” is no session; these are: shared, take-over, yield.")
+        }
+        return .exclusive(policy)
     }
 
     private func target(
@@ -115,8 +162,32 @@ struct ConnectionPlan: Sendable {
     var reconnect = ReconnectPolicy.parley
     var namespace: RelayConfiguration.Namespace?
     var tls: TLSOptions?
+    var proxy: ProxyAddress?
+    /// Whether what stays connected may be connected more than once.
+    var sessions = SessionPolicy.shared
+    /// This device's name; nil for the machine's.
+    var device: String?
+    /// Where access tokens come from.
+    var tokenCommand: TokenCommand?
+    /// The interactive client's local store; nil keeps it in memory.
+    var store: String?
     /// Seconds out of focus after which an interactive client suspends the connection.
     var suspendAfter: Double?
 
     init(target: Target) { self.target = target }
+
+    fileprivate func storePlace(_ environment: [String: String]) -> String? {
+        switch target {
+        case .privateNetwork(let user): return StorePlace.path(network: "local", user: user, environment)
+        case .servers(let addresses, let credentials, let user):
+            let user = user ?? credentials.user
+            // A token tells whose it is only when it is there; users must not share a store.
+            guard let server = addresses.first, user != nil || tokenCommand == nil else { return nil }
+            return StorePlace.path(
+                network: "\(server.host)-\(server.port)", user: user ?? Self.anonymous, environment)
+        }
+    }
+
+    /// Who somebody without a name is.
+    static let anonymous = "anonymous"
 }

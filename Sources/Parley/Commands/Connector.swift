@@ -22,10 +22,22 @@ struct Connector: Sendable {
     let isNamed: Bool
     /// The network's name beside the user's, as in `alice@local`.
     let network: String
+    /// Where access tokens come from.
+    let tokenCommand: TokenCommand?
     private let lease: LeaseKeeper?
 
+    /// What a client is for.
+    enum Purpose: Sendable {
+        /// One piece of work, beside whatever else its user has connected.
+        case work
+        /// Being connected: it takes part in the rule of one session for each user.
+        case presence
+        /// Being connected with a person before it, whose store is kept on this machine.
+        case chat(LifecyclePolicy)
+    }
+
     /// Prepares a plan: files are read or made, nothing is dialled.
-    init(_ plan: ConnectionPlan, lifecycle: LifecyclePolicy = .ignore) throws {
+    init(_ plan: ConnectionPlan, for purpose: Purpose = .work) throws {
         var prepared: RelayConfiguration
         switch plan.target {
         case .privateNetwork(let user):
@@ -45,15 +57,25 @@ struct Connector: Sendable {
                 credentials: RelayCredentials(try directory.credentials(for: user)), user: user)
         case .servers(let addresses, let credentials, let user):
             lease = nil
-            self.user = user ?? credentials.user ?? "anonymous"
+            self.user = user ?? credentials.user ?? ConnectionPlan.anonymous
             isNamed = user != nil || credentials.user != nil
             network = addresses.first.map(\.host) ?? "server"
             prepared = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
         }
-        prepared.lifecycle = lifecycle
         prepared.reconnect = plan.reconnect
         prepared.namespace = plan.namespace
         prepared.tls = plan.tls
+        prepared.proxy = plan.proxy
+        if let device = plan.device { prepared.device = device }
+        switch purpose {
+        case .work: break
+        case .presence: prepared.sessions = plan.sessions
+        case .chat(let lifecycle):
+            prepared.sessions = plan.sessions
+            prepared.lifecycle = lifecycle
+            if let store = plan.store { prepared.store = .file(store) }
+        }
+        tokenCommand = plan.tokenCommand
         configuration = prepared
     }
 
@@ -61,7 +83,12 @@ struct Connector: Sendable {
     func connect(timeLimit: Int = 10) async throws -> RelayClient {
         try await lease?.acquire()
         let client = RelayClient(configuration: configuration)
-        try await client.connect(timeLimit: timeLimit)
+        do {
+            try await client.connect(timeLimit: timeLimit)
+        } catch {
+            tokenCommand?.end()
+            throw error
+        }
         return client
     }
 

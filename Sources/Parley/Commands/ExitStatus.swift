@@ -30,12 +30,7 @@ struct CommandFailure: Error, Hashable {
     static let interrupted: Int32 = 130
 
     init(_ error: RelayError) {
-        self.init(Self.code(error), Self.sentence(error.words))
-    }
-
-    /// A detail that is a sentence already brings its own full stop.
-    static func sentence(_ words: String) -> String {
-        words.hasSuffix("..") && !words.hasSuffix("...") ? String(words.dropLast()) : words
+        self.init(Self.code(error), error.words)
     }
 
     init(_ error: NetworkError) {

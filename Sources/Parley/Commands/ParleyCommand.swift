@@ -49,7 +49,7 @@ struct ParleyCommand: AsyncParsableCommand {
 
     /// How many words at the beginning are flags of identity and server, with their values.
     private static func leadingFlags(_ words: [String]) -> Int {
-        let flags: Set = ["--profile", "--server", "--creds", "--as", "--config"]
+        let flags: Set = ["--profile", "--server", "--creds", "--as", "--config", "--proxy"]
         var leading = 0
         while leading < words.count {
             let word = words[leading]

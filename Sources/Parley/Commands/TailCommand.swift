@@ -43,7 +43,8 @@ struct TailCommand: AsyncParsableCommand {
             case .all: start = .all
             case .at(let time): start = .time(time)
             }
-            let connector = try Connector(connection.plan())
+            let connector = try Connector(connection.plan(), for: .presence)
+            defer { connector.tokenCommand?.end() }
             let client = try await connector.connect()
             let printer = MessagePrinter(style: raw ? .raw : json ? .json : .text, limit: count)
             var subscriptions: [TopicEvents] = []

@@ -46,7 +46,8 @@ struct WatchCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let connector = try Connector(connection.plan())
+            let connector = try Connector(connection.plan(), for: .presence)
+            defer { connector.tokenCommand?.end() }
             let client = RelayClient(configuration: connector.configuration)
             let ending = await watch(client)
             switch ending {

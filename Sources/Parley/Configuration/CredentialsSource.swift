@@ -14,6 +14,8 @@ enum CredentialsSource: Sendable, CustomStringConvertible, CustomReflectable {
     case apiKey(String, secret: String)
     /// A bearer token, from the environment.
     case token(String)
+    /// Bearer tokens that a command prints.
+    case command(TokenCommand)
 
     /// The credentials themselves, read and checked.
     func credentials() throws(RelayError) -> RelayCredentials {
@@ -22,6 +24,7 @@ enum CredentialsSource: Sendable, CustomStringConvertible, CustomReflectable {
         case .file(let path): try .file(path)
         case .apiKey(let key, let secret): try .apiKey(key, secret: secret)
         case .token(let token): try .accessToken(token)
+        case .command(let command): try .accessTokens { try await command.token() }
         }
     }
 
@@ -32,6 +35,7 @@ enum CredentialsSource: Sendable, CustomStringConvertible, CustomReflectable {
         case .file(let path): path
         case .apiKey: "PARLEY_API_KEY and PARLEY_SECRET"
         case .token: "PARLEY_TOKEN"
+        case .command: "token_command"
         }
     }
 
@@ -41,7 +45,7 @@ enum CredentialsSource: Sendable, CustomStringConvertible, CustomReflectable {
     /// When the token was issued and until when it holds, as it says itself; nil when there is none to read.
     var times: TokenTimes? {
         switch self {
-        case .none: return nil
+        case .none, .command: return nil
         case .apiKey(let token, _), .token(let token): return TokenTimes(token)
         case .file(let path):
             guard let data = FileManager.default.contents(atPath: path), data.count <= 1 << 20 else { return nil }

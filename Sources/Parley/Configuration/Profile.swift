@@ -4,7 +4,9 @@ struct Profile: Hashable, Sendable {
     var servers: [String] = []
     /// A credentials file; `~/` is the home folder.
     var creds: String?
-    /// A user of the private network.
+    /// A command line whose output is an access token.
+    var tokenCommand: String?
+    /// A user of the private network; elsewhere the user's name where the credentials don't tell.
     var user: String?
     /// The name of a reconnection policy.
     var reconnect: String?
@@ -22,12 +24,19 @@ struct Profile: Hashable, Sendable {
     var tlsKey: String?
     /// Whether TLS comes before the server's first word.
     var tlsFirst: Bool?
+    /// The URL of a proxy; empty for none, whatever the environment says.
+    var proxy: String?
+    /// Whether the user may be connected more than once: `shared`, `take-over` or `yield`.
+    var session: String?
+    /// This device's name for the user's other devices.
+    var device: String?
 }
 
 extension Profile: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
         case servers, creds, user, reconnect, suspendAfter, namespace, hash, tlsAuthority, tlsCertificate, tlsKey
-        case tlsFirst
+        case tlsFirst, tokenCommand, proxy, session, device
+        case tokenCommandInSnakeCase = "token_command"
     }
 
     init(from decoder: any Decoder) throws {
@@ -44,6 +53,19 @@ extension Profile: Decodable {
         tlsCertificate = try values.decodeIfPresent(String.self, forKey: .tlsCertificate)
         tlsKey = try values.decodeIfPresent(String.self, forKey: .tlsKey)
         tlsFirst = try values.decodeIfPresent(Bool.self, forKey: .tlsFirst)
+        tokenCommand = try values.decodeIfPresent(String.self, forKey: .tokenCommand)
+        if let other = try values.decodeIfPresent(String.self, forKey: .tokenCommandInSnakeCase) {
+            guard tokenCommand == nil else {
+                throw DecodingError.dataCorrupted(
+                    .init(
+                        codingPath: decoder.codingPath,
+                        debugDescription: "tokenCommand and token_command are the same setting; keep one"))
+            }
+            tokenCommand = other
+        }
+        proxy = try values.decodeIfPresent(String.self, forKey: .proxy)
+        session = try values.decodeIfPresent(String.self, forKey: .session)
+        device = try values.decodeIfPresent(String.self, forKey: .device)
     }
 }
 

@@ -28,7 +28,6 @@ struct Doctor {
         let (environment, config) = (environment, options.config)
         let file = await limited("configuration") { FileFindings.configuration(flag: config, environment) }
         await limited("data folder") { FileFindings.dataFolder(environment) }
-        await limited("local store") { FileFindings.localStore(environment) }
 
         let now = WallClock.now
         if case .failure = file.outcome { return report(CredentialsFindings.clock(now: now, issued: nil)) }
@@ -49,17 +48,43 @@ struct Doctor {
             }
             return
         }
+        await limited("local store") { [store = plan.store] in FileFindings.localStore(store) }
         switch plan.target {
         case .privateNetwork(let user): await checkPrivateNetwork(user, plan, now: now)
         case .servers(let addresses, let credentials, let user):
             report(Finding("nats-server", .ok, "not needed with --server"))
-            report(
-                CredentialsFindings.read(
-                    source.times, place: "\(source)", user: user ?? credentials.user, now: now))
             var configuration = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
             configuration.tls = plan.tls
             configuration.namespace = plan.namespace
+            configuration.proxy = plan.proxy
+            if let command = plan.tokenCommand {
+                guard let token = await ask(command, user: user, now: now) else { return }
+                configuration.credentials = token
+                configuration.user = user ?? token.user
+            } else {
+                report(
+                    CredentialsFindings.read(
+                        source.times, place: "\(source)", user: user ?? credentials.user, now: now))
+            }
             await check(addresses, configuration)
+        }
+    }
+
+    /// Runs the token command once, and says what came of it.
+    private func ask(_ command: TokenCommand, user: String?, now: Timestamp) async -> RelayCredentials? {
+        do {
+            let token = try await command.token(isQuiet: true)
+            let credentials = try RelayCredentials.accessToken(token)
+            let times = CredentialsSource.token(token).times
+            report(
+                CredentialsFindings.read(times, place: "token_command", user: user ?? credentials.user, now: now))
+            return credentials
+        } catch {
+            report(
+                Finding(
+                    "credentials", .failure(CommandFailure.badConfiguration), "\(error)",
+                    fix: "correct token_command in the profile"))
+            return nil
         }
     }
 
@@ -171,6 +196,11 @@ struct Doctor {
 
     private func check(_ addresses: [ServerAddress], _ configuration: RelayConfiguration) async {
         let findings = ServerFindings(configuration: configuration)
+        if let proxy = configuration.proxy {
+            let (finding, isReached) = await findings.touch(proxy)
+            report(finding)
+            guard isReached else { return }
+        }
         var reached: ServerAddress?
         for address in addresses {
             let (finding, isReached) = await findings.reach(address)

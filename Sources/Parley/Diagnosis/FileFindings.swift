@@ -76,35 +76,22 @@ enum FileFindings {
             name, free < scarceFree ? .warning : .ok, words, fix: free < scarceFree ? "free some space" : nil)
     }
 
-    /// The local store's files, wherever below the data folder they are.
-    static func localStore(_ environment: [String: String]) -> Finding {
+    /// The local store of the interactive client.
+    static func localStore(_ path: String?) -> Finding {
         let name = "local store"
-        let folder = dataPath(environment)
-        let files = stores(below: folder)
-        for path in files {
-            switch state(ofStore: path) {
-            case .good: break
-            case .damaged:
-                return Finding(
-                    name, .warning, "\(path) is damaged",
-                    fix: "start parley: it puts the file aside as \(path).damaged and begins a new one")
-            case .closed(let words):
-                return Finding(
-                    name, .failure(CommandFailure.cannotCreate), "\(path): \(words)", fix: "chmod u+rw \(path)")
-            }
+        guard let path else { return Finding(name, .ok, "in memory: no user is known before the connection") }
+        guard access(path, F_OK) == 0 else { return Finding(name, .ok, "\(path) (not made yet)") }
+        switch state(ofStore: path) {
+        case .good: return Finding(name, .ok, path)
+        case .damaged:
+            return Finding(
+                name, .warning, "\(path) is damaged",
+                fix: "start parley: it puts the file aside as \(path).damaged and begins a new one")
+        case .closed(let words):
+            return Finding(
+                name, .failure(CommandFailure.cannotCreate), "\(path): \(words)",
+                fix: "move it away, or make it yours with chmod u+rw")
         }
-        guard let first = files.first else { return Finding(name, .ok, "none yet") }
-        return Finding(name, .ok, files.count == 1 ? first : "\(files.count) files below \(folder)")
-    }
-
-    private static func stores(below folder: String) -> [String] {
-        // The private network's own folder holds the server's data, which is not ours to open.
-        let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted().prefix(64)
-        let inner = names.filter { $0 != "local" }.flatMap { name in
-            ((try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(name)")) ?? []).sorted().prefix(64)
-                .map { "\(name)/\($0)" }
-        }
-        return (names + inner).filter { $0.hasSuffix(".sqlite") || $0.hasSuffix(".db") }.map { "\(folder)/\($0)" }
     }
 
     private enum StoreState {

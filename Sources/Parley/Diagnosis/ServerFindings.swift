@@ -16,25 +16,40 @@ struct ServerFindings: Sendable {
     /// Looks up the host and connects, without a login.
     func touch(_ address: ServerAddress) async -> Finding {
         await obstacle(address)
-            ?? Finding(Self.name(address), .ok, "DNS, TCP; the login is not tried without credentials")
+            ?? Finding(
+                Self.name(address), .ok,
+                "\(configuration.proxy == nil ? "DNS, TCP; " : "")the login is not tried without credentials")
+    }
+
+    /// Looks up the proxy's host and connects to it.
+    func touch(_ proxy: ProxyAddress) async -> (finding: Finding, isReached: Bool) {
+        let name = "proxy \(proxy)"
+        if let obstacle = await obstacle(name, proxy.host, proxy.port) { return (obstacle, false) }
+        return (Finding(name, .ok, "DNS, TCP"), true)
     }
 
     private static func name(_ address: ServerAddress) -> String { "server \(address)" }
 
     /// What stands in the way of a TCP connection; nil when nothing does.
     private func obstacle(_ address: ServerAddress) async -> Finding? {
+        // The proxy finds the server, and this machine need not know the way.
+        guard configuration.proxy == nil else { return nil }
+        return await obstacle(Self.name(address), address.host, address.port)
+    }
+
+    private func obstacle(_ name: String, _ host: String, _ port: Int) async -> Finding? {
         func failure(_ detail: String, _ fix: String) -> Finding {
-            Finding(Self.name(address), .failure(CommandFailure.noConnection), detail, fix: fix)
+            Finding(name, .failure(CommandFailure.noConnection), detail, fix: fix)
         }
         let resolved = await within(Self.stepLimit) {
-            await blocking { Reachability.resolve(address.host, port: address.port) }
+            await blocking { Reachability.resolve(host, port: port) }
         }
         let endpoints: [Reachability.Endpoint]
         switch resolved {
         case .success(let found)?: endpoints = found
         case .failure(let why)?:
             return failure(
-                "DNS: \(address.host) has no address (\(why.words))",
+                "DNS: \(host) has no address (\(why.words))",
                 "check the spelling of the host and this machine's DNS")
         case nil: return failure("DNS: no answer", "check this machine's DNS")
         }
@@ -62,7 +77,8 @@ struct ServerFindings: Sendable {
         await client.close()
         switch login {
         case .connected?:
-            let steps = address.usesTLS ? "DNS, TCP, TLS, login" : "DNS, TCP, login"
+            let way = configuration.proxy == nil ? "DNS, TCP" : "proxy"
+            let steps = address.usesTLS ? "\(way), TLS, login" : "\(way), login"
             return (Finding(name, .ok, "\(steps): nats-server \(version ?? "of unknown version")"), true)
         case .failed(let reason)?: return (Self.finding(name, reason), false)
         case nil:
@@ -89,8 +105,11 @@ struct ServerFindings: Sendable {
             return Finding(
                 name, .failure(code), "login: \(reason.shortWords)",
                 fix: "name credentials with --creds, or ask for new ones")
+        case .proxyUnavailable(let detail):
+            return Finding(
+                name, .failure(code), "proxy: \(detail)", fix: "check the proxy's address, its kind and its password")
         case .closedByUser, .networkUnavailable, .connectionLost, .unreachable, .timeLimit, .windowExpired,
-            .backgrounded, .proxyUnavailable, .store, .unknown:
+            .backgrounded, .store, .unknown:
             return Finding(name, .failure(code), "login: \(reason.words)", fix: "read the server's log")
         }
     }

@@ -3,13 +3,16 @@ import Relay
 /// Carries out what the screen asks for, over one client, and brings the news back.
 actor ChatEngine {
     private let client: RelayClient
-    private let user: String
+    private var user: String
+    private let connector: Connector
     private let queue: EventQueue
     private var topics: [String: Task<Void, Never>] = [:]
     private var watchers: [Task<Void, Never>] = []
     private var lettersTask: Task<Void, Never>?
     private var countTask: Task<Void, Never>?
     private var wantsPostbox = false
+    /// Why there was no access token; told when the session ends for it.
+    private var tokenFailure: String?
     /// What the screen calls the messages that are on their way.
     private var lines: [String: LocalID] = [:]
     private var letters: [String: LocalID] = [:]
@@ -17,6 +20,7 @@ actor ChatEngine {
     init(_ connector: Connector, queue: EventQueue) {
         client = RelayClient(configuration: connector.configuration)
         user = connector.user
+        self.connector = connector
         self.queue = queue
     }
 
@@ -28,10 +32,17 @@ actor ChatEngine {
         watchers.append(
             Task {
                 for await opening in openings {
-                    if let error = opening.error { await queue.send(.notice(error.words, isFailure: true)) }
-                    if let words = Self.words(opening) { await queue.send(.log(words)) }
+                    guard let words = Self.words(opening) else { continue }
+                    await queue.send(.notice(words, isFailure: opening.error != nil))
+                    await queue.send(.log(words))
                 }
             })
+        if let tokenCommand = connector.tokenCommand {
+            watchers.append(
+                Task { [weak self] in
+                    for await words in tokenCommand.failures { await self?.tokenFailed(words) }
+                })
+        }
         watchers.append(
             Task { [weak self] in
                 for await status in statuses { await self?.take(status) }
@@ -46,13 +57,14 @@ actor ChatEngine {
     /// What the log says of the local store; nil where all is well.
     private static func words(_ opening: LocalStore.Opening) -> String? {
         if let error = opening.error { return error.words }
-        return opening.isRecreated ? "the local store was damaged; it was put aside and a new one begun" : nil
+        return opening.isRecreated ? "The local store was damaged. It was put aside, and a new one begun." : nil
     }
 
     /// Ends the session; what waits to be sent has a moment to leave.
     func stop() async {
         for task in topics.values { task.cancel() }
         lettersTask?.cancel()
+        connector.tokenCommand?.end()
         await client.close()
         for watcher in watchers { watcher.cancel() }
     }
@@ -86,8 +98,26 @@ actor ChatEngine {
     // MARK: Connection
 
     private func take(_ status: ConnectionStatus) async {
+        if status.state == .connected, let name = client.user, name != user || !connector.isNamed {
+            // Whose a token is can be read when it is there.
+            user = name
+            await queue.send(.identified(.init(user: name, network: connector.network)))
+        }
         await queue.send(.statusChanged(status))
+        if status.state == .disconnected, let words = tokenFailure {
+            tokenFailure = nil
+            await queue.send(.notice("\(words) /reconnect tries again.", isFailure: true))
+        } else if status.state == .connected {
+            tokenFailure = nil
+        }
         if status.state == .connected, wantsPostbox, lettersTask == nil { openPostbox() }
+    }
+
+    private func tokenFailed(_ words: String) async {
+        tokenFailure = words
+        await queue.send(.log(words))
+        // The end of the session may have been quicker.
+        if client.status.state == .disconnected { await take(client.status) }
     }
 
     // MARK: Topics

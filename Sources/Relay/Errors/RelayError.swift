@@ -45,30 +45,39 @@ public enum RelayError: Error, Hashable, Sendable {
 
 extension RelayError {
     /// What happened and what to do next, in one or two sentences.
+    ///
+    /// A detail may be a sentence with its own full stop, or a clause without one.
     public var words: String {
         switch self {
-        case .invalidCredentials(let detail): "The credentials are not valid: \(detail)."
+        case .invalidCredentials(let detail): "The credentials are not valid: \(Self.clause(detail))."
         case .notInitialized: "The client is not prepared yet. Call prepare before connect."
         case .notConnected: "There is no connection. Connect first."
         case .alreadyConnected: "Already connected as another user. Close that connection first."
         case .invalidTopic(let detail): detail
-        case .invalidMessage(let detail): "The message cannot be used: \(detail)."
+        case .invalidMessage(let detail): "The message cannot be used: \(Self.clause(detail))."
         case .tooLarge(let bytes, let limit):
             "The message takes \(bytes) bytes and at most \(limit) are accepted. Shorten it."
         case .outboxFull: "The outbox is full. Wait for the connection to return, then send again."
-        case .invalidArgument(let detail): "\(detail)."
+        case .invalidArgument(let detail): "\(Self.clause(detail))."
         case .invalidToken: "The page token is not valid here. Start again from the first page."
         case .notFound(let what): "\(what) does not exist, or was deleted."
         case .postboxNotAccepting(let postbox):
             "The postbox \(postbox) does not accept messages. Ask its owner to enable it."
-        case .notAuthorized(let what): "Not permitted: \(what). Ask the network's administrator for access."
+        case .notAuthorized(let what):
+            "Not permitted: \(Self.clause(what)). Ask the network's administrator for access."
         case .timeout(let operation): "\(operation) was not answered in time. It is safe to try again."
         case .busy(let operation): "\(operation) is already running. Wait for it to finish."
         case .connection(let reason): reason.words
-        case .server(let code, let text): "The server refused with \(code): \(text)."
+        case .server(let code, let text): "The server refused with \(code): \(Self.clause(text))."
         case .cancelled: "Cancelled."
-        case .storage(let detail): "The local store failed: \(detail). Messages still travel; history is not kept."
+        case .storage(let detail):
+            "The local store failed: \(Self.clause(detail)). Messages still travel; history is not kept."
         }
+    }
+
+    /// A detail without its last full stop, which the sentence brings.
+    private static func clause(_ detail: String) -> String {
+        detail.hasSuffix(".") ? String(detail.dropLast()) : detail
     }
 }
 

@@ -17,6 +17,8 @@ import NIOConcurrencyHelpers
 final class ChildProcess: Sendable {
     /// The process's id; it belongs to nobody else as long as ``signal(_:)`` can use it.
     let id: pid_t
+    /// Whether signals go to the whole group that it leads, which ends with it.
+    private let leadsGroup: Bool
     private let state = NIOLockedValueBox(State())
 
     private struct State {
@@ -26,8 +28,9 @@ final class ChildProcess: Sendable {
         var nextWaiter: UInt64 = 0
     }
 
-    private init(id: pid_t) {
+    private init(id: pid_t, leadsGroup: Bool) {
         self.id = id
+        self.leadsGroup = leadsGroup
     }
 
     /// Starts a child.
@@ -37,12 +40,27 @@ final class ChildProcess: Sendable {
     static func start(
         _ command: [String], environment: [String: String], log: LogFile
     ) async throws(NetworkError) -> ChildProcess {
+        try await start(
+            command, environment: environment, streams: .init(output: log.descriptor, errors: log.descriptor),
+            leadsGroup: false)
+    }
+
+    /// Starts a child.
+    /// - Parameters:
+    ///   - command: the path of the executable and its arguments.
+    ///   - streams: where its output goes; the descriptors stay the caller's.
+    ///   - leadsGroup: whether it gets a session and group of its own, without the terminal; whatever it starts there
+    ///     takes its signals too, and ends with it.
+    static func start(
+        _ command: [String], environment: [String: String], streams: ProcessStart.Streams, leadsGroup: Bool
+    ) async throws(NetworkError) -> ChildProcess {
         let outcome = Completion<Result<ChildProcess, NetworkError>>()
         let started = DedicatedThread.run {
-            switch ProcessStart.start(command, environment: environment, log: log.descriptor, isDetached: false) {
+            let place = leadsGroup ? ProcessStart.Place.session : .child
+            switch ProcessStart.start(command, environment: environment, streams: streams, place: place) {
             case .failure(let error): outcome.fulfil(.failure(error))
             case .success(let id):
-                let process = ChildProcess(id: id)
+                let process = ChildProcess(id: id, leadsGroup: leadsGroup)
                 outcome.fulfil(.success(process))
                 process.waitOnThread()
             }
@@ -55,7 +73,7 @@ final class ChildProcess: Sendable {
     func signal(_ number: Int32) {
         // Under the lock that the reaping takes: the id cannot have gone to another process meanwhile.
         state.withLockedValue { state in
-            if state.status == nil { _ = kill(id, number) }
+            if state.status == nil { _ = kill(leadsGroup ? -id : id, number) }
         }
     }
 
@@ -103,6 +121,8 @@ final class ChildProcess: Sendable {
         _ = SystemCall.uninterrupted { waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) }
         let (status, waiters) = state.withLockedValue { state in
             var status: Int32 = 0
+            // While the leader is not reaped, its group's id is nobody else's.
+            if leadsGroup { _ = kill(-id, SIGKILL) }
             _ = SystemCall.uninterrupted { waitpid(id, &status, 0) }
             state.status = status
             defer { state.waiters = [:] }
@@ -114,13 +134,28 @@ final class ChildProcess: Sendable {
 
 /// Starting processes.
 enum ProcessStart {
+    /// Where a process's output goes; −1 for nowhere.
+    struct Streams: Sendable {
+        var output: Int32
+        var errors: Int32
+    }
+
+    /// How a process stands to its parent.
+    enum Place: Sendable {
+        /// It ends with the calling thread.
+        case child
+        /// As a child, in a session of its own.
+        case session
+        /// It lives on in a session of its own.
+        case detached
+    }
+
     /// Starts a process and returns its id.
     /// - Parameters:
     ///   - command: the path of the executable, then its arguments.
-    ///   - log: the descriptor that receives its output.
-    ///   - isDetached: whether it lives on in a session of its own; else it ends with the calling thread.
+    ///   - streams: the descriptors that receive its output.
     static func start(
-        _ command: [String], environment: [String: String], log: Int32, isDetached: Bool
+        _ command: [String], environment: [String: String], streams: Streams, place: Place
     ) -> Result<pid_t, NetworkError> {
         guard let path = command.first else { return .failure(.hostNotStarted(reason: "no command was given")) }
         let arguments = CStrings(command)
@@ -128,14 +163,25 @@ enum ProcessStart {
         var id: pid_t = 0
         let code = path.withCString { path in
             var description = cprocess_command(
-                path: path, arguments: arguments.pointers, environment: variables.pointers, log_descriptor: log,
-                is_detached: isDetached, dies_with_parent: !isDetached)
+                path: path, arguments: arguments.pointers, environment: variables.pointers,
+                output_descriptor: streams.output, error_descriptor: streams.errors,
+                is_detached: place == .detached, leads_session: place == .session,
+                dies_with_parent: place != .detached)
             return withExtendedLifetime((arguments, variables)) { cprocess_start(&description, &id) }
         }
         guard code == 0 else {
             return .failure(.hostNotStarted(reason: "\(path): \(SystemCall.reason(code))"))
         }
         return .success(id)
+    }
+
+    /// As the other one, with all output in one place.
+    static func start(
+        _ command: [String], environment: [String: String], log: Int32, isDetached: Bool
+    ) -> Result<pid_t, NetworkError> {
+        start(
+            command, environment: environment, streams: Streams(output: log, errors: log),
+            place: isDetached ? .detached : .child)
     }
 
     /// An array of C strings that ends with a null pointer.

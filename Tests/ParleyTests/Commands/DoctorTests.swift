@@ -115,18 +115,16 @@ struct DoctorTests {
     @Test("The local store: none, a database, and something else under its name")
     func store() throws {
         let folder = try TemporaryDirectory("doctor")
-        let environment = ["XDG_DATA_HOME": folder.path("data")]
-        #expect(FileFindings.localStore(environment) == Finding("local store", .ok, "none yet"))
-        try FileManager.default.createDirectory(
-            atPath: folder.path("data/parley/store"), withIntermediateDirectories: true)
-        try folder.write("SQLite format 3\0 and so on", to: "data/parley/store/alice.sqlite")
-        #expect(FileFindings.localStore(environment).outcome == .ok)
-        try folder.write("something else entirely", to: "data/parley/store/alice.sqlite")
-        #expect(FileFindings.localStore(environment).outcome == .warning)
-        try FileManager.default.removeItem(atPath: folder.path("data/parley/store/alice.sqlite"))
-        try FileManager.default.createDirectory(
-            atPath: folder.path("data/parley/store/alice.sqlite"), withIntermediateDirectories: false)
-        #expect(FileFindings.localStore(environment).outcome == .failure(73))
+        let path = folder.path("alice.sqlite")
+        #expect(FileFindings.localStore(nil).outcome == .ok)
+        #expect(FileFindings.localStore(path) == Finding("local store", .ok, "\(path) (not made yet)"))
+        try folder.write("SQLite format 3\0 and so on", to: "alice.sqlite")
+        #expect(FileFindings.localStore(path) == Finding("local store", .ok, path))
+        try folder.write("something else entirely", to: "alice.sqlite")
+        #expect(FileFindings.localStore(path).outcome == .warning)
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        #expect(FileFindings.localStore(path).outcome == .failure(73))
     }
 
     @Test(

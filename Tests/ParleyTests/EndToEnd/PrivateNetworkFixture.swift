@@ -49,9 +49,16 @@ final class PrivateNetworkFixture: Sendable {
         _ user: String, _ arguments: [String] = [], rows: Int = 24, columns: Int = 80,
         parent: PseudoTerminal.Parent = .shell
     ) throws -> PseudoTerminal {
+        try terminal(["--as", user] + arguments, rows: rows, columns: columns, parent: parent)
+    }
+
+    /// The program on a terminal.
+    func terminal(
+        _ arguments: [String], rows: Int = 24, columns: Int = 80, parent: PseudoTerminal.Parent = .shell
+    ) throws -> PseudoTerminal {
         let terminal = try PseudoTerminal(
-            try BuiltProduct.url("parley").path, ["--as", user] + arguments, environment: environment, rows: rows,
-            columns: columns, parent: parent)
+            try BuiltProduct.url("parley").path, arguments, environment: environment, rows: rows, columns: columns,
+            parent: parent)
         terminals.withLockedValue { $0.append(terminal) }
         return terminal
     }

@@ -17,6 +17,18 @@ import Testing
         #expect(error.description == error.words)
     }
 
+    @Test(
+        "A detail that is a sentence ends with one full stop",
+        arguments: [
+            { .invalidCredentials($0) }, { .invalidMessage($0) }, { .invalidArgument($0) }, { .notAuthorized($0) },
+            { .server(code: 1, $0) }, { .storage($0) },
+        ] as [@Sendable (String) -> RelayError]
+    ) func fullStops(_ error: @Sendable (String) -> RelayError) {
+        #expect(error("It is broken.").words == error("It is broken").words)
+        #expect(!error("It is broken.").words.contains(".."))
+        #expect(!error("and so on...").words.contains("...."))
+    }
+
     @Test("Topic and envelope refusals become client errors with their reason")
     func conversions() {
         #expect(RelayError(TopicError.wildcard) == .invalidTopic(TopicError.wildcard.description))

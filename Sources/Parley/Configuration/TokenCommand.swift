@@ -1,0 +1,150 @@
+import NIOConcurrencyHelpers
+import Relay
+import RelayNetwork
+
+/// Asks a profile's `token_command` for an access token whenever the client core wants one.
+///
+/// Its failures are told on standard error, which is the error log while the screen is up, and to ``failures``: what the
+/// core gets to know is only that there is no token. Nothing here shows a token.
+final class TokenCommand: Sendable {
+    private typealias Run = Task<Result<ShellCommand.Output, ShellCommandError>, Never>
+
+    private struct State {
+        var isOver = false
+        var runs: [UInt64: Run] = [:]
+        var lastRun: UInt64 = 0
+    }
+
+    /// What went wrong, a sentence or two each, safe to show.
+    let failures: AsyncStream<String>
+    private let command: ShellCommand
+    private let news: AsyncStream<String>.Continuation
+    private let state = NIOLockedValueBox(State())
+
+    init(_ line: String, environment: [String: String], limit: Duration = .seconds(25)) {
+        command = ShellCommand(line, environment: environment, limit: limit)
+        (failures, news) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(8))
+    }
+
+    deinit { news.finish() }
+
+    /// Runs the command and reads its token.
+    ///
+    /// - Parameter isQuiet: whether nothing is told, since the caller tells it.
+    /// - Throws: ``Failure``, which was told then, or `CancellationError`.
+    func token(isQuiet: Bool = false) async throws -> String {
+        do {
+            let output = try await run()
+            let token = try Self.token(in: output.text)
+            if let words = output.lastComplaint, !isQuiet {
+                Output.complain("parley: token_command: " + Self.shown(words, besides: token))
+            }
+            return token
+        } catch let failure as Failure {
+            if !isQuiet {
+                Output.complain("parley: " + failure.words)
+                news.yield(failure.words)
+            }
+            throw failure
+        }
+    }
+
+    /// Ends a command that still runs, now and for good: whoever leaves the program leaves none behind.
+    func end() {
+        let runs = state.withLockedValue { state in
+            state.isOver = true
+            return state.runs.values
+        }
+        for run in runs { run.cancel() }
+    }
+
+    private func run() async throws -> ShellCommand.Output {
+        let started = state.withLockedValue { state -> (id: UInt64, task: Run)? in
+            guard !state.isOver else { return nil }
+            state.lastRun += 1
+            let task = Run { [command] in
+                do throws(ShellCommandError) { return .success(try await command.run()) } catch {
+                    return .failure(error)
+                }
+            }
+            state.runs[state.lastRun] = task
+            return (state.lastRun, task)
+        }
+        guard let started else { throw CancellationError() }
+        defer { state.withLockedValue { _ = $0.runs.removeValue(forKey: started.id) } }
+        let result = await withTaskCancellationHandler {
+            await started.task.value
+        } onCancel: {
+            started.task.cancel()
+        }
+        switch result {
+        case .success(let output): return output
+        case .failure(.cancelled): throw CancellationError()
+        case .failure(let error): throw Failure(error)
+        }
+    }
+}
+
+extension TokenCommand {
+    /// Why there is no token. Never holds one.
+    struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
+        /// What happened and what to do next.
+        let words: String
+
+        var description: String { words }
+
+        init(_ words: String) { self.words = words }
+
+        init(_ error: ShellCommandError) {
+            switch error {
+            case .notStarted: words = "The token command could not be started: the system has no process left for it."
+            case .failed(let code, let complaint):
+                words = "The token command failed with exit status \(code)\(Self.clause(complaint)). Run it in a shell."
+            case .signalled(let number, let complaint):
+                words = "The token command was ended by signal \(number)\(Self.clause(complaint)). Run it in a shell."
+            case .timedOut(let limit):
+                words = "The token command did not end within \(limit.components.seconds) s. It may not ask questions."
+            case .tooMuchOutput:
+                words =
+                    "The token command printed more than \(ShellCommand.maximumOutput >> 10) KiB. It prints a token alone."
+            case .cancelled: words = "The token command was cancelled."
+            }
+        }
+
+        private static func clause(_ complaint: String?) -> String {
+            guard var words = complaint.map({ TokenCommand.shown($0) }), !words.isEmpty else { return "" }
+            while words.hasSuffix(".") { words.removeLast() }
+            return " (\(words))"
+        }
+    }
+
+    /// The one line of a command's output.
+    private static func token(in text: String) throws(Failure) -> String {
+        let lines = text.split(separator: "\n").map { $0.trimming { $0.isWhitespace } }.filter { !$0.isEmpty }
+        guard let token = lines.first else { throw Failure("The token command printed no token. Run it in a shell.") }
+        guard lines.count == 1 else {
+            throw Failure("The token command printed \(lines.count) lines. It prints a token alone, on one line.")
+        }
+        // The core would refuse it without a word.
+        do throws(RelayError) { _ = try RelayCredentials.accessToken(token) } catch {
+            throw Failure("The token command printed something else than an access token (a user JWT).")
+        }
+        return token
+    }
+
+    /// A command's complaint as it may be shown: without tokens, whatever traces it writes.
+    static func shown(_ text: String, besides token: String? = nil) -> String {
+        let words = text.split(separator: " ", omittingEmptySubsequences: false).map { word -> String in
+            if let token, word.contains(token) { return "…" }
+            // Every JWT begins with the base64url of {".
+            return word.contains("eyJ") ? "…" : String(word)
+        }
+        return Output.safe(words.joined(separator: " "))
+    }
+}
+
+extension Substring {
+    fileprivate func trimming(_ isLeftOut: (Character) -> Bool) -> String {
+        String(String(drop(while: isLeftOut).reversed()).drop(while: isLeftOut).reversed())
+    }
+}

@@ -1,0 +1,201 @@
+import Relay
+import TestSupport
+import Testing
+
+@testable import Parley
+
+@Suite("Settings of the connection: token command, proxy, session, store")
+struct ConnectionSettingTests {
+    private func plan(
+        _ words: [String] = [], _ profile: String? = nil, _ environment: [String: String] = [:]
+    ) throws -> ConnectionPlan {
+        let folder = try TemporaryDirectory("config")
+        var words = words
+        if let profile {
+            try folder.write("{ profiles: { default: { \(profile) } } }", to: "config.json")
+            words += ["--config", folder.path("config.json")]
+        }
+        return try ConnectionOptions.parse(words).plan(environment.merging(["XDG_CONFIG_HOME": folder.path]) { $1 })
+    }
+
+    private func failure(
+        _ words: [String] = [], _ profile: String? = nil, _ environment: [String: String] = [:]
+    ) -> CommandFailure? {
+        do { _ = try plan(words, profile, environment) } catch { return error as? CommandFailure }
+        return nil
+    }
+
+    private static let away = "servers: ['nats://chat.example.org:4333']"
+
+    // MARK: Token command
+
+    @Test("Both spellings of the token command count, and mistakes around it are configuration mistakes")
+    func tokenCommand() throws {
+        for key in ["token_command", "tokenCommand"] {
+            #expect(try plan([], "\(Self.away), \(key): 'print-token'").tokenCommand != nil)
+        }
+        let both = failure([], "\(Self.away), token_command: 'a', tokenCommand: 'b'")
+        #expect(both?.code == 78 && both?.text.contains("keep one") == true)
+        #expect(failure([], "\(Self.away), token_command: 'a', creds: 'b.creds'")?.code == 78)
+        #expect(failure([], "token_command: 'a'")?.code == 78)
+        #expect(failure([], "\(Self.away), token_command: 7")?.code == 78)
+    }
+
+    @Test("A token command serves its profile's servers alone, and what the environment holds goes first")
+    func tokenCommandPlace() throws {
+        let profile = "\(Self.away), token_command: 'print-token'"
+        #expect(try plan(["--server", "nats://other.example:4333"], profile).tokenCommand == nil)
+        #expect(try plan(["--as", "bob"], profile).tokenCommand == nil)
+        let options = try ConnectionOptions.parse([])
+        let described = options.credentialsSource(
+            Profile(servers: ["nats://x"], tokenCommand: "t"), ["PARLEY_TOKEN": "e"])
+        #expect("\(described)" == "PARLEY_TOKEN")
+    }
+
+    @Test(
+        "What a failing token command says names the cause and no token",
+        arguments: [
+            ("echo eyJtoken; exit 4", "exit status 4"), ("echo 'no way.' >&2; exit 5", "exit status 5 (no way)"),
+            ("printf 'a\\033[2Jb\\n' >&2; exit 6", "exit status 6 ("), ("true", "printed no token"),
+            ("echo eyJa; echo eyJb", "printed 2 lines"), ("echo eyJhalf.token", "something else"),
+            ("echo 'got eyJtoken.x.y' >&2; exit 7", "exit status 7 (got …)"), ("kill -9 $$", "signal 9"),
+        ])
+    func tokenFailures(_ line: String, _ words: String) async throws {
+        let command = TokenCommand(line, environment: ["PATH": "/usr/bin:/bin"], limit: .seconds(60))
+        let failure = await #expect(throws: TokenCommand.Failure.self) { try await command.token(isQuiet: true) }
+        let text = try #require(failure).words
+        #expect(text.contains(words) && !text.contains("eyJ") && !text.contains("\u{1B}"))
+    }
+
+    @Test("A token command that is told to end does, and runs no more")
+    func tokenEnd() async {
+        let command = TokenCommand("sleep 600", environment: ["PATH": "/usr/bin:/bin"], limit: .seconds(600))
+        let token = Task { try await command.token(isQuiet: true) }
+        command.end()
+        await #expect(throws: CancellationError.self) { try await token.value }
+        await #expect(throws: CancellationError.self) { try await command.token(isQuiet: true) }
+    }
+
+    // MARK: Proxy
+
+    private func proxy(
+        _ words: [String] = [], _ profile: String? = nil, _ environment: [String: String] = [:]
+    ) throws -> String? {
+        try plan(words, profile ?? Self.away, environment).proxy.map { "\($0)" }
+    }
+
+    @Test("The flag's proxy wins over the profile's, and that over the environment's")
+    func proxyOrder() throws {
+        let environment = ["ALL_PROXY": "socks5://env.example:1080"]
+        let profile = "\(Self.away), proxy: 'http://me:word@file.example:3128'"
+        let flag = ["--proxy", "socks5://flag.example:1080"]
+        #expect(try proxy() == nil)
+        #expect(try proxy([], nil, environment) == "socks5://env.example:1080")
+        #expect(try proxy([], nil, ["all_proxy": "http://u:p@low.example:3128"]) == "http://low.example:3128")
+        #expect(try proxy([], profile, environment) == "http://file.example:3128")
+        #expect(try proxy(flag, profile, environment) == "socks5://flag.example:1080")
+        #expect(try proxy(["--proxy", ""], profile, environment) == nil)
+        #expect(try proxy([], "\(Self.away), proxy: ''", environment) == nil)
+    }
+
+    @Test("The private network is never reached through a proxy, loopback only when asked for")
+    func proxyLoopback() throws {
+        let environment = ["ALL_PROXY": "socks5://env.example:1080"]
+        #expect(try proxy(["--as", "bob"], nil, environment) == nil)
+        #expect(try proxy(["--proxy", "socks5://flag.example:1080", "--as", "bob"]) == nil)
+        #expect(try proxy([], "user: 'bob', proxy: 'socks5://file.example:1080'") == nil)
+        for server in ["nats://127.0.0.1:4333", "nats://localhost:4333", "nats://[::1]:4333"] {
+            #expect(try proxy(["--server", server], nil, environment) == nil)
+            #expect(try proxy(["--server", server, "--proxy", "socks5://x.example:1"], nil) == "socks5://x.example:1")
+        }
+    }
+
+    @Test(
+        "NO_PROXY excepts hosts, domains and ports",
+        arguments: [
+            ("chat.example.org", true), ("example.org", true), (".example.org", true), ("*.example.org", true),
+            ("*", true), ("other.org, CHAT.example.org", true), ("chat.example.org:4333", true),
+            ("chat.example.org:1", false), ("at.example.org", false), ("ample.org", false), ("", false), (",", false),
+        ])
+    func exceptions(_ list: String, _ isExcepted: Bool) throws {
+        let environment = ["ALL_PROXY": "socks5://env.example:1080", "NO_PROXY": list]
+        #expect((try proxy([], nil, environment) == nil) == isExcepted)
+        let lower = ["ALL_PROXY": "socks5://env.example:1080", "no_proxy": list]
+        #expect((try proxy([], nil, lower) == nil) == isExcepted)
+    }
+
+    @Test("An address that is none is refused where it stands, and a password never shows nor stands in a flag")
+    func proxyMistakes() {
+        for bad in ["ftp://x:1", "http://x", "nonsense", "socks5://u:hush@x:1"] {
+            let file = failure([], "\(Self.away), proxy: '\(bad)'")
+            #expect(file?.code == 78 && file?.text.contains("hush") == false)
+            #expect(failure(["--proxy", bad], Self.away)?.code == 64)
+            let environment = failure([], Self.away, ["ALL_PROXY": bad])
+            #expect(environment?.code == 78 && environment?.text.contains("ALL_PROXY") == true)
+            #expect(environment?.text.contains("hush") == false)
+        }
+        let secret = failure(["--proxy", "http://me:hush@proxy.example:3128"], Self.away)
+        #expect(secret?.code == 64 && secret?.text.contains("hush") == false)
+        #expect(secret?.text.contains("ALL_PROXY") == true)
+        #expect(failure(["--proxy", "nonsense"])?.code == 64)
+        #expect(failure([], "proxy: 'nonsense'")?.code == 78)
+    }
+
+    @Test("A proxy before the subcommand is a flag of identity and server")
+    func order() {
+        #expect(
+            ParleyCommand.rearranged(["--proxy", "http://x:1", "tail", "a"]) == ["tail", "a", "--proxy", "http://x:1"])
+    }
+
+    // MARK: Session
+
+    @Test("A session is shared unless the profile says how two devices settle it")
+    func session() throws {
+        #expect(try plan().sessions == .shared)
+        #expect(try plan([], "session: 'shared'").sessions == .shared)
+        #expect(try plan([], "session: 'take-over'").sessions == .exclusive(.takeOver))
+        #expect(try plan([], "session: 'yield', device: 'desk'").sessions == .exclusive(.yield))
+        #expect(try plan([], "session: 'yield', device: 'desk'").device == "desk")
+        #expect(failure([], "session: 'mine'")?.code == 78)
+        #expect(failure([], "session: 'mine'")?.text.contains("take-over") == true)
+    }
+
+    @Test("What stays connected takes part in it, and one piece of work does not")
+    func purpose() throws {
+        let plan = try plan(["--server", "nats://chat.example.org:4333"], "session: 'take-over', device: 'desk'")
+        #expect(try Connector(plan).configuration.sessions == .shared)
+        #expect(try Connector(plan, for: .presence).configuration.sessions == .exclusive(.takeOver))
+        #expect(try Connector(plan, for: .chat(.ignore)).configuration.sessions == .exclusive(.takeOver))
+        #expect(try Connector(plan).configuration.device == "desk")
+    }
+
+    // MARK: Store
+
+    @Test("Each user of each network has a store of its own, for the interactive client alone")
+    func store() throws {
+        let environment = ["XDG_DATA_HOME": "/data"]
+        #expect(try plan(["--as", "alice"], nil, environment).store == "/data/parley/stores/local-alice.sqlite")
+        #expect(try plan(["--as", "Alice"], nil, environment).store == "/data/parley/stores/local-=41lice.sqlite")
+        let away = try plan([], "\(Self.away), user: 'bob'", ["HOME": "/home/bob", "XDG_DATA_HOME": "relative"])
+        #expect(away.store == "/home/bob/.local/share/parley/stores/chat.example.org-4333-bob.sqlite")
+        #expect(try plan([], Self.away, environment).store?.hasSuffix("-anonymous.sqlite") == true)
+        #expect(try plan([], "\(Self.away), token_command: 't'", environment).store == nil)
+        #expect(try plan([], "\(Self.away), token_command: 't', user: 'bob'", environment).store != nil)
+        #expect(try plan(["--as", "alice"], nil, [:]).store == nil)
+
+        #expect(try Connector(away, for: .chat(.ignore)).configuration.store == .file(away.store ?? ""))
+        #expect(try Connector(away, for: .presence).configuration.store == .memory)
+        #expect(try Connector(away).configuration.store == .memory)
+    }
+
+    @Test(
+        "A store's name is one part of a path, whatever the names",
+        arguments: ["..", "a/b", "日本", ".hidden", "a\0b", String(repeating: "x", count: 5_000), ""])
+    func storeNames(_ name: String) {
+        for file in [StorePlace.fileName(network: "local", user: name), StorePlace.fileName(network: name, user: "u")] {
+            #expect(!file.contains("/") && !file.contains("\0") && !file.hasPrefix(".") && file.utf8.count <= 255)
+            #expect(file.hasSuffix(".sqlite"))
+        }
+        #expect(StorePlace.fileName(network: "local", user: name) != StorePlace.fileName(network: "local", user: "u"))
+    }
+}

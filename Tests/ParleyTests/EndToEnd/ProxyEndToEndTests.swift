@@ -1,0 +1,87 @@
+import Foundation
+import RelayNetwork
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    @Suite("Through a proxy")
+    struct Proxies {
+        /// A network with a user's credentials file, as far away as the proxy makes it: this machine knows no such host.
+        private func network(_ body: (PrivateNetworkFixture, ConnectProxy, String, String) async throws -> Void)
+            async throws
+        {
+            try await PrivateNetworkFixture.run { network in
+                let proxy = try ConnectProxy()
+                defer { proxy.close() }
+                let url = try await network.started()
+                let port = try #require(url.split(separator: ":").last)
+                let creds = network.folder.path("dora.creds")
+                _ = try await network.objects("network", "user", "add", "dora", "--out", creds, "--json")
+                try await body(network, proxy, "nats://chat.invalid:\(port)", creds)
+            }
+        }
+
+        @Test("Flag, profile and environment name the proxy that the servers are reached through")
+        func way() async throws {
+            try await network { network, proxy, server, creds in
+                let target = ["chat.lobby", "--server", server, "--creds", creds]
+                let flag = try await network.run(
+                    ["send"] + target + ["--proxy", "http://127.0.0.1:\(proxy.port)", "by flag"])
+                #expect(flag.exitCode == 0, "\(flag)")
+                let withPassword = "http://me:word@127.0.0.1:\(proxy.port)"
+                let environment = try await network.run(
+                    ["send"] + target + ["by environment"], environment: ["ALL_PROXY": withPassword])
+                #expect(environment.exitCode == 0, "\(environment)")
+                let file = try network.configuration(
+                    "servers: ['\(server)'], creds: '\(creds)', proxy: '\(withPassword)'")
+                let profile = try await network.run(["send", "chat.lobby", "by profile", "--config", file])
+                #expect(profile.exitCode == 0, "\(profile)")
+                #expect(
+                    try await network.texts(on: "chat.lobby") == ["by flag", "by environment", "by profile"])
+                let heads = proxy.heads
+                let host = server.dropFirst("nats://".count)
+                #expect(heads.count == 3 && heads.allSatisfy { $0.hasPrefix("CONNECT \(host) HTTP/1.1\r\n") })
+                let field = "proxy-authorization: basic bwu6d29yza=="
+                #expect(heads.map { $0.lowercased().contains(field) } == [false, true, true], "\(heads)")
+
+                let excepted = try await network.run(
+                    ["send"] + target + ["x"], environment: ["ALL_PROXY": withPassword, "NO_PROXY": "invalid"])
+                #expect(excepted.exitCode == 69 && proxy.heads.count == 3, "\(excepted)")
+                // The private network is not asked for through it.
+                let own = try await network.run(
+                    ["send", "--as", "bob", "chat.lobby", "y"], environment: ["ALL_PROXY": withPassword])
+                #expect(own.exitCode == 0 && proxy.heads.count == 3, "\(own)")
+            }
+        }
+
+        @Test("B2 A proxy that does not work is told by commands and doctor, and no password is shown")
+        func mistakes() async throws {
+            try await network { network, proxy, server, creds in
+                let target = ["--server", server, "--creds", creds]
+                let way = ["--proxy", "http://127.0.0.1:\(proxy.port)"]
+                let well = try await network.run(["doctor", "--json"] + target + way)
+                let findings = try well.lines.map { try JSONLine($0) }
+                #expect(well.exitCode == 0 && findings.allSatisfy { $0["ok"].bool == true }, "\(well)")
+                let checks = findings.map { $0["check"].string }
+                #expect(checks.contains("proxy http://127.0.0.1:\(proxy.port)"), "\(checks)")
+                #expect(
+                    findings.first { $0["check"].string == "server \(server)" }?["detail"].string
+                        .hasPrefix("proxy, login: ") == true, "\(well)")
+
+                let silent = try SilentPort()
+                defer { silent.close() }
+                let dead = silent.url.replacing("nats://", with: "http://me:hush@")
+                let refused = try await network.run(
+                    ["send", "chat.lobby", "x"] + target, environment: ["ALL_PROXY": dead])
+                #expect(refused.exitCode == 69 && refused.diagnostics.contains("The proxy does not work"), "\(refused)")
+                let sick = try await network.run(["doctor"] + target, environment: ["ALL_PROXY": dead])
+                #expect(sick.exitCode == 69 && sick.output.contains("✗ proxy "), "\(sick)")
+                let secret = try await network.run(["send", "chat.lobby", "x", "--proxy", dead] + target)
+                #expect(secret.exitCode == 64 && secret.diagnostics.contains("ALL_PROXY"), "\(secret)")
+                for result in [refused, sick, secret] {
+                    #expect(!(result.output + result.diagnostics).contains("hush"), "\(result)")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import RelayNetwork
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    @Suite("One session for each user, the local store, and who may not come in")
+    struct Sessions {
+        /// Returns when a watch has told of its connection.
+        private static func connected(_ watch: ChildProcess) async throws {
+            try await watch.waitFor("the connection", deadline: .seconds(60)) { output, _ in
+                output.contains("● connected")
+            }
+        }
+
+        @Test(
+            "B17 With take-over the device that comes second stays, and the first is told which",
+            arguments: NATSServerProcess.binaries)
+        func takeOver(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                let rule = "user: 'alice', session: 'take-over'"
+                let desk = try network.configuration("\(rule), device: 'the desk'", name: "desk.json")
+                let train = try network.configuration("\(rule), device: 'the train'", name: "train.json")
+                let first = try network.start("watch", "--config", desk)
+                try await Self.connected(first)
+                // A single piece of work takes nobody's session.
+                let sent = try await network.parley("send", "--config", train, "chat.lobby", "hello")
+                #expect(sent.exitCode == 0, "\(sent)")
+                let second = try network.terminal(["--config", train], columns: 120)
+                try await second.waitFor("the second connection", deadline: .seconds(60)) {
+                    $0.contains("● CONNECTED")
+                }
+                let result = try await first.waitForExit(deadline: .seconds(60))
+                #expect(result.exitCode == 77, "\(result)")
+                #expect(result.diagnostics.contains("Signed in on the train"), "\(result)")
+
+                // And back again: now the chat is told.
+                let third = try network.start("watch", "--config", desk)
+                try await Self.connected(third)
+                try await second.waitFor("the reason", deadline: .seconds(60)) {
+                    $0.contains("✕ DISCONNECTED") && $0.contains("the desk")
+                }
+                third.signal(SIGTERM)
+                #expect(try await third.waitForExit(deadline: .seconds(60)).exitCode == 143)
+            }
+        }
+
+        @Test("B17 With yield the device that comes second goes, and says who is there")
+        func yield() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let rule = "user: 'alice', session: 'yield'"
+                let desk = try network.configuration("\(rule), device: 'the desk'", name: "desk.json")
+                let train = try network.configuration("\(rule), device: 'the train'", name: "train.json")
+                let first = try network.start("watch", "--config", desk)
+                try await Self.connected(first)
+                let second = try await network.parley("watch", "--config", train)
+                #expect(second.exitCode == 77 && second.diagnostics.contains("the desk"), "\(second)")
+                first.signal(SIGTERM)
+                let result = try await first.waitForExit(deadline: .seconds(60))
+                #expect(result.exitCode == 143, "\(result)")
+            }
+        }
+
+        @Test("B9 The chat keeps a store; a damaged one and one that cannot be opened are told once, and nothing stops")
+        func store() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let path = network.folder.path("data/parley/stores/local-alice.sqlite")
+                func chat(_ check: (PseudoTerminal) async throws -> Void) async throws {
+                    let alice = try network.open("alice", rows: 30, columns: 200)
+                    try await check(alice)
+                    try await alice.waitFor("the connection", deadline: .seconds(60)) { $0.contains("● CONNECTED") }
+                    try alice.press(.ctrl("q"))
+                    #expect(try await alice.waitForExit(deadline: .seconds(60)) == .exited(0))
+                }
+                func doctor() async throws -> JSONLine? {
+                    let result = try await network.parley("doctor", "--as", "alice", "--json")
+                    return try result.lines.map { try JSONLine($0) }.first { $0["check"].string == "local store" }
+                }
+                #expect(try await network.parley("send", "--as", "alice", "chat.lobby", "x").exitCode == 0)
+                #expect(!FileManager.default.fileExists(atPath: path))
+                #expect(try await doctor()?["detail"].string == "\(path) (not made yet)")
+                try await chat { alice in
+                    try await alice.waitFor("the connection", deadline: .seconds(60)) { $0.contains("● CONNECTED") }
+                    #expect(!alice.screen.contains("local store"))
+                }
+                #expect(FileManager.default.fileExists(atPath: path))
+                #expect(try await doctor()?["detail"].string == path)
+
+                for ending in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + ending) }
+                try Data("this is no database at all".utf8).write(to: URL(fileURLWithPath: path))
+                #expect(try await doctor()?["outcome"].string == "warning")
+                let words = "The local store was damaged. It was put aside, and a new one begun."
+                try await chat { alice in
+                    try await alice.waitFor("the notice", deadline: .seconds(60)) { $0.contains(words) }
+                    try alice.press(.f(8))
+                    try await alice.waitFor("the log", deadline: .seconds(60)) {
+                        $0.rows[1].contains("connection log") && $0.rows.dropLast(2).contains { $0.contains(words) }
+                    }
+                }
+                #expect(FileManager.default.fileExists(atPath: path + ".damaged"))
+
+                for ending in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + ending) }
+                try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+                try await chat { alice in
+                    try await alice.waitFor("the notice", deadline: .seconds(60)) {
+                        $0.contains("The local store failed: ")
+                    }
+                }
+                let finding = try await doctor()
+                #expect(finding?["ok"].bool == false)
+            }
+        }
+
+        @Test("Whoever is banned or deactivated reads why on the screen, and the status is 77")
+        func refusedAtTheDoor() async throws {
+            try await PrivateNetworkFixture.run { network in
+                for user in ["bob", "carol"] {
+                    _ = try await network.objects(
+                        "network", "user", "add", user, "--out", network.folder.path("\(user).creds"), "--json")
+                }
+                _ = try await network.started()
+                let banned = try await network.parley("network", "user", "ban", "bob", "--reason", "too much noise")
+                #expect(banned.exitCode == 0, "\(banned)")
+                let closed = try await network.parley("network", "user", "deactivate", "carol")
+                #expect(closed.exitCode == 0, "\(closed)")
+                for (user, words) in [("bob", "bob is banned: too much noise."), ("carol", "carol was deactivated.")] {
+                    let terminal = try network.open(user, columns: 120)
+                    #expect(try await terminal.waitForExit(deadline: .seconds(60)) == .exited(77))
+                    #expect(terminal.screen.rows[0].contains("parley: \(words)"), "\(terminal.screen.rows[0])")
+                }
+            }
+        }
+    }
+}

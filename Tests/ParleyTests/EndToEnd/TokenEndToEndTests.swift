@@ -1,0 +1,134 @@
+import Foundation
+import RelayNetwork
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    @Suite("A command that brings tokens")
+    struct Tokens {
+        @Test(
+            "B5 The token command is asked before the first connection and when the token expires meanwhile",
+            arguments: NATSServerProcess.binaries)
+        func renewal(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                let url = try await network.started()
+                let counter = TokenCounter(folder: network.folder)
+                let file = try network.configuration("servers: ['\(url)'], token_command: \"\(counter.command())\"")
+                let watch = try network.start("watch", "--config", file, "--json")
+                var seen: [JSONLine] = []
+                func read(to state: String) async throws {
+                    repeat {
+                        seen.append(try JSONLine(try await watch.nextLine(deadline: .seconds(60))))
+                    } while seen.last?["status"].string != state
+                }
+                let first = try network.bearerToken(for: "alice", lifetime: 6)
+                try await counter.hand(try network.bearerToken(for: "alice", lifetime: 6), time: 1)
+                try await read(to: "connected")
+                try await read(to: "reconnecting")
+                #expect(seen.last?["reason"].string.hasPrefix("The credentials have expired.") == true)
+                let second = try network.bearerToken(for: "alice", lifetime: 3_600)
+                try await counter.hand(second, time: 2)
+                try await read(to: "connected")
+                watch.signal(SIGTERM)
+                let result = try await watch.waitForExit(deadline: .seconds(60))
+                #expect(result.exitCode == 143 && result.diagnostics.isEmpty, "\(result)")
+                #expect(counter.count == 2)
+                for token in [first, second] { #expect(!"\(seen) \(result)".contains(token.prefix(60))) }
+            }
+        }
+
+        @Test("B5 On the screen the token says who somebody is, and nothing that the command writes gets there")
+        func screen() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let url = try await network.started()
+                let counter = TokenCounter(folder: network.folder)
+                let command = counter.command("echo NOISE >/dev/tty; echo NOISE >&2")
+                let file = try network.configuration("servers: ['\(url)'], tokenCommand: '\(command)'")
+                let alice = try network.terminal(["--config", file])
+                try await counter.hand(try network.bearerToken(for: "alice", lifetime: 8), time: 1)
+                try await alice.waitFor("the connection as alice", deadline: .seconds(60)) {
+                    $0.contains("● CONNECTED") && $0.rows[0].contains("alice@")
+                }
+                try await counter.hand(try network.bearerToken(for: "alice", lifetime: 3_600), time: 2)
+                try alice.type("with a new token")
+                try alice.press(.enter)
+                try await alice.waitFor("the stored line", deadline: .seconds(60)) { screen in
+                    screen.contains("● CONNECTED")
+                        && screen.rows.contains { $0.contains("with a new token") && $0.hasSuffix("✓") }
+                }
+                try alice.press(.ctrl("q"))
+                #expect(try await alice.waitForExit(deadline: .seconds(60)) == .exited(0))
+                let output = String(decoding: alice.output, as: UTF8.self)
+                #expect(!output.contains("NOISE") && !output.contains("eyJ"))
+                let log = try String(contentsOfFile: network.folder.path("state/parley/parley.log"), encoding: .utf8)
+                #expect(log.split(separator: "\n").count { $0 == "parley: token_command: NOISE" } == 2, "\(log)")
+                #expect(!log.contains("eyJ"))
+                #expect(try await network.texts(on: "chat.lobby") == ["with a new token"])
+            }
+        }
+
+        @Test("B6 A token command that fails is told with its status and its last words, in the chat and by commands")
+        func failing() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let url = try await network.started()
+                let file = try network.configuration(
+                    "servers: ['\(url)'], token_command: 'echo the vault is sealed >&2; exit 9'")
+                let words = "The token command failed with exit status 9 (the vault is sealed)."
+                let watch = try await network.parley("watch", "--config", file)
+                #expect(watch.exitCode == 78 && watch.diagnostics.hasPrefix("parley: \(words)"), "\(watch)")
+                let send = try await network.parley("send", "--config", file, "chat.lobby", "x")
+                #expect(send.exitCode == 78 && send.diagnostics.contains(words), "\(send)")
+                let doctor = try await network.parley("doctor", "--config", file)
+                #expect(doctor.exitCode == 78 && doctor.output.contains(words), "\(doctor)")
+
+                let chat = try network.terminal(["--config", file], columns: 200)
+                try await chat.waitFor("the reason", deadline: .seconds(60)) {
+                    $0.contains("✕ DISCONNECTED") && $0.contains(words)
+                }
+                try chat.press(.f(8))
+                try await chat.waitFor("the reason in the log", deadline: .seconds(60)) {
+                    $0.rows[1].contains("connection log") && $0.rows.dropLast(2).contains { $0.contains(words) }
+                }
+                try chat.press(.ctrl("q"))
+                #expect(try await chat.waitForExit(deadline: .seconds(60)) == .exited(0))
+            }
+        }
+
+        @Test("A token command that hangs goes with the chat that started it")
+        func leaving() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let url = try await network.started()
+                let place = network.folder.path("id")
+                let file = try network.configuration(
+                    "servers: ['\(url)'], token_command: \"trap '' TERM; echo $$ >\(place); sleep 600; sleep 600\"")
+                let chat = try network.terminal(["--config", file])
+                var process: Int32?
+                try await eventually("the command to run", deadline: .seconds(60)) {
+                    let text = (try? String(contentsOfFile: place, encoding: .utf8)) ?? ""
+                    process = text.hasSuffix("\n") ? Int32(text.dropLast()) : nil
+                    return process != nil
+                }
+                let id = try #require(process)
+                try chat.press(.ctrl("q"))
+                #expect(try await chat.waitForExit(deadline: .seconds(60)) == .exited(0))
+                try await eventually("the end of the command", deadline: .seconds(60)) {
+                    !PrivateNetworkFixture.isRunning(id)
+                }
+            }
+        }
+
+        @Test("doctor runs the token command once, and tells whose the token is and how long it holds")
+        func doctor() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let url = try await network.started()
+                try network.folder.write(try network.bearerToken(for: "alice", lifetime: 7 * 86_400), to: "token")
+                let file = try network.configuration(
+                    "servers: ['\(url)'], token_command: 'cat \(network.folder.path("token"))'")
+                let result = try await network.parley("doctor", "--config", file)
+                #expect(result.exitCode == 0, "\(result)")
+                #expect(result.output.contains("token_command, user alice; they expire in 7 days"), "\(result)")
+                #expect(result.output.contains("✓ JetStream"), "\(result)")
+            }
+        }
+    }
+}
