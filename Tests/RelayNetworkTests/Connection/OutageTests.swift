@@ -46,7 +46,9 @@ struct OutageTests {
             #expect(lost.reason == .connectionLost("the server stopped answering"))
             _ = try await pending.receipt(within: .seconds(60))
             try await heard.texts(["before", "meanwhile"])
-            try await eventually("RECONNECTED") { journal.events == [.connected, .reconnecting, .reconnected] }
+            try await eventually("MESSAGE_RESEND") {
+                journal.events == [.connected, .reconnecting, .reconnected, .messageResend]
+            }
         }
     }
 
