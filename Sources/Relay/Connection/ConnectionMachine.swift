@@ -90,7 +90,9 @@ public struct ConnectionMachine: Sendable {
         case .connectionFailed(let number, let reason):
             if number == generation, phase == .dialing || hasSocket { fail(reason, at: now) }
         case .serverControl(let number, let reason):
-            if number == generation, hasSocket, reason.isFinal || reason.isUnknown { end(reason) }
+            guard number == generation, hasSocket else { break }
+            // The administrator's word is final even where this version does not know its code.
+            if reason.isUnknown { end(reason) } else if reason.isFinal { fail(reason, at: now) }
         case .timerFired(let id): timerFired(id, at: now)
         case .disconnectRequested: if phase != .resting { end(.closedByUser) }
         case .suspendRequested: suspend()
