@@ -108,6 +108,7 @@ struct TestNetwork: Sendable {
 
     func connect(_ credentials: Credentials) async throws -> NATSConnection {
         try await NATSConnection.connect(
-            to: ServerAddress(parsing: description.url), options: .init(authentication: .init(credentials)))
+            to: ServerAddress(parsing: description.url),
+            options: .init(authentication: .init(credentials), connectTimeout: .seconds(60)))
     }
 }

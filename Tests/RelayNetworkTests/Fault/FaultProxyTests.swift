@@ -228,7 +228,8 @@ struct FaultServerTests {
             .throttle(bytesPerSecond: 20_000),
         ] {
             try await proxy.set(fault)
-            let connection = try await NATSConnection.connect(to: proxy.address)
+            let connection = try await NATSConnection.connect(
+                to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(60)))
             let subscription = try connection.subscribe(to: "a")
             try await connection.flush(timeout: .seconds(30))
             for number in 0..<20 { try connection.publish(Array("message \(number)".utf8), to: "a") }
@@ -250,9 +251,11 @@ struct FaultServerTests {
         ] {
             await proxy.cut(afterBytes: bytes, direction: direction, on: .next)
             await #expect(throws: NATSError.self, "\(bytes) \(direction)") {
-                _ = try await NATSConnection.connect(to: proxy.address)
+                _ = try await NATSConnection.connect(
+                    to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(60)))
             }
-            let connection = try await NATSConnection.connect(to: proxy.address)
+            let connection = try await NATSConnection.connect(
+                to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(60)))
             try await connection.flush()
             await connection.close()
         }
@@ -265,12 +268,14 @@ struct FaultServerTests {
     func faults(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary, jetStream: false)
         let proxy = try await FaultProxy.start(target: ServerAddress(host: "127.0.0.1", port: server.port))
-        let connection = try await NATSConnection.connect(to: proxy.address)
+        let connection = try await NATSConnection.connect(
+            to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(60)))
         try await proxy.set(.refuse)
         await proxy.cut()
         #expect(await connection.waitUntilClosed() != nil)
         await #expect(throws: NATSError.connectionRefused("\(proxy.address)")) {
-            _ = try await NATSConnection.connect(to: proxy.address)
+            _ = try await NATSConnection.connect(
+                to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(60)))
         }
         try await proxy.set(.silent)
         do {
@@ -284,7 +289,8 @@ struct FaultServerTests {
             }
         }
         try await proxy.set(.passThrough)
-        let again = try await NATSConnection.connect(to: proxy.address)
+        let again = try await NATSConnection.connect(
+            to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(60)))
         try await proxy.set(.blackhole(.fromServer))
         await #expect(throws: NATSError.self) { try await again.flush(timeout: .seconds(1)) }
         #expect(again.isOpen)

@@ -21,7 +21,8 @@ struct ClientFixture: Sendable {
     }
 
     func withJetStream<Value: Sendable>(_ body: (JetStream) async throws -> Value) async throws -> Value {
-        let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: server.url))
+        let connection = try await NATSConnection.connect(
+            to: try ServerAddress(parsing: server.url), options: ConnectOptions(connectTimeout: .seconds(60)))
         let value = try await body(JetStream(connection))
         await connection.close()
         return value

@@ -77,7 +77,8 @@ struct ClientRegressionTests {
     @Test("B43 a stream whose server answers late for a while is followed when it answers")
     func lateStream() async throws {
         let fixture = try await ClientFixture.start()
-        let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: fixture.server.url))
+        let connection = try await NATSConnection.connect(
+            to: try ServerAddress(parsing: fixture.server.url), options: ConnectOptions(connectTimeout: .seconds(60)))
         let subscription = StreamSubscription<UInt64>(from: .new) { message, _, _ in (message.sequence, nil) }
         fixture.server.pause()
         let opened = subscription.follow(

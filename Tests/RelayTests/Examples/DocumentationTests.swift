@@ -114,7 +114,8 @@ struct DocumentationTests {
     @Test("RelayX's example connects, stores its message and ends")
     func relayX() async throws {
         let fixture = try await ClientFixture.start()
-        let service = try await NATSConnection.connect(to: try ServerAddress(parsing: fixture.server.url))
+        let service = try await NATSConnection.connect(
+            to: try ServerAddress(parsing: fixture.server.url), options: ConnectOptions(connectTimeout: .seconds(60)))
         let questions = try service.subscribe(to: "accounts.user.get_namespace")
         try await service.flush()
         let answering = Task {
