@@ -23,8 +23,8 @@ public enum ConnectionReason: Hashable, Sendable {
     case authenticationFailed(String)
     /// The credentials were valid once and have expired.
     case tokenExpired
-    /// An administrator ended the connection.
-    case kicked(by: String?)
+    /// An administrator, named when known, ended the connection, with the words given for it.
+    case kicked(by: String?, reason: String? = nil)
     /// The same user signed in on another device, which is named when known.
     case kickedByOtherDevice(String?)
     /// The user is banned, with the administrator's words when given.
@@ -91,7 +91,8 @@ extension ConnectionReason {
         case .authenticationFailed(let detail):
             "The server refused the credentials\(Self.detail(detail)). Ask the network's administrator for new ones."
         case .tokenExpired: "The credentials have expired. Ask for new ones, then connect again."
-        case .kicked(let administrator): "Disconnected by \(administrator ?? "the network's administrator")."
+        case .kicked(let administrator, let detail):
+            "Disconnected by \(administrator ?? "the network's administrator")\(Self.detail(detail ?? ""))."
         case .kickedByOtherDevice(let device):
             "Signed in on \(device ?? "another device"), which ended the connection here."
         case .banned(let detail): "This user is banned\(Self.detail(detail ?? "")). Ask the network's administrator."

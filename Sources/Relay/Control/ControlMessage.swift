@@ -53,7 +53,7 @@ public struct ControlMessage: Hashable, Sendable {
     /// What the message means for the connection.
     public var connectionReason: ConnectionReason {
         switch kind {
-        case .kicked: .kicked(by: administrator)
+        case .kicked: .kicked(by: administrator, reason: reason)
         case .banned: .banned(reason)
         case .deactivated: .deactivated
         case .signedInElsewhere: .kickedByOtherDevice(device)

@@ -36,7 +36,7 @@ struct ClientEndTests {
             let administrator = network.administrator
             let (kicked, kickStatuses) = try await client("alice", on: network)
             try await administrator.kick(user: "alice", reason: "tea")
-            #expect(await end(kickStatuses) == .kicked(by: "root"))
+            #expect(await end(kickStatuses) == .kicked(by: "root", reason: "tea"))
             let (again, _) = try await client("alice", on: network)
             await again.close()
 

@@ -34,7 +34,8 @@ struct AdministratorReasonTests {
             try await client.connect(timeLimit: 60)
             #expect(client.status.state == .connected)
         }
-        #expect(status.reason == .kicked(by: "root"))
+        #expect(status.reason == .kicked(by: "root", reason: "maintenance"))
+        #expect(status.reason?.words == "Disconnected by root (maintenance).")
         #expect(NexconnConnectionStatus(status).rawValue == 6)
         #expect(RongCloudCode(status)?.rawValue == 31_010)
     }
