@@ -37,6 +37,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var lateness: NATSError
     private var liveness: LivenessMachine?
     private var livenessAlarm: Scheduled<Void>?
+    /// Whether the socket was left unread since the liveness was last asked.
+    private var hasLeftUnread = false
     /// The liveness's own ping under way, and when it was sent.
     private var ping: (waiter: Completion<Result<Void, NATSError>>, sent: NIODeadline)?
     private var requestClock: Scheduled<Void>?
@@ -109,7 +111,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func read(context: ChannelHandlerContext) {
         // While a subscription is over its limit the socket stays unread; the reader asks again when it has room.
-        if !core.isReadingPaused { context.read() }
+        if core.isReadingPaused { hasLeftUnread = true } else { context.read() }
     }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
@@ -226,8 +228,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private func livenessMoment() {
         guard let context, core.isOpen else { return }
-        let action = liveness?.momentCame(
-            now: Self.now, isPaused: core.isReadingPaused, outbound: core.outboundProgress)
+        let isPaused = core.isReadingPaused
+        if hasLeftUnread, !isPaused {
+            hasLeftUnread = false
+            liveness?.readingResumed()
+        }
+        let action = liveness?.momentCame(now: Self.now, isPaused: isPaused, outbound: core.outboundProgress)
         switch action {
         case .stale: fail(.staleConnection)
         case .wait(let moment): askLiveness(at: moment, context)

@@ -23,6 +23,8 @@ struct LivenessMachine {
 
     private struct Probe: Equatable {
         var hasHeard = false
+        /// Whether an answer may lie unread although this side could read by now: the limit runs once more then.
+        var isExcused = false
         /// How much the peer must have taken to have the PING; nil when it has, as far as can be told.
         var target: Int?
         var taken: Int
@@ -36,13 +38,19 @@ struct LivenessMachine {
     private var probe: Probe?
     private(set) var nextPing: Int64
     private var isPingOutstanding = false
+    /// When the machine wanted to be asked next.
+    private var due: Int64
 
     /// Both in nanoseconds; the first PING goes out one interval after `now`.
     init(interval: Int64, limit: Int64, now: Int64) {
         self.interval = max(1, interval)
         self.limit = max(1, limit)
         nextPing = Self.sum(now, self.interval)
+        due = nextPing
     }
+
+    /// This side left the socket unread, and reads again.
+    mutating func readingResumed() { probe?.isExcused = true }
 
     /// Bytes arrived.
     mutating func heard() { probe?.hasHeard = true }
@@ -60,6 +68,21 @@ struct LivenessMachine {
     ///
     /// - Parameter isPaused: whether this side leaves the socket unread, where an answer may lie.
     mutating func momentCame(now: Int64, isPaused: Bool, outbound: Outbound) -> Action {
+        // A process that was stopped, or found no processor, has not read either.
+        if now > Self.sum(due, limit) { probe?.isExcused = true }
+        let action = nextAction(now: now, isPaused: isPaused, outbound: outbound)
+        switch action {
+        case .wait(let moment), .ping(let moment): due = moment
+        case .stale: break
+        }
+        return action
+    }
+
+    private mutating func nextAction(now: Int64, isPaused: Bool, outbound: Outbound) -> Action {
+        if probe?.isExcused == true, probe?.hasHeard == false, !isPaused {
+            probe?.isExcused = false
+            return .wait(until: Self.sum(now, limit))
+        }
         if var current = probe, !current.hasHeard, !isPaused {
             guard let target = current.target, outbound.taken > current.taken else { return .stale }
             if outbound.taken >= target { current.target = nil }

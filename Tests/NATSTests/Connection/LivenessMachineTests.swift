@@ -17,6 +17,19 @@ struct LivenessMachineTests {
         #expect(machine.momentCame(now: 25, isPaused: false, outbound: idle) == .stale)
     }
 
+    @Test("silence counts only while this side could read: after a pause or a stop of the process the limit runs again")
+    func excused() {
+        var paused = machine()
+        #expect(paused.momentCame(now: 20, isPaused: false, outbound: idle) == .ping(until: 25))
+        paused.readingResumed()
+        #expect(paused.momentCame(now: 25, isPaused: false, outbound: idle) == .wait(until: 30))
+        #expect(paused.momentCame(now: 30, isPaused: false, outbound: idle) == .stale)
+        var stopped = machine()
+        #expect(stopped.momentCame(now: 20, isPaused: false, outbound: idle) == .ping(until: 25))
+        #expect(stopped.momentCame(now: 90, isPaused: false, outbound: idle) == .wait(until: 95))
+        #expect(stopped.momentCame(now: 95, isPaused: false, outbound: idle) == .stale)
+    }
+
     @Test("an answer in time leads to the next ping one interval after the last")
     func answers() {
         var machine = machine()

@@ -69,7 +69,8 @@ struct SlowReaderTests {
 
     @Test("a pause loses nothing, with several paused subscriptions", arguments: NATSServerProcess.binaries)
     func pause(binary: NATSServerBinary) async throws {
-        let connection = try await SharedServers.connect(binary, ConnectOptions(pingInterval: .milliseconds(400)))
+        let connection = try await SharedServers.connect(
+            binary, ConnectOptions(pingInterval: .milliseconds(400), pongTimeout: .seconds(60)))
         let publisher = try await SharedServers.connect(binary)
         let subject = SharedServers.unique()
         let limits = BufferLimits(messages: 50, overflow: .pauseReading)
@@ -142,12 +143,12 @@ struct SlowReaderTests {
             }
         }
         let connection = try await peer.connect(
-            ConnectOptions(pingInterval: .milliseconds(200), pongTimeout: .milliseconds(200)))
+            ConnectOptions(pingInterval: .milliseconds(200), pongTimeout: .milliseconds(800)))
         let subscription = try connection.subscribe(
             to: "subject", limits: BufferLimits(messages: 1, overflow: .pauseReading))
         try await eventually("the pause") { connection.core.isReadingPaused }
         // As many intervals as would end it if the answers that nobody reads were missed.
-        try await ContinuousClock().sleep(for: .milliseconds(1_000))
+        try await ContinuousClock().sleep(for: .milliseconds(2_500))
         #expect(connection.isOpen)
         #expect(try await subscription.first(10).count == 10)
         #expect(!connection.core.isReadingPaused)
