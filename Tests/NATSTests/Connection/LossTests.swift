@@ -67,7 +67,7 @@ struct LossTests {
     func frozen(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary, jetStream: false)
         let connection = try await server.connect(
-            ConnectOptions(pingInterval: .milliseconds(200), pongTimeout: .seconds(2)))
+            ConnectOptions(pingInterval: .milliseconds(200), pongTimeout: .seconds(6)))
         var events = connection.events.makeAsyncIterator()
         // It lives as long as it answers.
         var roundTrips = 0
@@ -88,7 +88,7 @@ struct LossTests {
             gate.wait()
         }
         let connection = try await peer.connect(
-            ConnectOptions(pingInterval: .milliseconds(200), pongTimeout: .milliseconds(500)))
+            ConnectOptions(pingInterval: .milliseconds(200), pongTimeout: .seconds(4)))
         var events = connection.events.makeAsyncIterator()
         guard case .roundTrip(let duration) = await events.next() else {
             Issue.record("no round trip")
@@ -107,7 +107,7 @@ struct LossTests {
             if link.logIn() { link.readSlowly(step: 64 << 10, pause: .milliseconds(8)) }
         }
         let connection = try await peer.connect(
-            ConnectOptions(pingInterval: .milliseconds(100), pongTimeout: .seconds(2)))
+            ConnectOptions(pingInterval: .milliseconds(100), pongTimeout: .seconds(4)))
         let payload = ByteBuffer(repeating: 0x61, count: 1 << 20)
         // The ping that comes while this is on its way stands behind more than the peer reads in the limit.
         for _ in 0..<48 { try connection.publish(payload, to: "a") }

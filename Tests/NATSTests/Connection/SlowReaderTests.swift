@@ -143,12 +143,12 @@ struct SlowReaderTests {
             }
         }
         let connection = try await peer.connect(
-            ConnectOptions(pingInterval: .milliseconds(200), pongTimeout: .milliseconds(800)))
+            ConnectOptions(pingInterval: .milliseconds(200), pongTimeout: .seconds(5)))
         let subscription = try connection.subscribe(
             to: "subject", limits: BufferLimits(messages: 1, overflow: .pauseReading))
         try await eventually("the pause") { connection.core.isReadingPaused }
         // As many intervals as would end it if the answers that nobody reads were missed.
-        try await ContinuousClock().sleep(for: .milliseconds(2_500))
+        try await ContinuousClock().sleep(for: .milliseconds(6_500))
         #expect(connection.isOpen)
         #expect(try await subscription.first(10).count == 10)
         #expect(!connection.core.isReadingPaused)
