@@ -85,7 +85,9 @@ struct DirectoryTests {
         _ = try NetworkIdentity.open(in: directory)
         let path = directory.keys + "/signing.nk"
         let seed = try String(contentsOf: URL(filePath: path), encoding: .utf8)
-        try PrivateFile.write(Array(seed.utf8.dropLast()) + [65], to: path)
+        var damaged = Array(seed.utf8)
+        damaged[20] = damaged[20] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+        try PrivateFile.write(damaged, to: path)
         do {
             _ = try NetworkIdentity.open(in: directory)
             Issue.record("a damaged key was taken")
