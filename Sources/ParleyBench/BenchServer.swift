@@ -2,6 +2,7 @@ import NATS
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
+import RelayNetwork
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -32,33 +33,44 @@ final class BenchServer: Sendable {
 
     static func start() async throws -> BenchServer {
         let folder = NSTemporaryFolder.make()
-        let port = try await freePort()
         let configuration = """
             host: 127.0.0.1
-            port: \(port)
+            ports_file_dir: "\(folder)"
             max_pending: 2GB
             write_deadline: "60s"
             jetstream { store_dir: "\(folder)", max_memory_store: 2GB, max_file_store: 4GB }
             """
-        let file = folder + "/server.conf"
-        try Data(configuration.utf8).write(to: URL(fileURLWithPath: file))
-        let pid = try spawn(words(folder))
-        let address = ServerAddress(host: "127.0.0.1", port: port)
-        let deadline = ContinuousClock.now + .seconds(10)
+        try Data(configuration.utf8).write(to: URL(fileURLWithPath: folder + "/server.conf"))
+        // The server chooses its port itself, so that no other process can take it in between.
+        let pid = try spawn(words(folder, port: -1))
+        let deadline = ContinuousClock.now + .seconds(30)
         while true {
-            do throws(NATSError) {
+            do {
+                guard let port = listedPort(folder, pid) else { throw NATSError.invalidArgument("it names no port") }
+                let address = ServerAddress(host: "127.0.0.1", port: port)
                 let connection = try await NATSConnection.connect(to: address)
                 let version = connection.info.version
                 await connection.close()
                 return BenchServer(address: address, version: version, pid: pid, folder: folder)
             } catch {
-                guard ContinuousClock.now < deadline else {
+                guard ContinuousClock.now < deadline, waitpid(pid, nil, WNOHANG) == 0 else {
                     kill(pid, SIGKILL)
-                    throw error
+                    let log = (try? String(contentsOfFile: folder + "/log", encoding: .utf8)) ?? ""
+                    try? FileManager.default.removeItem(atPath: folder)
+                    throw NATSError.invalidArgument("nats-server does not start: \(error)\n\(log.suffix(500))")
                 }
                 try await Task.sleep(for: .milliseconds(10))
             }
         }
+    }
+
+    /// The port that the server says it listens at.
+    private static func listedPort(_ folder: String, _ pid: pid_t) -> Int? {
+        struct Ports: Decodable { var nats: [String]? }
+        guard let data = try? Data(contentsOf: URL(fileURLWithPath: folder + "/nats-server_\(pid).ports")),
+            let ports = try? JSONDecoder().decode(Ports.self, from: data)
+        else { return nil }
+        return ports.nats?.first?.split(separator: ":").last.flatMap { Int($0) }
     }
 
     /// Kills the server without a word, as a crash does.
@@ -66,7 +78,7 @@ final class BenchServer: Sendable {
 
     /// Starts it again on the same port, and returns as soon as the port accepts a connection.
     func restart() async throws {
-        let pid = try Self.spawn(Self.words(folder))
+        let pid = try Self.spawn(Self.words(folder, port: address.port))
         process.withLockedValue { $0 = pid }
         let deadline = ContinuousClock.now + .seconds(20)
         while true {
@@ -81,8 +93,8 @@ final class BenchServer: Sendable {
         }
     }
 
-    private static func words(_ folder: String) -> [String] {
-        ["nats-server", "-c", folder + "/server.conf", "-l", folder + "/log"]
+    private static func words(_ folder: String, port: Int) -> [String] {
+        ["-c", folder + "/server.conf", "-l", folder + "/log", "-p", "\(port)"]
     }
 
     private func end(_ signal: Int32) {
@@ -97,21 +109,11 @@ final class BenchServer: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    private static func freePort() async throws -> Int {
-        let channel = try await ServerBootstrap(group: NIOSingletons.posixEventLoopGroup)
-            .bind(host: "127.0.0.1", port: 0).get()
-        defer { channel.close(promise: nil) }
-        return channel.localAddress?.port ?? 0
-    }
-
-    /// Starts a program found in PATH or in the folders where packages put servers.
+    /// Starts this machine's server with these arguments.
     private static func spawn(_ words: [String]) throws -> pid_t {
         let environment = ProcessInfo.processInfo.environment
-        let folders = (environment["PATH"] ?? "").split(separator: ":").map(String.init) + ["/usr/sbin"]
-        guard let program = folders.map({ $0 + "/" + words[0] }).first(where: { access($0, X_OK) == 0 }) else {
-            throw NATSError.invalidArgument("nats-server is not installed; run ./setup")
-        }
-        var arguments: [UnsafeMutablePointer<CChar>?] = ([program] + words.dropFirst()).map { strdup($0) }
+        let program = try ServerExecutable.find(in: environment)
+        var arguments: [UnsafeMutablePointer<CChar>?] = ([program] + words).map { strdup($0) }
         arguments.append(nil)
         var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") }
         variables.append(nil)

@@ -17,7 +17,7 @@ enum Output {
     }
 
     /// Prints one JSON object.
-    static func json(_ map: MessageMap) { line(JSONText.print(.map(map))) }
+    static func json(_ map: MessageMap) { line(JSONText.text(.map(map))) }
 
     /// Says something on standard error.
     static func complain(_ text: String) {

@@ -147,29 +147,28 @@ struct Doctor {
 
     private func checkServerProgram() async {
         let name = "nats-server"
-        switch ServerProgram.find(environment) {
-        case .missing:
-            report(
-                Finding(
-                    name, .failure(CommandFailure.badConfiguration), "not installed",
-                    fix: "run ./setup, name it in PARLEY_NATS_SERVER, or use --server"))
-        case .notExecutable(let path):
-            report(
+        let path: String
+        do throws(NetworkError) {
+            path = try ServerExecutable.find(in: environment)
+        } catch .serverNotExecutable(let path) {
+            return report(
                 Finding(
                     name, .failure(CommandFailure.badConfiguration),
                     "PARLEY_NATS_SERVER names \(path), which cannot be run",
                     fix: "correct it, or unset it and run ./setup"))
-        case .found(let path):
-            let version =
-                await within(.seconds(5)) { await blocking { ServerProgram.version(of: path, within: 4) } } ?? nil
-            if let version {
-                report(Finding(name, .ok, "\(version) (\(path))"))
-            } else {
-                report(
-                    Finding(
-                        name, .failure(CommandFailure.badConfiguration), "\(path) does not tell its version",
-                        fix: "name a nats-server in PARLEY_NATS_SERVER, or run ./setup"))
-            }
+        } catch {
+            return report(
+                Finding(
+                    name, .failure(CommandFailure.badConfiguration), "not installed",
+                    fix: "run ./setup, name it in PARLEY_NATS_SERVER, or use --server"))
+        }
+        if let version = await ServerProgram.version(of: path, within: .seconds(4)) {
+            report(Finding(name, .ok, "\(version) (\(path))"))
+        } else {
+            report(
+                Finding(
+                    name, .failure(CommandFailure.badConfiguration), "\(path) does not tell its version",
+                    fix: "name a nats-server in PARLEY_NATS_SERVER, or run ./setup"))
         }
     }
 

@@ -23,6 +23,9 @@ final class BoundedChannel<Element: Sendable>: Sendable {
     /// Whether the reader is gone or the channel was closed.
     var isClosed: Bool { state.withLockedValue { $0.ending != nil } }
 
+    /// Whether the writer has to wait for the reader.
+    var isFull: Bool { state.withLockedValue { $0.count >= capacity } }
+
     /// Adds an element, waiting for room; false when the channel is closed or the task was cancelled.
     func send(_ element: Element) async -> Bool {
         while true {

@@ -39,7 +39,7 @@ public enum JSONText {
     /// - Parameters:
     ///   - value: what to write.
     ///   - spaced: whether a space follows each colon and comma.
-    public static func print(_ value: MessageValue, spaced: Bool = false) -> String {
+    public static func text(_ value: MessageValue, spaced: Bool = false) -> String {
         var writer = JSONWriter(spaced: spaced)
         writer.write(value)
         return writer.text

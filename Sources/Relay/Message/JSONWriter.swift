@@ -32,7 +32,7 @@ struct JSONWriter {
                 if case .string(let key) = entry.key {
                     write(key)
                 } else {
-                    write(JSONText.print(entry.key))
+                    write(JSONText.text(entry.key))
                 }
                 separate(with: ":")
                 write(entry.value)

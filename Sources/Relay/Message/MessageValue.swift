@@ -105,5 +105,5 @@ extension MessageValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Ex
 
 extension MessageValue: CustomStringConvertible {
     /// The value as JSON text.
-    public var description: String { JSONText.print(self) }
+    public var description: String { JSONText.text(self) }
 }

@@ -61,6 +61,6 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
     /// What to show for any message: a chat line's text, a bare string as it is, anything else as JSON.
     public static func text(of message: MessageValue) -> String {
         if case .string(let text) = message { return text }
-        return ChatLine(message)?.text ?? JSONText.print(message)
+        return ChatLine(message)?.text ?? JSONText.text(message)
     }
 }

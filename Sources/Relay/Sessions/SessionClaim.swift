@@ -10,7 +10,7 @@
 /// The bucket `relay_sessions` holds one entry per user: who holds the session. Its owner writes it again every
 /// ``renewal``; an entry that is not renewed vanishes by the bucket's age limit, so a device that died blocks nobody for
 /// long.
-struct SessionClaim: Hashable, Sendable {
+package struct SessionClaim: Hashable, Sendable {
     /// How often the owner writes its entry again; a third of the bucket's age limit.
     static let renewal = Duration.seconds(30)
     /// The bucket of all users' sessions.
@@ -74,7 +74,7 @@ struct SessionClaim: Hashable, Sendable {
 
     /// The user's key in the bucket, whose grammar (ADR-8) has no `+`: what is outside it is written as `=` and two
     /// hexadecimal digits.
-    static func key(for user: String) -> String {
+    package static func key(for user: String) -> String {
         var key = ""
         for byte in user.utf8 {
             switch byte {

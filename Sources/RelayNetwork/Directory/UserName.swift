@@ -1,3 +1,5 @@
+import Relay
+
 /// The name of a user of the private network: 1 to 64 of the characters `A-Z a-z 0-9 + = _ -` (RongCloud's user ids).
 ///
 /// Such a name is one subject token, one file name and one part of a stream's name.
@@ -15,15 +17,7 @@ public struct UserName: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The name as a key of a key-value bucket, where `+` is not allowed (ADR-8): `=` and `+` become `=3D` and `=2B`.
-    public var key: String {
-        text.reduce(into: "") { key, character in
-            switch character {
-            case "=": key += "=3D"
-            case "+": key += "=2B"
-            default: key.append(character)
-            }
-        }
-    }
+    public var key: String { SessionClaim.key(for: text) }
 
     /// The name of the stream that holds the user's postboxes.
     public var postboxStream: String { "PB_\(text)" }

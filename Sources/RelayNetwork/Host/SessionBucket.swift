@@ -62,7 +62,7 @@ struct SessionBucket: Sendable {
 
     private func ask(_ verb: String, _ body: MessageValue?) async throws(NATSError) -> MessageValue {
         let reply = try await jetStream.connection.request(
-            body.map { ByteBuffer(string: JSONText.print($0)) } ?? ByteBuffer(),
+            body.map { ByteBuffer(string: JSONText.text($0)) } ?? ByteBuffer(),
             to: "$JS.API.STREAM.\(verb).\(stream)", timeout: jetStream.timeout)
         guard let answer = try? JSONText.parse(bytes: reply.bytes) else {
             throw .protocolViolation("the answer to STREAM.\(verb) is no JSON")

@@ -7,14 +7,14 @@
 #endif
 
 /// Where the `nats-server` of this machine is.
-enum ServerExecutable {
+package enum ServerExecutable {
     /// The variable that names a server to use instead.
     static let variable = "PARLEY_NATS_SERVER"
     private static let name = "nats-server"
     private static let usualFolders = ["/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"]
 
     /// The path of the server: the one that the environment names, else the first in PATH and the usual folders.
-    static func find(in environment: [String: String]) throws(NetworkError) -> String {
+    package static func find(in environment: [String: String]) throws(NetworkError) -> String {
         if let named = environment[variable], !named.isEmpty {
             guard isExecutable(named) else { throw .serverNotExecutable(path: named) }
             return named

@@ -58,7 +58,7 @@ struct ConnectionRegressionTests {
                 }
             }
             group.addTask {
-                try await Task.sleep(for: .seconds(30))
+                try await Task.sleep(for: .seconds(120))
                 throw TestFailure("a request has no end")
             }
             for _ in 0..<8 { try await group.next() }
@@ -95,7 +95,7 @@ struct ConnectionRegressionTests {
                 }
             }
             group.addTask {
-                try? await Task.sleep(for: .seconds(10))
+                try? await Task.sleep(for: .seconds(60))
                 one.unsubscribe()
                 two.unsubscribe()
                 return 0
@@ -133,7 +133,7 @@ struct ConnectionRegressionTests {
             return bytes
         }
         let alarm = Task {
-            try await Task.sleep(for: .seconds(5))
+            try await Task.sleep(for: .seconds(60))
             reader.cancel()
             Issue.record("the sequence did not end")
         }

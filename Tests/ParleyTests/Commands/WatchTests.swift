@@ -71,6 +71,6 @@ struct WatchTests {
         ])
     func json(status: ConnectionStatus, expected: String) throws {
         let line = try #require(Self.lines([status]).first)
-        #expect(JSONText.print(.map(line.json)) == expected)
+        #expect(JSONText.text(.map(line.json)) == expected)
     }
 }

@@ -19,7 +19,7 @@ struct AdministratorReasonTests {
             try await client.connect()
             try await act(NetworkAdministrator(directory: network.directory, name: "root"))
             let status = try await journal.end()
-            try await eventually("DISCONNECTED") { journal.events == [.connected, .disconnected] }
+            try await journal.heard([.connected, .disconnected])
             try await afterwards(network, client)
             await client.close()
             return status

@@ -96,6 +96,12 @@ final class Journal: Sendable {
         try await status("the end of the session") { $0.state == .disconnected }
     }
 
+    /// Returns when exactly these events were heard; they come by a way of their own, a moment before or after the
+    /// statuses.
+    func heard(_ expected: [SystemEvent]) async throws {
+        try await eventually("exactly \(expected)") { events == expected }
+    }
+
     /// The changes of state that are in no table of allowed ones; always empty.
     var illegalEdges: [String] {
         let states = statuses.map(\.state)

@@ -27,7 +27,7 @@ struct SessionReasonTests {
             #expect(status.reason == .kickedByOtherDevice("phone"))
             #expect(NexconnConnectionStatus(status).rawValue == 6)
             #expect(RongCloudCode(status)?.rawValue == 31_023)
-            #expect(journal.events == [.connected, .disconnected])
+            try await journal.heard([.connected, .disconnected])
             #expect(phone.status.state == .connected)
             // The one that was displaced may come back, and displaces in its turn.
             let second = Journal(phone)

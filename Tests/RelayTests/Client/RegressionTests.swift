@@ -21,8 +21,9 @@ struct ClientRegressionTests {
         for number in 1...count { try await sender.enqueue(topic: "chat.room", message: .int(Int64(number))) }
         try await eventually("an empty outbox", deadline: .seconds(60)) { await sender.queuedCount == 0 }
         for _ in 0..<3 {
-            // Time for the subscription to fill what its reader has not taken.
-            try await Task.sleep(for: .milliseconds(300))
+            try await eventually("what its reader has not taken is full") {
+                iterator.events.subscription.channel.isFull
+            }
             await client.setReachable(false)
             await client.setReachable(true)
             try await client.state(is: .connected)
@@ -83,13 +84,12 @@ struct ClientRegressionTests {
         fixture.server.pause()
         let opened = subscription.follow(
             "test_stream", filter: nil, JetStream(connection, timeout: .milliseconds(200)))
-        try await Task.sleep(for: .seconds(1))
-        fixture.server.resume()
-        // Whatever the restoration was told, the subscription itself goes on.
+        // Whatever the restoration is told after two answers that did not come, the subscription itself goes on.
         _ = await opened.value()
+        fixture.server.resume()
         let first = Task { try await subscription.channel.next() }
         let alarm = Task {
-            try await Task.sleep(for: .seconds(15))
+            try await Task.sleep(for: .seconds(60))
             subscription.end()
         }
         guard case .live = try await first.value else {
@@ -145,7 +145,7 @@ struct ClientRegressionTests {
         let first = try await client.submit(topic: "chat.room", message: "x", id: "same")
         await #expect(throws: RelayError.self) { try await client.submit(topic: "chat.room", message: "x", id: "same") }
         await client.setReachable(true)
-        #expect(try await first.receipt(within: .seconds(5)).sequence == 1)
+        #expect(try await first.receipt(within: .seconds(60)).sequence == 1)
         await client.close()
     }
 
@@ -154,12 +154,17 @@ struct ClientRegressionTests {
         let fixture = try await ClientFixture.start()
         let client = try await fixture.client()
         try await fixture.withJetStream { try await $0.deleteStream("test_stream") }
+        let news = Collector<PublishNews>()
+        await news.start(client.publishes)
         let pending = try await client.submit(topic: "chat.room", message: "patience")
-        try await Task.sleep(for: .milliseconds(300))
+        try await news.wait(for: "a failed attempt") { news in
+            guard let sent = news.firstIndex(where: { $0.state == .sending }) else { return false }
+            return news[sent...].contains { $0.state == .queued }
+        }
         try await fixture.withJetStream {
             _ = try await $0.createStream(StreamConfiguration(name: "test_stream", subjects: ["h4sh.>"]))
         }
-        #expect(try await pending.receipt(within: .seconds(5)).sequence == 1)
+        #expect(try await pending.receipt(within: .seconds(60)).sequence == 1)
         await client.close()
     }
 

@@ -15,7 +15,7 @@ import Testing
             (#"{"a":1,"a":2}"#, ["a": 1, "a": 2]),
         ] as [(String, MessageValue)]
     ) func both(_ text: String, _ value: MessageValue) throws {
-        #expect(JSONText.print(value) == text)
+        #expect(JSONText.text(value) == text)
         #expect(try JSONText.parse(text) == value)
     }
 
@@ -69,24 +69,24 @@ import Testing
         var random = SeededGenerator(seed: 8259)
         for _ in 0..<1_000 {
             let value = random.value(depth: 3, json: true)
-            #expect(try JSONText.parse(JSONText.print(value)) == value)
-            #expect(try JSONText.parse(JSONText.print(value, spaced: true)) == value)
+            #expect(try JSONText.parse(JSONText.text(value)) == value)
+            #expect(try JSONText.parse(JSONText.text(value, spaced: true)) == value)
         }
     }
 
     @Test("What JSON lacks is written as its nearest form")
     func nearest() {
-        #expect(JSONText.print(.double(.nan)) == "null")
-        #expect(JSONText.print(.double(-.infinity)) == "null")
-        #expect(JSONText.print(.binary([])) == #""""#)
-        #expect(JSONText.print(.binary(Array("f".utf8))) == #""Zg==""#)
-        #expect(JSONText.print(.binary(Array("fo".utf8))) == #""Zm8=""#)
-        #expect(JSONText.print(.binary(Array("foo?~".utf8))) == #""Zm9vP34=""#)
-        #expect(JSONText.print(.extension(type: -7, data: [1])) == #"{"type":-7,"data":"AQ=="}"#)
-        #expect(JSONText.print(.timestamp(seconds: 1, nanoseconds: 500_000_000)) == #""1970-01-01T00:00:01.500Z""#)
-        #expect(JSONText.print(.timestamp(seconds: .max, nanoseconds: 0)) == #""9999-12-31T23:59:59.000Z""#)
-        #expect(JSONText.print([1: 2, [nil]: 3]) == #"{"1":2,"[null]":3}"#)
-        #expect(JSONText.print(["a": [1, 2]], spaced: true) == #"{"a": [1, 2]}"#)
+        #expect(JSONText.text(.double(.nan)) == "null")
+        #expect(JSONText.text(.double(-.infinity)) == "null")
+        #expect(JSONText.text(.binary([])) == #""""#)
+        #expect(JSONText.text(.binary(Array("f".utf8))) == #""Zg==""#)
+        #expect(JSONText.text(.binary(Array("fo".utf8))) == #""Zm8=""#)
+        #expect(JSONText.text(.binary(Array("foo?~".utf8))) == #""Zm9vP34=""#)
+        #expect(JSONText.text(.extension(type: -7, data: [1])) == #"{"type":-7,"data":"AQ=="}"#)
+        #expect(JSONText.text(.timestamp(seconds: 1, nanoseconds: 500_000_000)) == #""1970-01-01T00:00:01.500Z""#)
+        #expect(JSONText.text(.timestamp(seconds: .max, nanoseconds: 0)) == #""9999-12-31T23:59:59.000Z""#)
+        #expect(JSONText.text([1: 2, [nil]: 3]) == #"{"1":2,"[null]":3}"#)
+        #expect(JSONText.text(["a": [1, 2]], spaced: true) == #"{"a": [1, 2]}"#)
         #expect(JSONText.quote("a\u{9B}b") == #""a\u009bb""#)
     }
 
