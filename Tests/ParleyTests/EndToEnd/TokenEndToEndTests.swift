@@ -121,7 +121,7 @@ extension EndToEndTests {
         func doctor() async throws {
             try await PrivateNetworkFixture.run { network in
                 let url = try await network.started()
-                try network.folder.write(try network.bearerToken(for: "alice", lifetime: 7 * 86_400), to: "token")
+                try network.folder.write(try network.bearerToken(for: "alice", lifetime: 7 * 86_400 + 3_600), to: "token")
                 let file = try network.configuration(
                     "servers: ['\(url)'], token_command: 'cat \(network.folder.path("token"))'")
                 let result = try await network.parley("doctor", "--config", file)
