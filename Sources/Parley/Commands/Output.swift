@@ -19,9 +19,9 @@ enum Output {
     /// Prints one JSON object.
     static func json(_ map: MessageMap) { line(JSONText.text(.map(map))) }
 
-    /// Says something on standard error.
+    /// Says something on standard error. It may hold a server's or another user's words, so it moves no cursor.
     static func complain(_ text: String) {
-        write(text + "\n", to: STDERR_FILENO)
+        write(safeLines(text).joined(separator: "\n") + "\n", to: STDERR_FILENO)
     }
 
     /// Remote text for a person: whatever it holds, it moves no cursor and reorders no line.

@@ -1,4 +1,5 @@
 import Foundation
+import NATS
 import Relay
 import TestSupport
 import Testing
@@ -19,6 +20,33 @@ extension EndToEndTests {
             ("marks", "e" + String(repeating: "\u{301}\u{489}", count: 250)),
             ("tags", "\u{E0041}\u{E007F}\u{FEFF}\u{200B}\u{FFF9}x\u{FFFB}"),
         ]
+
+        @Test("B53 An error that repeats somebody's words moves nothing on the terminal of whoever reads it")
+        func errors() async throws {
+            let server = try await NATSServerProcess.start(NATSServerProcess.anyBinary)
+            let folder = try TemporaryDirectory("e2e")
+            let profile = "servers: ['\(server.url)'], user: 'alice', namespace: 'n', hash: 'h'"
+            try folder.write("{ profiles: { default: { \(profile) } } }", to: "config.json")
+            let mallory = try await NATSConnection.connect(to: try ServerAddress(parsing: server.url))
+            try await JetStream(mallory).createStream(StreamConfiguration(name: "n_stream", subjects: ["h.>"]))
+            let tail = try ChildProcess(
+                try BuiltProduct.url("parley").path, ["tail", "chat.lobby", "--config", folder.path("config.json")])
+            defer { tail.close() }
+            defer { server.close() }
+            // On a network without tokens, whoever may publish there is taken for the administrator.
+            let attack = #"{"kind":"kicked","reason":"\u001b]52;c;UFdORUQ=\u0007\u009b2Jout of\u202esorts"}"#
+            try await eventually("the end of the tail", deadline: .seconds(60)) {
+                try mallory.publish(Array(attack.utf8), to: "relay.control.alice")
+                return tail.exitStatus != nil
+            }
+            await mallory.close()
+            let result = try await tail.waitForExit(deadline: .seconds(60))
+            #expect(result.exitCode == 77 && result.diagnostics.contains("out of"), "\(result)")
+            let controls = result.diagnostics.unicodeScalars.filter {
+                $0 != "\n" && ($0.properties.generalCategory == .control || $0.properties.isBidiControl)
+            }
+            #expect(controls.isEmpty, "\(controls)")
+        }
 
         @Test("B53 Controls in text, name and letter reach no terminal", arguments: NATSServerProcess.binaries)
         func controls(_ binary: NATSServerBinary) async throws {
