@@ -1,12 +1,26 @@
+import ArgumentParser
 import Relay
+import RelayNetwork
 
 extension RelayClient {
-    /// Runs the body until it returns. A session that ends meanwhile ends it too: a kick or a ban, say.
+    /// A signal asked the program to end.
+    private struct Interruption: Error {
+        let signal: Int32
+    }
+
+    /// Runs the body until it returns. A session that ends meanwhile ends it too: a kick or a ban, say. A signal closes
+    /// the client first, so that what it holds on the network is free at once.
     ///
-    /// - Throws: what the body throws, or ``RelayError/connection(_:)`` with the reason of the session's end.
+    /// - Throws: what the body throws, ``RelayError/connection(_:)`` with the reason of the session's end, or the exit
+    ///   status of a signal.
     nonisolated func whileInSession(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        let signals = EndingSignals()
+        defer { signals.cancel() }
         do {
-            try await race(body)
+            try await race(body, endingAt: signals.numbers)
+        } catch let interruption as Interruption {
+            await close()
+            throw ExitCode(128 + interruption.signal)
         } catch {
             // What was under way fails with the connection; why the session ended says more.
             guard status.state == .disconnected, let reason = status.reason else { throw error }
@@ -14,7 +28,9 @@ extension RelayClient {
         }
     }
 
-    private nonisolated func race(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    private nonisolated func race(
+        _ body: @escaping @Sendable () async throws -> Void, endingAt signals: AsyncStream<Int32>
+    ) async throws {
         let statuses = statuses
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await body() }
@@ -22,6 +38,9 @@ extension RelayClient {
                 for await status in statuses where status.state == .disconnected {
                     throw RelayError.connection(status.reason ?? .closedByUser)
                 }
+            }
+            group.addTask {
+                for await number in signals { throw Interruption(signal: number) }
             }
             defer { group.cancelAll() }
             _ = try await group.next()

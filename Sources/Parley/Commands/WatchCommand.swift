@@ -1,5 +1,6 @@
 import ArgumentParser
 import Relay
+import RelayNetwork
 
 #if canImport(Glibc)
     import Glibc
@@ -53,7 +54,6 @@ struct WatchCommand: AsyncParsableCommand {
             switch ending {
             case .time, .connection(nil), .connection(.closedByUser): return
             case .connection(let reason?): throw CommandFailure(RelayError.connection(reason))
-            case .signal(SIGINT): throw ExitCode(CommandFailure.interrupted)
             case .signal(let number): throw ExitCode(128 + number)
             }
         }
