@@ -33,12 +33,14 @@ struct SendCommand: AsyncParsableCommand {
             do throws(TopicError) { _ = try Topic(topic) } catch { throw RelayError.invalidTopic("\(error)") }
             let connector = try Connector(connection.plan())
             let client = try await connector.connect(timeLimit: max(1, Int(timeout.rounded(.up))))
+            // Whose a token is, is known when it is there.
+            let user = client.user ?? connector.user
             if lines {
-                try await sendLines(client, connector.user)
+                try await sendLines(client, user)
             } else {
                 let body = text ?? StandardInput.all()
                 guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
-                report(try await client.send(topic: topic, message: line(body, connector.user), timeout: limit))
+                report(try await client.send(topic: topic, message: line(body, user), timeout: limit))
             }
             await client.close()
         }

@@ -16,6 +16,10 @@ actor ChatEngine {
     /// What the screen calls the messages that are on their way.
     private var lines: [String: LocalID] = [:]
     private var letters: [String: LocalID] = [:]
+    /// Lines that wait for the name to stand under; the first token tells it.
+    private var nameless: [(id: String, topic: String, text: String, time: Timestamp)] = []
+    private static let namelessLimit = 1_000
+    private var isSendingNameless = false
 
     init(_ connector: Connector, queue: EventQueue) {
         client = RelayClient(configuration: connector.configuration)
@@ -103,6 +107,7 @@ actor ChatEngine {
             user = name
             await queue.send(.identified(.init(user: name, network: connector.network)))
         }
+        if status.state == .connected { await sendNameless() }
         await queue.send(.statusChanged(status))
         if status.state == .disconnected, let words = tokenFailure {
             tokenFailure = nil
@@ -170,9 +175,33 @@ actor ChatEngine {
         let id = retry ?? RelayClient.newID()
         lines[id] = local
         await queue.send(.line(local, .accepted(id: id)))
-        let line = ChatLine(username: user, text: text, timestamp: WallClock.now)
-        do throws(RelayError) { try await client.enqueue(topic: topic, message: line.value, id: id) } catch {
+        let time = WallClock.now
+        guard isNameless || !nameless.isEmpty else { return await enqueue(id, topic, text, time) }
+        guard nameless.count < Self.namelessLimit else {
             lines[id] = nil
+            return await queue.send(.line(local, .outcome(.failed(.outboxFull))))
+        }
+        nameless.append((id, topic, text, time))
+    }
+
+    /// Whether the user's name is still to come, with a token.
+    private var isNameless: Bool { !connector.isNamed && connector.tokenCommand != nil && client.user == nil }
+
+    /// Hands on what waited for the name, in its order; what is written meanwhile goes behind it.
+    private func sendNameless() async {
+        guard !isNameless, !isSendingNameless else { return }
+        isSendingNameless = true
+        defer { isSendingNameless = false }
+        while let line = nameless.first {
+            await enqueue(line.id, line.topic, line.text, line.time)
+            nameless.removeFirst()
+        }
+    }
+
+    private func enqueue(_ id: String, _ topic: String, _ text: String, _ time: Timestamp) async {
+        let line = ChatLine(username: user, text: text, timestamp: time)
+        do throws(RelayError) { try await client.enqueue(topic: topic, message: line.value, id: id) } catch {
+            guard let local = lines.removeValue(forKey: id) else { return }
             await queue.send(.line(local, .outcome(.failed(error))))
         }
     }

@@ -67,6 +67,39 @@ extension EndToEndTests {
             }
         }
 
+        @Test("B5 Lines that were written before the first token stand under the name that it brings")
+        func namedLater() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let url = try await network.started()
+                let counter = TokenCounter(folder: network.folder)
+                let file = try network.configuration("servers: ['\(url)'], token_command: \"\(counter.command())\"")
+                let alice = try network.terminal(["--config", file, "chat.lobby"])
+                try await alice.waitFor("the screen", deadline: .seconds(60)) { $0.contains("◌ CONNECTING") }
+                for text in ["early one", "early two"] {
+                    try alice.type(text)
+                    try alice.press(.enter)
+                    try await alice.waitFor("the waiting line", deadline: .seconds(60)) { $0.contains(text) }
+                }
+                try await counter.hand(try network.bearerToken(for: "alice", lifetime: 3_600), time: 1)
+                try await alice.waitFor("the stored lines", deadline: .seconds(60)) { screen in
+                    ["early one", "early two"].allSatisfy { text in
+                        screen.rows.contains { $0.contains(text) && $0.hasSuffix("✓") }
+                    }
+                }
+                try alice.press(.ctrl("q"))
+                #expect(try await alice.waitForExit(deadline: .seconds(60)) == .exited(0))
+                try network.folder.write(try network.bearerToken(for: "alice", lifetime: 3_600), to: "kept")
+                let profile = "servers: ['\(url)'], token_command: 'cat \(network.folder.path("kept"))'"
+                let sent = try await network.parley(
+                    "send", "chat.lobby", "sent later", "--config", network.configuration(profile, name: "send.json"))
+                #expect(sent.exitCode == 0, "\(sent)")
+                let lines = try await network.objects(
+                    "history", "chat.lobby", "--as", "auditor", "--start", "all", "--json")
+                #expect(lines.map { $0["text"].string } == ["early one", "early two", "sent later"])
+                #expect(lines.allSatisfy { $0["from"].string == "alice" }, "\(lines)")
+            }
+        }
+
         @Test("B6 A token command that fails is told with its status and its last words, in the chat and by commands")
         func failing() async throws {
             try await PrivateNetworkFixture.run { network in
@@ -121,7 +154,8 @@ extension EndToEndTests {
         func doctor() async throws {
             try await PrivateNetworkFixture.run { network in
                 let url = try await network.started()
-                try network.folder.write(try network.bearerToken(for: "alice", lifetime: 7 * 86_400 + 3_600), to: "token")
+                try network.folder.write(
+                    try network.bearerToken(for: "alice", lifetime: 7 * 86_400 + 3_600), to: "token")
                 let file = try network.configuration(
                     "servers: ['\(url)'], token_command: 'cat \(network.folder.path("token"))'")
                 let result = try await network.parley("doctor", "--config", file)
