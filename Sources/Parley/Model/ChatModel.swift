@@ -167,6 +167,10 @@ struct ChatModel: Equatable, Sendable {
             let tick = retry.advanced(by: .zero - whole)
             next = next.map { min($0, tick) } ?? tick
         }
+        if status.isLongOutage, let began = status.outageBegan {
+            let tick = instant.advanced(by: Wording.untilElapsedChanges(began.duration(to: instant)))
+            next = next.map { min($0, tick) } ?? tick
+        }
         return next
     }
 }

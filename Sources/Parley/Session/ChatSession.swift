@@ -91,7 +91,9 @@ struct ChatSession {
     /// Whether the passing of time changed what is shown.
     private func isTimeVisible(_ before: ChatModel) -> Bool {
         if before.notice != model.notice { return true }
+        let outage = StatusText.longOutage(model.status, now: model.now.instant)
         return model.status.nextRetryAt != nil
+            || outage != StatusText.longOutage(before.status, now: before.now.instant)
     }
 
     private func draw() {

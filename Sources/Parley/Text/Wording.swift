@@ -43,6 +43,22 @@ enum Wording {
         return "\((seconds + 3599) / 3600) h"
     }
 
+    /// How long something has lasted, rounded down: `42 s`, `2 min`, `3 h`.
+    static func elapsed(_ duration: Duration) -> String {
+        let seconds = clampedMicroseconds(duration) / 1_000_000
+        let unit = elapsedUnit(seconds)
+        return "\(seconds / unit) \(unit == 1 ? "s" : unit == 60 ? "min" : "h")"
+    }
+
+    /// How much longer it has to last until ``elapsed(_:)`` says something else.
+    static func untilElapsedChanges(_ duration: Duration) -> Duration {
+        let microseconds = clampedMicroseconds(duration)
+        let unit = elapsedUnit(microseconds / 1_000_000) * 1_000_000
+        return .microseconds(unit - microseconds % unit)
+    }
+
+    private static func elapsedUnit(_ seconds: Int64) -> Int64 { seconds < 120 ? 1 : seconds < 7_200 ? 60 : 3_600 }
+
     /// How long something took or takes: `40 ms`, `0.3 s`, `42 s`, `3 min 20 s`, `2 h 5 min`.
     static func length(_ duration: Duration) -> String {
         let microseconds = clampedMicroseconds(duration)

@@ -54,11 +54,7 @@ extension Frame {
         switch model.status.state {
         case .disconnected: "disconnected: /reconnect to send"
         case .connecting, .reconnecting:
-            if model.status.isLongOutage, let began = model.status.outageBegan {
-                "offline for \(Wording.wait(began.duration(to: now))): will be sent when connected"
-            } else {
-                "offline: will be sent when connected"
-            }
+            "\(StatusText.longOutage(model.status, now: now) ?? "offline"): will be sent when connected"
         case .initialized, .connected, .suspended: "offline: will be sent when connected"
         }
     }

@@ -54,6 +54,12 @@ struct StatusText: Hashable {
         return ["\(title) · \(reason.words)", "\(title) · \(reason.shortWords)", title]
     }
 
+    /// How long an outage has lasted that is a long one; nil for any other status.
+    static func longOutage(_ status: ConnectionStatus, now: ContinuousClock.Instant) -> String? {
+        guard status.isLongOutage, let began = status.outageBegan else { return nil }
+        return "offline for \(Wording.elapsed(began.duration(to: now)))"
+    }
+
     private static func attempts(
         _ title: String, _ status: ConnectionStatus, now: ContinuousClock.Instant, showsFirst: Bool
     ) -> [String] {
@@ -64,8 +70,8 @@ struct StatusText: Hashable {
         let next = wait.map { " · in \($0)" } ?? (showsFirst && !isPaused ? " · now" : "")
         let whole = title + attempt + next
         var forms: [String] = []
-        if status.isLongOutage, let began = status.outageBegan {
-            forms += explained("\(whole) · offline for \(Wording.wait(began.duration(to: now)))", status.reason)
+        if let outage = longOutage(status, now: now) {
+            forms += explained("\(whole) · \(outage)", status.reason)
             forms.append("\(title)\(next) · long outage")
         } else {
             forms += explained(whole, status.reason)

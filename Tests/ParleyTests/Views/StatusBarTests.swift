@@ -73,6 +73,25 @@ struct StatusBarTests {
         #expect(desk.screen().contains { $0.hasPrefix(" > offline for 5 min: will be sent") })
     }
 
+    @Test(
+        "B54 How long an outage lasts is rounded down, and the screen wakes when the figure changes",
+        arguments: [
+            (.milliseconds(119_500), "offline for 119 s", .milliseconds(500)),
+            (.seconds(121), "offline for 2 min", .seconds(59)), (.seconds(7_201), "offline for 2 h", .seconds(3_599)),
+        ] as [(Duration, String, Duration)])
+    func lasting(elapsed: Duration, words: String, wake: Duration) {
+        var desk = Desk.joined("chat.lobby")
+        // Without a network there is no next attempt to count down to.
+        desk.send(
+            .statusChanged(
+                ConnectionStatus(
+                    state: .reconnecting, reason: .networkUnavailable, attempt: 3,
+                    outageBegan: Desk.start.advanced(by: .zero - elapsed), isLongOutage: true)))
+        desk.model.notice = nil
+        #expect(desk.screen().contains { $0.hasPrefix(" > \(words): will be sent") })
+        #expect(desk.model.nextChange(after: Desk.start) == Desk.start.advanced(by: wake))
+    }
+
     @Test("B19 Without a network nothing is said to be tried")
     func noNetwork() {
         let status = ConnectionStatus(state: .reconnecting, reason: .networkUnavailable, attempt: 2)
