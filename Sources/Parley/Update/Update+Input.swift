@@ -139,9 +139,12 @@ extension ChatModel {
 
     // MARK: Panes
 
+    /// What Tab would make of the text.
+    var completion: Completion? { Completion.of(compose.text, topics: conversations.all.map(\.name)) }
+
     /// Tab: completes a command, else goes on to the next pane.
     private mutating func nextPane() -> [ChatEffect] {
-        if pane == .compose, let completion = Completion.of(compose.text, topics: conversations.all.map(\.name)) {
+        if pane == .compose, let completion {
             compose.set(completion.text)
             if !completion.choices.isEmpty { say(completion.choices.joined(separator: "  ")) }
             return []

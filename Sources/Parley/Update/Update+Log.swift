@@ -48,7 +48,7 @@ extension ChatModel {
         case .escape, .connectionLog: closeLog()
         case .redraw, .suspend, .quit, .interrupt, .help:
             return perform(action, isSecondInterrupt: isSecondInterrupt)
-        case .nextPane where Completion.of(compose.text, topics: []) != nil:
+        case .nextPane where completion != nil:
             return perform(action, isSecondInterrupt: false)
         default:
             // Whatever goes elsewhere leaves the log.

@@ -135,6 +135,13 @@ struct ConnectionLogTests {
         desk.press(.function(2))
         #expect(desk.model.overlay == nil && desk.model.pane == .sidebar)
         desk.press(.function(8))
+        for text in ["/joi", "/leave chat.lo"] {
+            desk.type(text)
+            desk.press(.tab)
+            #expect(desk.model.logScroll == .end && desk.model.compose.text.hasPrefix(text))
+            #expect(desk.model.compose.text != text)
+            desk.press(.control("c"))
+        }
         desk.enter("/join chat.qa")
         #expect(desk.model.overlay == nil && desk.model.view == .conversation("chat.qa"))
     }
