@@ -35,7 +35,12 @@ struct ConnectionOptions: ParsableArguments {
         let source = credentialsSource(profile, environment)
         var plan = ConnectionPlan(target: try target(profile, source, environment))
         if case .command(let command) = source { plan.tokenCommand = command }
-        plan.proxy = try proxy(profile, plan.target, environment)
+        // The private network is on this machine; what is configured is checked all the same.
+        if case .servers(let servers, _, _) = plan.target {
+            plan.proxy = try proxy(profile, to: servers, environment)
+        } else {
+            _ = try ProxySetting.choose(flag: proxy, profile: profile.proxy ?? "", servers: [], [:])
+        }
         plan.sessions = try Self.sessions(profile.session)
         plan.device = profile.device.flatMap { $0.isEmpty ? nil : $0 }
         plan.store = plan.storePlace(environment)
@@ -104,15 +109,11 @@ struct ConnectionOptions: ParsableArguments {
         return Self.path(profile.creds, environment).map(CredentialsSource.file) ?? .none
     }
 
-    private func proxy(
-        _ profile: Profile, _ target: ConnectionPlan.Target, _ environment: [String: String]
+    /// The proxy to these servers; nil to dial them directly.
+    func proxy(
+        _ profile: Profile, to servers: [ServerAddress], _ environment: [String: String]
     ) throws(CommandFailure) -> ProxyAddress? {
-        // The private network is on this machine; what is configured is checked all the same.
-        guard case .servers(let servers, _, _) = target else {
-            _ = try ProxySetting.choose(flag: proxy, profile: profile.proxy ?? "", servers: [], [:])
-            return nil
-        }
-        return try ProxySetting.choose(flag: proxy, profile: profile.proxy, servers: servers, environment)
+        try ProxySetting.choose(flag: proxy, profile: profile.proxy, servers: servers, environment)
     }
 
     private static func sessions(_ name: String?) throws(CommandFailure) -> SessionPolicy {
@@ -176,15 +177,21 @@ struct ConnectionPlan: Sendable {
 
     init(target: Target) { self.target = target }
 
+    /// Who to be on other servers than the private network's.
+    var credentials: RelayCredentials? {
+        if case .servers(_, let credentials, _) = target { credentials } else { nil }
+    }
+
     fileprivate func storePlace(_ environment: [String: String]) -> String? {
         switch target {
         case .privateNetwork(let user): return StorePlace.path(network: "local", user: user, environment)
         case .servers(let addresses, let credentials, let user):
-            let user = user ?? credentials.user
+            let user = credentials.user ?? user
             // A token tells whose it is only when it is there; users must not share a store.
             guard let server = addresses.first, user != nil || tokenCommand == nil else { return nil }
             return StorePlace.path(
-                network: "\(server.host)-\(server.port)", user: user ?? Self.anonymous, environment)
+                network: "\(server.host)-\(server.port)", user: user ?? Self.anonymous, account: credentials.account,
+                environment)
         }
     }
 

@@ -57,7 +57,7 @@ struct Connector: Sendable {
                 credentials: RelayCredentials(try directory.credentials(for: user)), user: user)
         case .servers(let addresses, let credentials, let user):
             lease = nil
-            self.user = user ?? credentials.user ?? ConnectionPlan.anonymous
+            self.user = credentials.user ?? user ?? ConnectionPlan.anonymous
             isNamed = user != nil || credentials.user != nil
             network = addresses.first.map(\.host) ?? "server"
             prepared = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)

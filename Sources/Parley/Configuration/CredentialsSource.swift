@@ -41,44 +41,4 @@ enum CredentialsSource: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// No children, so that no dump shows a secret.
     var customMirror: Mirror { Mirror(self, children: []) }
-
-    /// When the token was issued and until when it holds, as it says itself; nil when there is none to read.
-    var times: TokenTimes? {
-        switch self {
-        case .none, .command: return nil
-        case .apiKey(let token, _), .token(let token): return TokenTimes(token)
-        case .file(let path):
-            guard let data = FileManager.default.contents(atPath: path), data.count <= 1 << 20 else { return nil }
-            let lines = String(decoding: data, as: UTF8.self).split { $0.isNewline }
-            return lines.lazy.compactMap { TokenTimes(String($0)) }.first
-        }
-    }
-}
-
-/// What a JSON web token says of its own time, in seconds since 1970; not verified, which is the server's to do.
-struct TokenTimes: Hashable, Sendable, Decodable {
-    /// When it was issued.
-    var issued: Int64?
-    /// Its end; nil or 0 is without end.
-    var expires: Int64?
-    /// Its begin.
-    var notBefore: Int64?
-
-    private enum CodingKeys: String, CodingKey {
-        case issued = "iat"
-        case expires = "exp"
-        case notBefore = "nbf"
-    }
-
-    /// Reads a token's claims; nil when the text is no token.
-    init?(_ token: String) {
-        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[1].count > 1 else { return nil }
-        var claims = String(parts[1].map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
-        claims += String(repeating: "=", count: (4 - claims.count % 4) % 4)
-        guard let data = Data(base64Encoded: claims),
-            let times = try? JSONDecoder().decode(TokenTimes.self, from: data)
-        else { return nil }
-        self = times
-    }
 }

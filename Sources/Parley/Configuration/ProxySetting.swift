@@ -21,8 +21,15 @@ enum ProxySetting {
         }
         if let profile { return try read(profile, place: "proxy", code: CommandFailure.badConfiguration) }
         let exceptions = ProxyExceptions(value("NO_PROXY", environment) ?? "")
-        guard let (name, text) = named("ALL_PROXY", environment), !servers.contains(where: exceptions.hold) else {
-            return nil
+        guard let (name, text) = named("ALL_PROXY", environment) else { return nil }
+        let direct = servers.filter(exceptions.hold)
+        if direct.count == servers.count { return nil }
+        guard direct.isEmpty else {
+            // Neither may be done in silence: to dial past the proxy, nor to hand it what is not for it.
+            throw CommandFailure(
+                CommandFailure.badConfiguration,
+                "\(name) is not for \(direct[0]), and is for others of the profile's servers. "
+                    + "Name one proxy for all with --proxy or in the profile; empty for none.")
         }
         return try read(text, place: name, code: CommandFailure.badConfiguration)
     }

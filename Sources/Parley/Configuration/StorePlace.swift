@@ -1,31 +1,24 @@
-import Relay
+import RelayNetwork
 
 /// Where the interactive client's local store is: one file for each user of a network.
 enum StorePlace {
-    /// The file; nil where no folder is known for it.
+    /// The file.
     ///
-    /// - Parameter network: `local`, or a server's host and port with a dash between.
-    static func path(network: String, user: String, _ environment: [String: String]) -> String? {
-        let data: String
-        if let named = environment["XDG_DATA_HOME"], named.hasPrefix("/") {
-            data = named
-        } else if let home = environment["HOME"], home.hasPrefix("/") {
-            data = home + "/.local/share"
-        } else {
-            return nil
-        }
-        return data + "/parley/stores/" + fileName(network: network, user: user)
+    /// - Parameters:
+    ///   - network: `local`, or a server's host and port with a dash between.
+    ///   - account: the account that vouches for the user there, where the credentials tell.
+    static func path(network: String, user: String, account: String? = nil, _ environment: [String: String]) -> String {
+        NetworkDirectory.dataFolder(environment) + "/stores/"
+            + fileName(network: network, user: user, account: account)
     }
 
     /// A name that any file system takes and that no other network's user shares. What is not a lower-case letter, a
     /// digit, a dot, a dash or an underscore is written as `=` and two hexadecimal digits, so that file systems which
     /// ignore case do not mix users up.
-    static func fileName(network: String, user: String) -> String {
-        var name = safe(network.lowercased()) + "-" + safe(user)
-        if name.utf8.count > 200 {
-            let hash = String(StableHash.of(network.lowercased() + "-" + user), radix: 16)
-            name = name.prefix(180) + "=" + hash
-        }
+    static func fileName(network: String, user: String, account: String? = nil) -> String {
+        var name = safe(user) + "@" + safe(network.lowercased())
+        if let account { name += "@" + String(StableHash.of(account), radix: 16) }
+        if name.utf8.count > 200 { name = name.prefix(180) + "=" + String(StableHash.of(name), radix: 16) }
         // A leading dot would hide it.
         if name.hasPrefix(".") { name = "=2e" + name.dropFirst() }
         return name + ".sqlite"

@@ -37,9 +37,12 @@ enum CredentialsFindings {
         if case .file(let path) = source, detail.contains("chmod 600") {
             return Finding("credentials", .failure(failure.code), "others can read \(path)", fix: "chmod 600 \(path)")
         }
-        return Finding(
-            "credentials", .failure(failure.code), detail,
-            fix: "name a credentials file with --creds, whole and as it was issued")
+        let remedy =
+            switch source {
+            case .apiKey, .token: "correct or unset \(source)"
+            case .none, .file, .command: "name a credentials file with --creds, whole and as it was issued"
+            }
+        return Finding("credentials", .failure(failure.code), detail, fix: remedy)
     }
 
     /// Whether this machine's clock can be right.

@@ -38,16 +38,14 @@ struct Doctor {
         }
         let source = options.credentialsSource(profile, environment)
         let plan: ConnectionPlan
-        report(CredentialsFindings.clock(now: now, issued: profile.servers.isEmpty ? nil : source.times?.issued))
         do { plan = try options.plan(environment) } catch {
+            report(CredentialsFindings.clock(now: now, issued: nil))
             tell(error, source)
             // Whether the servers can be reached does not depend on who asks.
             guard case RelayError.invalidCredentials = error else { return }
-            for address in (try? RelayConfiguration.addresses(profile.servers)) ?? [] {
-                report(await ServerFindings(configuration: .init(servers: .fixed([address]))).touch(address))
-            }
-            return
+            return await touchServers(profile)
         }
+        report(CredentialsFindings.clock(now: now, issued: plan.credentials?.times?.issued))
         await limited("local store") { [store = plan.store] in FileFindings.localStore(store) }
         switch plan.target {
         case .privateNetwork(let user): await checkPrivateNetwork(user, plan, now: now)
@@ -60,11 +58,11 @@ struct Doctor {
             if let command = plan.tokenCommand {
                 guard let token = await ask(command, user: user, now: now) else { return }
                 configuration.credentials = token
-                configuration.user = user ?? token.user
+                configuration.user = token.user ?? user
             } else {
                 report(
                     CredentialsFindings.read(
-                        source.times, place: "\(source)", user: user ?? credentials.user, now: now))
+                        credentials.times, place: "\(source)", user: credentials.user ?? user, now: now))
             }
             await check(addresses, configuration)
         }
@@ -75,9 +73,9 @@ struct Doctor {
         do {
             let token = try await command.token(isQuiet: true)
             let credentials = try RelayCredentials.accessToken(token)
-            let times = CredentialsSource.token(token).times
             report(
-                CredentialsFindings.read(times, place: "token_command", user: user ?? credentials.user, now: now))
+                CredentialsFindings.read(
+                    credentials.times, place: "token_command", user: credentials.user ?? user, now: now))
             return credentials
         } catch {
             report(
@@ -133,7 +131,7 @@ struct Doctor {
             await checkRunningNetwork(directory, user, plan, status, now: now)
         case .success?:
             report(Finding(name, .ok, "not running; parley starts it when it is needed, parley network start keeps it"))
-            report(Finding("credentials", .ok, "user \(user) of the private network, made on first use"))
+            report(Self.credentialsToCome(user))
         case .failure(let error)?:
             let failure = CommandFailure(error)
             report(Finding(name, .failure(failure.code), failure.text, fix: "read \(directory.hostLog)"))
@@ -143,6 +141,10 @@ struct Doctor {
                     name, .failure(CommandFailure.noConnection), "its server does not answer within 5 s",
                     fix: "run parley network stop --force, then parley network start"))
         }
+    }
+
+    private static func credentialsToCome(_ user: String) -> Finding {
+        Finding("credentials", .ok, "user \(user) of the private network, made on first use")
     }
 
     private func checkServerProgram() async {
@@ -177,9 +179,14 @@ struct Doctor {
     ) async {
         do {
             let path = directory.credentialsPath(for: try UserName(user))
-            let credentials = RelayCredentials(try directory.credentials(for: user))
-            report(CredentialsFindings.read(CredentialsSource.file(path).times, place: path, user: user, now: now))
             let addresses = try RelayConfiguration.addresses([status.server ?? ""])
+            guard access(path, F_OK) == 0 else {
+                // They are made by whoever connects; a look makes nobody a user.
+                report(Self.credentialsToCome(user))
+                return await touch(addresses, .init(servers: .fixed(addresses)))
+            }
+            let credentials = RelayCredentials(try directory.credentials(for: user))
+            report(CredentialsFindings.read(credentials.times, place: path, user: user, now: now))
             var configuration = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
             configuration.namespace = plan.namespace
             await check(addresses, configuration)
@@ -193,13 +200,27 @@ struct Doctor {
 
     // MARK: Servers
 
+    /// Looks at the servers of a profile whose credentials cannot be used.
+    private func touchServers(_ profile: Profile) async {
+        guard let addresses = try? RelayConfiguration.addresses(profile.servers) else { return }
+        var configuration = RelayConfiguration(servers: .fixed(addresses))
+        do throws(CommandFailure) { configuration.proxy = try options.proxy(profile, to: addresses, environment) } catch
+        {
+            return tell(error, .none)
+        }
+        await touch(addresses, configuration)
+    }
+
+    /// Whether the servers can be reached, without a login.
+    private func touch(_ addresses: [ServerAddress], _ configuration: RelayConfiguration) async {
+        let findings = ServerFindings(configuration: configuration)
+        guard await isWayOpen(findings) else { return }
+        for address in addresses { report(await findings.touch(address)) }
+    }
+
     private func check(_ addresses: [ServerAddress], _ configuration: RelayConfiguration) async {
         let findings = ServerFindings(configuration: configuration)
-        if let proxy = configuration.proxy {
-            let (finding, isReached) = await findings.touch(proxy)
-            report(finding)
-            guard isReached else { return }
-        }
+        guard await isWayOpen(findings) else { return }
         var reached: ServerAddress?
         for address in addresses {
             let (finding, isReached) = await findings.reach(address)
@@ -207,5 +228,13 @@ struct Doctor {
             if isReached, reached == nil { reached = address }
         }
         if let reached { await findings.network(reached).forEach(report) }
+    }
+
+    /// Whether the proxy is reached, where there is one.
+    private func isWayOpen(_ findings: ServerFindings) async -> Bool {
+        guard let proxy = findings.configuration.proxy else { return true }
+        let (finding, isReached) = await findings.touch(proxy)
+        report(finding)
+        return isReached
     }
 }

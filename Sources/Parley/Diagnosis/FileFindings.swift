@@ -1,4 +1,5 @@
 import Relay
+import RelayNetwork
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -47,7 +48,7 @@ enum FileFindings {
     /// The folder of the private network and the local store.
     static func dataFolder(_ environment: [String: String]) -> Finding {
         let name = "data folder"
-        let path = dataPath(environment)
+        let path = NetworkDirectory.dataFolder(environment)
         var existing = path
         while access(existing, F_OK) != 0, let slash = existing.lastIndex(of: "/"), slash != existing.startIndex {
             existing = String(existing[..<slash])
@@ -111,11 +112,6 @@ enum FileFindings {
         let count = read(descriptor, &found, found.count)
         // A store that was made and never written is empty.
         return count == 0 || found == expected ? .good : .damaged
-    }
-
-    private static func dataPath(_ environment: [String: String]) -> String {
-        if let named = environment["XDG_DATA_HOME"], named.hasPrefix("/") { return named + "/parley" }
-        return (environment["HOME"] ?? "") + "/.local/share/parley"
     }
 
     static func reason(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }

@@ -41,13 +41,30 @@ enum Reachability {
         return found.isEmpty ? .failure(Failure(words: "no address")) : .success(found)
     }
 
-    /// Connects to the first endpoint that answers, and closes again; nil on success, else the last one's failure.
+    /// Dials all endpoints at once, and closes again; nil when one is reached, else why the last one was not.
     static func connect(_ endpoints: [Endpoint], milliseconds: Int32) -> Failure? {
-        let end = ContinuousClock.now + .milliseconds(milliseconds)
         var last = Failure(words: "no address")
+        var dials: [pollfd] = []
+        defer { for dial in dials { close(dial.fd) } }
         for endpoint in endpoints {
-            guard let failure = connect(endpoint, until: end) else { return nil }
-            last = failure
+            switch dial(endpoint) {
+            case .success(let descriptor): dials.append(pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0))
+            case .failure(let failure): last = failure
+            }
+        }
+        let end = ContinuousClock.now + .milliseconds(milliseconds)
+        while !dials.isEmpty {
+            let left = ContinuousClock.now.duration(to: end).components
+            let wait = max(0, left.seconds * 1_000 + left.attoseconds / 1_000_000_000_000_000)
+            let count = poll(&dials, nfds_t(dials.count), Int32(wait))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return Failure(words: "no answer") }
+            for (index, dial) in dials.enumerated().reversed() where dial.revents != 0 {
+                guard let failure = outcome(of: dial.fd) else { return nil }
+                last = failure
+                close(dial.fd)
+                dials.remove(at: index)
+            }
         }
         return last
     }
@@ -57,26 +74,27 @@ enum Reachability {
         let words: String
     }
 
-    private static func connect(_ endpoint: Endpoint, until end: ContinuousClock.Instant) -> Failure? {
+    /// A socket that is being connected, or is already.
+    private static func dial(_ endpoint: Endpoint) -> Result<Int32, Failure> {
         #if canImport(Darwin)
             let descriptor = socket(endpoint.family, SOCK_STREAM, 0)
         #else
             let descriptor = socket(endpoint.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         #endif
-        guard descriptor >= 0 else { return Failure(words: FileFindings.reason(errno)) }
-        defer { close(descriptor) }
+        guard descriptor >= 0 else { return .failure(Failure(words: FileFindings.reason(errno))) }
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
         let result = endpoint.bytes.withUnsafeBytes { bytes in
             bytes.withMemoryRebound(to: sockaddr.self) { address in
                 systemConnect(descriptor, address.baseAddress, socklen_t(bytes.count))
             }
         }
-        if result == 0 { return nil }
-        guard errno == EINPROGRESS else { return Failure(words: FileFindings.reason(errno)) }
-        let left = ContinuousClock.now.duration(to: end).components
-        let wait = max(0, left.seconds * 1_000 + left.attoseconds / 1_000_000_000_000_000)
-        var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        guard poll(&ready, 1, Int32(wait)) > 0 else { return Failure(words: "no answer") }
+        guard result != 0, errno != EINPROGRESS else { return .success(descriptor) }
+        defer { close(descriptor) }
+        return .failure(Failure(words: FileFindings.reason(errno)))
+    }
+
+    /// Why a socket could not be connected; nil when it was.
+    private static func outcome(of descriptor: Int32) -> Failure? {
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
         guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0, code != 0 else { return nil }

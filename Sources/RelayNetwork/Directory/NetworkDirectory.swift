@@ -19,15 +19,15 @@ public struct NetworkDirectory: Hashable, Sendable {
     public static func standard(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> NetworkDirectory {
-        let data: String
+        NetworkDirectory(path: dataFolder(environment) + "/local")
+    }
+
+    /// Where all that Parley keeps is: `$XDG_DATA_HOME/parley`, else `~/.local/share/parley`.
+    package static func dataFolder(_ environment: [String: String]) -> String {
         // The XDG specification has relative paths ignored.
-        if let named = environment["XDG_DATA_HOME"], named.hasPrefix("/") {
-            data = named
-        } else {
-            let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-            data = (home ?? FileManager.default.homeDirectoryForCurrentUser.path) + "/.local/share"
-        }
-        return NetworkDirectory(path: data + "/parley/local")
+        if let named = environment["XDG_DATA_HOME"], named.hasPrefix("/") { return named + "/parley" }
+        let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        return (home ?? FileManager.default.homeDirectoryForCurrentUser.path) + "/.local/share/parley"
     }
 
     /// Where a user's credentials are kept.

@@ -1,4 +1,5 @@
 import Foundation
+import NATS
 import Relay
 import RelayNetwork
 import TestSupport
@@ -77,8 +78,9 @@ struct DoctorTests {
     func credentials(expiresIn: Int64?, outcome: Finding.Outcome, words: String) throws {
         let now = Timestamp(milliseconds: 1_763_719_200_000)
         let end = expiresIn.map { 1_763_719_200 + $0 }
-        let token = Self.token(#"{"iat":1763719000\#(end.map { #","exp":\#($0)"# } ?? "")}"#)
-        let times = try #require(CredentialsSource.token(token).times)
+        let token = try Self.token(expires: end)
+        let times = try #require(RelayCredentials.accessToken(token).times)
+        #expect(times == TokenTimes(issued: 1_763_719_000, expires: end))
         let finding = CredentialsFindings.read(times, place: "PARLEY_TOKEN", user: "alice", now: now)
         #expect(finding.outcome == outcome)
         #expect(finding.detail == "PARLEY_TOKEN, user alice; \(words)")
@@ -169,9 +171,10 @@ struct DoctorTests {
         #expect(Finding("x", .ok, "y").json["fix"] == .null)
     }
 
-    private static func token(_ claims: String) -> String {
-        let body = Data(claims.utf8).base64EncodedString().filter { $0 != "=" }
-            .map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }
-        return "eyJ0eXAiOiJKV1QifQ.\(String(body)).signature"
+    private static func token(expires: Int64?) throws -> String {
+        let pair = NKeyPair.generate(.user)
+        return try UserClaims(
+            subject: pair.publicKey, name: "alice", issuedAt: 1_763_719_000, expires: expires, grant: UserGrant()
+        ).encode(signedBy: .generate(.account))
     }
 }

@@ -110,6 +110,17 @@ struct ConnectionSettingTests {
         }
     }
 
+    @Test("A proxy for some of the servers only is refused, and never used or left out in silence")
+    func proxyForSome() throws {
+        let environment = ["ALL_PROXY": "socks5://u:hush@env.example:1080"]
+        let some = ["--server", "nats://127.0.0.1:4333", "--server", "tls://chat.example.org"]
+        let refusal = failure(some, nil, environment)
+        #expect(refusal?.code == 78 && refusal?.text.contains("127.0.0.1:4333") == true)
+        #expect(refusal?.text.contains("hush") == false)
+        #expect(try proxy(some + ["--proxy", ""], nil, environment) == nil)
+        #expect(try proxy(some + ["--proxy", "socks5://x.example:1"], nil, environment) == "socks5://x.example:1")
+    }
+
     @Test(
         "NO_PROXY excepts hosts, domains and ports",
         arguments: [
@@ -174,14 +185,14 @@ struct ConnectionSettingTests {
     @Test("Each user of each network has a store of its own, for the interactive client alone")
     func store() throws {
         let environment = ["XDG_DATA_HOME": "/data"]
-        #expect(try plan(["--as", "alice"], nil, environment).store == "/data/parley/stores/local-alice.sqlite")
-        #expect(try plan(["--as", "Alice"], nil, environment).store == "/data/parley/stores/local-=41lice.sqlite")
+        #expect(try plan(["--as", "alice"], nil, environment).store == "/data/parley/stores/alice@local.sqlite")
+        #expect(try plan(["--as", "Alice"], nil, environment).store == "/data/parley/stores/=41lice@local.sqlite")
         let away = try plan([], "\(Self.away), user: 'bob'", ["HOME": "/home/bob", "XDG_DATA_HOME": "relative"])
-        #expect(away.store == "/home/bob/.local/share/parley/stores/chat.example.org-4333-bob.sqlite")
-        #expect(try plan([], Self.away, environment).store?.hasSuffix("-anonymous.sqlite") == true)
+        #expect(away.store == "/home/bob/.local/share/parley/stores/bob@chat.example.org-4333.sqlite")
+        #expect(try plan([], Self.away, environment).store?.contains("/anonymous@") == true)
         #expect(try plan([], "\(Self.away), token_command: 't'", environment).store == nil)
         #expect(try plan([], "\(Self.away), token_command: 't', user: 'bob'", environment).store != nil)
-        #expect(try plan(["--as", "alice"], nil, [:]).store == nil)
+        #expect(try plan(["--as", "alice"], nil, [:]).store?.hasSuffix("/parley/stores/alice@local.sqlite") == true)
 
         #expect(try Connector(away, for: .chat(.ignore)).configuration.store == .file(away.store ?? ""))
         #expect(try Connector(away, for: .presence).configuration.store == .memory)
@@ -197,5 +208,7 @@ struct ConnectionSettingTests {
             #expect(file.hasSuffix(".sqlite"))
         }
         #expect(StorePlace.fileName(network: "local", user: name) != StorePlace.fileName(network: "local", user: "u"))
+        let accounts = ["A", "B", nil].map { StorePlace.fileName(network: name, user: name, account: $0) }
+        #expect(Set(accounts).count == 3 && accounts.allSatisfy { $0.utf8.count <= 255 })
     }
 }

@@ -131,6 +131,13 @@ extension EndToEndTests {
 
                 _ = try await network.objects("network", "start", "--json")
                 let url = try #require(network.description).url
+                let strange = try await network.objects("doctor", "--as", "stranger", "--json")
+                #expect(strange.contains { $0["detail"].string.contains("user stranger of the private network, made") })
+                #expect(strange.contains { $0["check"].string == "server \(url)" && $0["ok"].bool == true })
+                let users = try FileManager.default.contentsOfDirectory(
+                    atPath: network.folder.path("data/parley/local/users"))
+                #expect(!users.contains { $0.hasPrefix("stranger") }, "\(users)")
+                _ = try await network.objects("network", "user", "add", "alice", "--json")
                 let awake = try await network.objects("doctor", "--as", "alice", "--json")
                 #expect(awake.allSatisfy { $0["ok"].bool == true }, "\(awake)")
                 for check in [

@@ -61,10 +61,25 @@ extension EndToEndTests {
             }
         }
 
+        @Test("B17 A tail that is interrupted gives its session back at once", arguments: [SIGINT, SIGTERM, SIGHUP])
+        func interruptedTail(_ signal: Int32) async throws {
+            try await PrivateNetworkFixture.run { network in
+                let rule = try network.configuration("user: 'alice', session: 'yield'")
+                #expect(try await network.parley("send", "--as", "alice", "chat.lobby", "hello").exitCode == 0)
+                for _ in 0..<2 {
+                    let tail = try network.start("tail", "chat.lobby", "--since", "all", "--config", rule)
+                    try await tail.waitFor("the line", deadline: .seconds(60)) { output, _ in output.contains("hello") }
+                    tail.signal(signal)
+                    let result = try await tail.waitForExit(deadline: .seconds(60))
+                    #expect(result.exitCode == 128 + signal && result.diagnostics.isEmpty, "\(result)")
+                }
+            }
+        }
+
         @Test("B9 The chat keeps a store; a damaged one and one that cannot be opened are told once, and nothing stops")
         func store() async throws {
             try await PrivateNetworkFixture.run { network in
-                let path = network.folder.path("data/parley/stores/local-alice.sqlite")
+                let path = network.folder.path("data/parley/stores/alice@local.sqlite")
                 func chat(_ check: (PseudoTerminal) async throws -> Void) async throws {
                     let alice = try network.open("alice", rows: 30, columns: 200)
                     try await check(alice)
