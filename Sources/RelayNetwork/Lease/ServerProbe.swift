@@ -27,13 +27,15 @@ enum ServerProbe {
         let greeting = Array("INFO ".utf8)
         var buffer = [UInt8](repeating: 0, count: greeting.count)
         let deadline = ContinuousClock.now + .milliseconds(500)
-        while ContinuousClock.now < deadline {
+        while true {
+            // However late the sleep ends, one look follows the deadline.
+            let isLast = ContinuousClock.now >= deadline
             let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_PEEK))
             if count == buffer.count { return buffer == greeting }
             if count == 0 || count < 0 && errno != EAGAIN && errno != EINTR && errno != ENOTCONN { return false }
+            if isLast { return false }
             guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { return false }
         }
-        return false
     }
 
     private static func connect(_ descriptor: Int32, to port: UInt16) -> Bool {
