@@ -117,6 +117,7 @@ enum OutageScenario: String, CaseIterable {
         try await proxy.set(.passThrough)
         try await until("the connection after the last cut") { client.status.state == .connected }
         for writer in writers { writer.cancel() }
+        for writer in writers { _ = await writer.result }
         let last = try await client.submit(topic: "line", message: "end").receipt(within: .seconds(60))
         try await reader.reach(Int(last.sequence))
         let late = (memory: Meter.memory(), descriptors: Meter.descriptors())
