@@ -83,7 +83,7 @@ extension RelayClient {
             return false
         }
         do throws(RelayError) {
-            _ = try await submit(topic: topic, message: message).receipt(within: .seconds(10))
+            _ = try await submit(topic: topic, message: message).receipt(within: publishLimit)
             return true
         } catch {
             if case .timeout = error { return false }

@@ -120,6 +120,11 @@ public actor RelayClient {
         publishBoard.finish()
     }
 
+    /// How long ``publish(topic:message:)`` waits for the server.
+    var publishLimit: Duration = .seconds(10)
+    /// How long ``close()`` waits for what is under way.
+    var closingLimit: Duration = .seconds(1)
+
     // MARK: Connection
 
     /// What the client was made and prepared with, with the newest credentials.
@@ -199,7 +204,7 @@ public actor RelayClient {
     /// still waits in the outbox then ends as its policy says.
     public func close() async {
         let connection = link?.connection
-        if machine.status.state == .connected { await waitForEmptyOutbox(.seconds(1)) }
+        if machine.status.state == .connected { await waitForEmptyOutbox(closingLimit) }
         if outbox.isEmpty, let connection { try? await connection.flush(timeout: .milliseconds(500)) }
         disconnect()
         await sessionRelease?.value

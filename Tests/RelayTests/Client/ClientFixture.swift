@@ -53,6 +53,7 @@ struct ClientFixture: Sendable {
     ) async throws -> RelayClient {
         let client = RelayClient(
             configuration: try configuration(reconnect: reconnect, lifecycle: lifecycle, outbox: outbox))
+        await client.setLimits(publish: .seconds(60))
         try await client.connect(timeLimit: 60)
         return client
     }
@@ -106,6 +107,12 @@ extension RelayClient {
 }
 
 extension RelayClient {
+    /// Gives calls that wait for the server the time of a slow machine.
+    func setLimits(publish: Duration? = nil, closing: Duration? = nil) {
+        if let publish { publishLimit = publish }
+        if let closing { closingLimit = closing }
+    }
+
     /// Takes the connection away, as the background does, or lets it come back.
     func setReachable(_ isReachable: Bool) { handle(isReachable ? .resumeRequested : .suspendRequested) }
 }
