@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The instruments that the end-to-end tests see through, tried on small programs whose behaviour is known.
-@Suite("The test harness", .timeLimit(.minutes(1)))
+@Suite("The test harness", .timeLimit(.minutes(5)))
 struct HarnessTests {
     @Test("What a program prints is seen, with its exit status")
     func printing() async throws {
@@ -203,6 +203,21 @@ struct HarnessTests {
         #expect(throws: TestFailure.self) { try ChildProcess("/nonexistent/program") }
     }
 
+    @Test("A program that is stopped stands still until it is continued, again and again")
+    func stopping() async throws {
+        let process = try ChildProcess("cat")
+        for turn in 1...3 {
+            try await process.stop()
+            #expect(process.isStopped)
+            try process.write("\(turn)\n")
+            process.signal(SIGCONT)
+            #expect(try await process.nextLine() == "\(turn)")
+        }
+        process.closeInput()
+        #expect(try await process.waitForExit().exitCode == 0)
+        await #expect(throws: TestFailure.self) { try await process.stop() }
+    }
+
     @Test("Closing leaves nothing behind, not even what ignores signals")
     func closing() async throws {
         let terminal = try PseudoTerminal("sh", ["-c", "trap '' TERM HUP INT; echo up; sleep 600 & wait"])
@@ -225,7 +240,7 @@ struct HarnessTests {
 }
 
 /// The real server that the tests of the connection run against.
-@Suite("The test harness's server", .timeLimit(.minutes(1)))
+@Suite("The test harness's server", .timeLimit(.minutes(5)))
 struct ServerHarnessTests {
     @Test("Starts on its own port, restarts on the same one after a kill", arguments: NATSServerProcess.binaries)
     func restart(binary: NATSServerBinary) async throws {
@@ -233,7 +248,7 @@ struct ServerHarnessTests {
         let other = try await NATSServerProcess.start(binary, configuration: "server_name: other\n", jetStream: false)
         #expect(server.port != other.port)
         #expect(server.port != 4222 && other.port != 4222)
-        #expect(server.log.contains("JetStream"))
+        try await eventually("word of JetStream in the log") { server.log.contains("JetStream") }
         let first = server.processID
         try await server.kill9()
         #expect(!server.isRunning)

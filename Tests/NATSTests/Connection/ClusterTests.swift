@@ -11,7 +11,7 @@ struct ClusterTests {
         "are told as they come and go, and before a server in lame duck mode closes",
         arguments: NATSServerProcess.binaries)
     func discovery(binary: NATSServerBinary) async throws {
-        let first = try await TestCluster.start(binary, name: "first")
+        let first = try await TestCluster.start(binary, name: "first", grace: "20s")
         let connection = try await first.connect()
         #expect(connection.info.serverName == "first" && connection.info.cluster == "C")
         #expect(connection.info.clientID != nil && connection.info.clientAddress == "127.0.0.1")

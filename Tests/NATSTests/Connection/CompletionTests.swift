@@ -1,3 +1,4 @@
+import Dispatch
 import NIOConcurrencyHelpers
 import Testing
 
@@ -17,9 +18,19 @@ struct CompletionTests {
     @Test("wakes the waiter")
     func late() async {
         let completion = Completion<Int>()
-        async let value = completion.value()
-        completion.fulfil(7)
-        #expect(await value == 7)
+        let executor = QueueExecutor()
+        let steps = NIOLockedValueBox<[String]>([])
+        let waiter = Task(executorPreference: executor) {
+            steps.withLockedValue { $0.append("begun") }
+            let value = await completion.value()
+            steps.withLockedValue { $0.append("woken") }
+            return value
+        }
+        executor.settle()
+        #expect(steps.withLockedValue(\.self) == ["begun"])
+        #expect(completion.fulfil(7))
+        #expect(await waiter.value == 7)
+        #expect(steps.withLockedValue(\.self) == ["begun", "woken"])
     }
 
     @Test("a task cancelled before it waits gets cancelled at once")
@@ -79,4 +90,17 @@ struct CompletionTests {
             return .failure(error)
         }
     }
+}
+
+/// Runs a task on a queue of its own, so that a test can know that the task has come to where it waits.
+private final class QueueExecutor: TaskExecutor {
+    private let queue = DispatchQueue(label: "QueueExecutor")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+
+    /// Returns when everything that was to be run has been run.
+    func settle() { queue.sync {} }
 }

@@ -53,7 +53,7 @@ struct LifeTests {
         let count = 20_000
         let writer = try await server.connect()
         for _ in 0..<count { try writer.publish(ByteBuffer(repeating: 1, count: 128), to: "a") }
-        await writer.close(timeout: .seconds(10))
+        await writer.close(timeout: .seconds(120))
         #expect(try await subscription.first(count).count == count)
         await reader.close()
     }
@@ -121,7 +121,7 @@ struct LifeTests {
     func closeRaces() async throws {
         let peer = try peer()
         for round in 0..<50 {
-            let connection = try await peer.connect()
+            let connection = try await peer.connect(ConnectOptions(pingInterval: .zero))
             let subscription = try connection.subscribe(to: "a")
             await withTaskGroup { group in
                 group.addTask {
@@ -133,8 +133,10 @@ struct LifeTests {
                 for index in 0..<4 {
                     group.addTask {
                         let error = await failure { () async throws(NATSError) in
-                            if index == 0 { try await connection.flush() }
-                            if index == 1 { _ = try await connection.request(ByteBuffer(), to: "a") }
+                            if index == 0 { try await connection.flush(timeout: .seconds(600)) }
+                            if index == 1 {
+                                _ = try await connection.request(ByteBuffer(), to: "a", timeout: .seconds(600))
+                            }
                             if index == 2 { _ = try connection.subscribe(to: "b") }
                             if index == 3 { try connection.publish([], to: "b") }
                         }

@@ -58,7 +58,7 @@ struct ConnectionRegressionTests {
                 }
             }
             group.addTask {
-                try await Task.sleep(for: .seconds(120))
+                try await Task.sleep(for: .seconds(600))
                 throw TestFailure("a request has no end")
             }
             for _ in 0..<8 { try await group.next() }
@@ -95,7 +95,7 @@ struct ConnectionRegressionTests {
                 }
             }
             group.addTask {
-                try? await Task.sleep(for: .seconds(60))
+                try? await Task.sleep(for: .seconds(300))
                 one.unsubscribe()
                 two.unsubscribe()
                 return 0
@@ -133,7 +133,7 @@ struct ConnectionRegressionTests {
             return bytes
         }
         let alarm = Task {
-            try await Task.sleep(for: .seconds(60))
+            try await Task.sleep(for: .seconds(300))
             reader.cancel()
             Issue.record("the sequence did not end")
         }
@@ -150,7 +150,7 @@ struct ConnectionRegressionTests {
         options.outboundHighWaterMark = 128 << 10
         options.pingInterval = .zero
         let connection = try await NATSConnection.connect(to: try ServerAddress(parsing: server.url), options: options)
-        server.pause()
+        try await server.pause()
         let payload = [UInt8](repeating: 0, count: 64 << 10)
         var isFull = false
         for _ in 0..<10_000 where !isFull {
@@ -163,7 +163,7 @@ struct ConnectionRegressionTests {
         await #expect(throws: NATSError.self) { try await connection.flush(timeout: .seconds(1)) }
         server.resume()
         try await connection.drained()
-        try await connection.flush(timeout: .seconds(5))
+        try await connection.flush(timeout: .seconds(60))
         await connection.close()
     }
 

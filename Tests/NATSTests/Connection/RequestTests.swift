@@ -27,7 +27,7 @@ struct RequestTests {
             for index in 0..<1_000 {
                 group.addTask {
                     let answer = try await connection.request(
-                        ByteBuffer(string: "\(index)"), to: subject, timeout: .seconds(30))
+                        ByteBuffer(string: "\(index)"), to: subject, timeout: .seconds(120))
                     return answer.text == "\(index)" && answer.headers["A"] == "1"
                 }
             }
@@ -96,7 +96,7 @@ struct RequestTests {
         let connection = try await SharedServers.connect(binary, ConnectOptions(inboxPrefix: "_MY.own"))
         let subject = SharedServers.unique()
         let subscription = try connection.subscribe(to: subject)
-        async let answer = connection.request(ByteBuffer(string: "?"), to: subject, timeout: .seconds(30))
+        async let answer = connection.request(ByteBuffer(string: "?"), to: subject, timeout: .seconds(120))
         let reply = try #require(try await subscription.first(1)[0].reply)
         #expect(reply.hasPrefix("_MY.own."))
         try connection.publish(Array("!".utf8), to: reply)

@@ -14,6 +14,13 @@ final class ScriptedPeer: Sendable {
     struct Link: Sendable {
         fileprivate let descriptor: Int32
         fileprivate let peer: ScriptedPeer.Log
+        /// What was read behind the words that were waited for last.
+        private let unread = NIOLockedValueBox<[UInt8]>([])
+
+        fileprivate init(descriptor: Int32, peer: ScriptedPeer.Log) {
+            self.descriptor = descriptor
+            self.peer = peer
+        }
 
         /// What the peer's clients have sent.
         var received: String { peer.received.withLockedValue { $0 } }
@@ -37,13 +44,18 @@ final class ScriptedPeer: Sendable {
             }
         }
 
-        /// Reads until `words` have come or the client has closed; false in the latter case.
+        /// Reads until `words` have come or the client has closed; false in the latter case. What came behind them is
+        /// there for the next wait.
         @discardableResult
         func waitFor(_ words: String) -> Bool {
             let wanted = Array(words.utf8)
-            var recent: [UInt8] = []
+            var recent = takeUnread()
             var buffer = [UInt8](repeating: 0, count: 65_536)
-            while !recent.contains(wanted) {
+            while true {
+                if let match = recent.firstRange(of: wanted) {
+                    unread.withLockedValue { $0 = Array(recent[match.upperBound...]) }
+                    return true
+                }
                 recent = Array(recent.suffix(wanted.count))
                 let count = recv(descriptor, &buffer, buffer.count, 0)
                 guard count > 0 else {
@@ -55,24 +67,30 @@ final class ScriptedPeer: Sendable {
                 let text = String(decoding: buffer[..<count], as: UTF8.self)
                 peer.received.withLockedValue { $0 += text }
             }
-            return true
+        }
+
+        private func takeUnread() -> [UInt8] {
+            unread.withLockedValue { unread in
+                defer { unread = [] }
+                return unread
+            }
         }
 
         /// Reads `step` bytes at a time with a pause after each, answers every PING, until the client closes.
         func readSlowly(step: Int, pause: Duration) {
             let wanted = Array("PING\r\n".utf8)
-            var recent: [UInt8] = []
+            var recent = takeUnread()
             var buffer = [UInt8](repeating: 0, count: step)
             while true {
-                let count = recv(descriptor, &buffer, buffer.count, 0)
-                guard count > 0 else { break }
-                recent += buffer[..<count]
                 // Another peer's data may not hold the word; this one's tests see to that.
                 while let place = recent.firstRange(of: wanted) {
                     recent.removeSubrange(..<place.upperBound)
                     send("PONG\r\n")
                 }
                 recent = Array(recent.suffix(wanted.count - 1))
+                let count = recv(descriptor, &buffer, buffer.count, 0)
+                guard count > 0 else { break }
+                recent += buffer[..<count]
                 Thread.sleep(forTimeInterval: Double(pause.components.attoseconds) * 1e-18)
             }
             peer.ends.withLockedValue { $0 += 1 }

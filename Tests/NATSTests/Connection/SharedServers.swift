@@ -11,7 +11,9 @@ struct SharedServers: SuiteTrait, TestScoping {
     ) async throws {
         var servers: [NATSServerBinary: NATSServerProcess] = [:]
         defer { for server in servers.values { server.close() } }
-        for binary in NATSServerProcess.binaries { servers[binary] = try await NATSServerProcess.start(binary) }
+        for binary in NATSServerProcess.binaries {
+            servers[binary] = try await NATSServerProcess.start(binary, configuration: "write_deadline: \"120s\"\n")
+        }
         try await Self.$running.withValue(servers) { try await function() }
     }
 
@@ -38,15 +40,6 @@ extension Trait where Self == SharedServers {
 }
 
 extension NATSServerProcess {
-    /// Pauses the server and returns when it has stopped answering.
-    func freeze(_ connection: NATSConnection) async throws {
-        pause()
-        try await eventually("a frozen server") {
-            await failure { () async throws(NATSError) in try await connection.flush(timeout: .milliseconds(100)) }
-                != nil
-        }
-    }
-
     /// A connection to this server.
     func connect(_ options: ConnectOptions = ConnectOptions()) async throws -> NATSConnection {
         try await NATSConnection.connect(to: ServerAddress(parsing: url), options: options.patient)

@@ -182,7 +182,7 @@ struct TLSTests {
         // Servers before 2.10.4 do not know it.
         guard !version.contains("v2.9.") else { return }
         let server = try await NATSServerProcess.start(
-            binary, configuration: TestCertificates.configuration(more: "handshake_first: \"300ms\""), jetStream: false)
+            binary, configuration: TestCertificates.configuration(more: "handshake_first: \"5s\""), jetStream: false)
         var options = try trusting()
         options.handshakesFirst = true
         let connection = try await connect(server, options)

@@ -53,10 +53,10 @@ struct JetStreamPublisherTests {
     @Test("a lost connection answers all that is in flight, and wakes who waits", arguments: NATSServerProcess.binaries)
     func lost(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary)
-        let connection = try await server.connect()
-        let jetStream = JetStream(connection, timeout: .seconds(20))
+        let connection = try await server.connect(ConnectOptions(pingInterval: .zero))
+        let jetStream = JetStream(connection, timeout: .seconds(600))
         try await jetStream.createStream(StreamConfiguration(name: "S", subjects: ["s.>"], storage: .memory))
-        try await server.freeze(connection)
+        try await server.pause()
         let publisher = JetStreamPublisher(jetStream, window: 10)
         let failed = NIOLockedValueBox(0)
         let task = Task {
@@ -68,21 +68,22 @@ struct JetStreamPublisherTests {
         }
         try await eventually("a full window") { publisher.inFlight == 10 }
         async let drained: Void? = try? publisher.drained()
-        server.resume()
+        // Killed as it stands still: nothing that waits can have been stored.
         try await server.kill9()
         _ = await connection.waitUntilClosed()
         await #expect(throws: (any Error).self) { try await task.value }
         _ = await drained
         #expect(publisher.inFlight == 0)
+        #expect(failed.withLockedValue(\.self) == 10)
     }
 
     @Test("a cancelled sender leaves the full window", arguments: NATSServerProcess.binaries)
     func cancelled(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary)
-        let connection = try await server.connect()
-        let jetStream = JetStream(connection, timeout: .seconds(20))
+        let connection = try await server.connect(ConnectOptions(pingInterval: .zero))
+        let jetStream = JetStream(connection, timeout: .seconds(600))
         try await jetStream.createStream(StreamConfiguration(name: "S", subjects: ["s.>"], storage: .memory))
-        try await server.freeze(connection)
+        try await server.pause()
         let publisher = JetStreamPublisher(jetStream, window: 1)
         try await publisher.publish(ByteBuffer(), to: "s.a") { _ in }
         let task = Task { try await publisher.publish(ByteBuffer(), to: "s.a") { _ in Issue.record("answered") } }

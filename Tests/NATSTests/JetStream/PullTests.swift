@@ -94,11 +94,11 @@ struct PullTests {
         #expect(try await consumer.fetch(5).isEmpty)
         #expect(try await consumer.fetch(5, expires: .milliseconds(100)).isEmpty)
         try await JetStreamFixture.fill(jetStream, name, 1...3)
-        let some = try await consumer.fetch(5, expires: .milliseconds(300))
+        let some = try await consumer.fetch(5, expires: .seconds(3))
         #expect(some.map(\.text) == ["1", "2", "3"])
         #expect(try await consumer.fetch(0).isEmpty)
         async let published: Void = JetStreamFixture.fill(jetStream, name, 4...5)
-        #expect(try await consumer.fetch(2, expires: .seconds(20)).map(\.text) == ["4", "5"])
+        #expect(try await consumer.fetch(2, expires: .seconds(120)).map(\.text) == ["4", "5"])
         try await published
         let task = Task {
             var waiting = try PullConsumer("reader", in: name, jetStream)

@@ -82,7 +82,7 @@ struct ProxyTests {
         // Servers before 2.10.4 do not know it.
         guard !version.contains("v2.9.") else { return }
         let server = try await NATSServerProcess.start(
-            binary, configuration: TestCertificates.configuration(more: "handshake_first: \"300ms\""), jetStream: false)
+            binary, configuration: TestCertificates.configuration(more: "handshake_first: \"5s\""), jetStream: false)
         let proxy = try await TestProxy.start(kind)
         let connection = try await connect(
             "tls://localhost:\(server.port)", proxy,
@@ -121,18 +121,16 @@ struct ProxyTests {
         arguments: [ProxyAddress.Kind.http, .socks5])
     func unreachableServer(kind: ProxyAddress.Kind) async throws {
         let proxy = try await TestProxy.start(kind)
-        let port = try ScriptedPeer { _ in }.port
-        try await eventually("the port is free") {
-            let error = await failure { () async throws(NATSError) in
-                _ = try await NATSConnection.connect(
-                    to: ServerAddress(host: "127.0.0.1", port: port),
-                    options: ConnectOptions(proxy: proxy.address).patient)
-            }
-            switch (kind, error) {
-            case (.http, .unreachable(let text)): return text.contains("502") && error?.isRetryable == true
-            case (.socks5, .connectionRefused(let text)): return text.contains("127.0.0.1:\(port)")
-            default: return false
-            }
+        let absent = try SilentPort()
+        let refused = await failure { () async throws(NATSError) in
+            _ = try await NATSConnection.connect(
+                to: ServerAddress(host: "127.0.0.1", port: absent.port),
+                options: ConnectOptions(proxy: proxy.address).patient)
+        }
+        switch (kind, refused) {
+        case (.http, .unreachable(let text)): #expect(text.contains("502") && refused?.isRetryable == true)
+        case (.socks5, .connectionRefused(let text)): #expect(text.contains("127.0.0.1:\(absent.port)"))
+        default: Issue.record("\(String(describing: refused))")
         }
         guard kind == .socks5 else { return }
         let error = await failure { () async throws(NATSError) in

@@ -164,7 +164,6 @@ extension EndToEndTests {
                     )
                 }
                 let silent = try SilentPort()
-                defer { silent.close() }
                 let unreachable = try await doctor("--server", silent.url)
                 #expect(unreachable.code == 69 && unreachable.failed.count == 1, "\(unreachable)")
                 #expect(unreachable.failed.first?.hasPrefix("server \(silent.url): TCP: ") == true)

@@ -185,42 +185,6 @@ final class PrivateNetworkFixture: Sendable {
     }
 }
 
-/// A loopback port that is taken, so that nobody else comes to listen there, and refuses every connection.
-struct SilentPort {
-    private let descriptor: Int32
-    private let port: UInt16
-
-    init() throws {
-        #if canImport(Glibc)
-            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #else
-            descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #endif
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = descriptor
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(descriptor, generic, size) == 0 && getsockname(descriptor, generic, &size) == 0
-            }
-        }
-        guard isBound else { throw TestFailure("no port could be taken: errno \(errno)") }
-        port = UInt16(bigEndian: address.sin_port)
-    }
-
-    var url: String { "nats://127.0.0.1:\(port)" }
-
-    func close() {
-        #if canImport(Glibc)
-            _ = Glibc.close(descriptor)
-        #else
-            _ = Darwin.close(descriptor)
-        #endif
-    }
-}
-
 /// One JSON value of a command's output, read without ceremony: what is missing is empty.
 struct JSONLine: @unchecked Sendable, CustomStringConvertible {
     // Holds what JSONSerialization made, which nothing changes any more.

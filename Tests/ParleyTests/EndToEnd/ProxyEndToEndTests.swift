@@ -69,7 +69,6 @@ extension EndToEndTests {
                         .hasPrefix("proxy, login: ") == true, "\(well)")
 
                 let silent = try SilentPort()
-                defer { silent.close() }
                 let dead = silent.url.replacing("nats://", with: "http://me:hush@")
                 let refused = try await network.run(
                     ["send", "chat.lobby", "x"] + target, environment: ["ALL_PROXY": dead])

@@ -12,7 +12,7 @@ struct ClusterClientTests {
         _ body: (_ first: NATSServerProcess, _ client: RelayClient, _ statuses: Collector<ConnectionStatus>)
             async throws -> Void
     ) async throws {
-        let first = try await TestCluster.start(binary, name: "first")
+        let first = try await TestCluster.start(binary, name: "first", grace: "20s")
         var configuration = RelayConfiguration(
             servers: .fixed(try RelayConfiguration.addresses([first.url])), namespace: ClientFixture.namespace,
             reconnect: .rongcloud)

@@ -27,7 +27,8 @@ struct ConnectionTests {
     @Test("B8 connect gives up at its time limit and stops")
     func timeLimit() async throws {
         let fixture = try await ClientFixture.start()
-        let configuration = try fixture.configuration()
+        // Whoever still tried would try often.
+        let configuration = try fixture.configuration(reconnect: ReconnectPolicy(schedule: [.milliseconds(10)]))
         try await fixture.server.stop()
         let client = RelayClient(configuration: configuration)
         await #expect(throws: RelayError.connection(.timeLimit(.seconds(1)))) {
@@ -35,7 +36,8 @@ struct ConnectionTests {
         }
         #expect(client.status.state == .disconnected)
         try await fixture.server.restart()
-        // Nothing tries any more, though the server is back.
+        // Nothing tries any more, though the server is back and others are on it.
+        await (try await fixture.client()).close()
         #expect(client.status.state == .disconnected)
         try await client.connect(timeLimit: 60)
         await client.close()
@@ -67,10 +69,15 @@ struct ConnectionTests {
         await events.start(client.events)
         let outcomes = Collector<PublishNews>()
         await outcomes.start(client.publishes)
-        try await fixture.server.kill9()
-        try await client.state(is: .reconnecting)
+        let statuses = Collector<ConnectionStatus>()
+        await statuses.start(client.statuses)
+        // A server that stands still stores nothing, so the line is still waiting when the window ends.
+        try await fixture.server.pause()
         let id = try await client.enqueue(topic: "chat.room", message: "unsent")
-        try await client.state(is: .disconnected)
+        try await fixture.server.kill9()
+        try await statuses.wait(for: "the end of the session") { statuses in
+            statuses.contains { $0.state == .reconnecting } && statuses.contains { $0.state == .disconnected }
+        }
         try await events.wait(for: "the end") { $0.contains(.disconnected) }
         #expect(await events.elements == [.reconnecting, .reconnectFailed, .disconnected])
         try await outcomes.wait(for: "the discarded line") {
@@ -85,10 +92,7 @@ struct ConnectionTests {
         let received = Collector<TopicEvent>()
         await received.start(try await client.messages(topic: "chat.room"))
         try await received.wait(for: "the live subscription") { $0.contains(.live) }
-        for _ in 0..<100 {
-            await client.setAppStateActive(false)
-            await client.setAppStateActive(true)
-        }
+        await client.flicker(100)
         #expect(client.status.state == .connected)
         await client.setAppStateActive(false)
         try await client.state(is: .suspended)
@@ -113,10 +117,10 @@ struct ConnectionTests {
         let fixture = try await ClientFixture.start()
         var configuration = try fixture.configuration()
         configuration.pingInterval = .milliseconds(100)
-        configuration.dialTimeout = .milliseconds(300)
+        configuration.dialTimeout = .seconds(5)
         let client = RelayClient(configuration: configuration)
         try await client.connect(timeLimit: 60)
-        fixture.server.pause()
+        try await fixture.server.pause()
         try await client.state(is: .reconnecting)
         fixture.server.resume()
         try await client.state(is: .connected)
@@ -166,5 +170,15 @@ struct ConnectionTests {
         }
         try await eventually("the client's end") { weakClient == nil }
         try await eventually("the socket's end") { !channel.isActive }
+    }
+}
+
+extension RelayClient {
+    /// Leaves the foreground and comes back so many times, with no time between the two.
+    fileprivate func flicker(_ count: Int) {
+        for _ in 0..<count {
+            setAppStateActive(false)
+            setAppStateActive(true)
+        }
     }
 }

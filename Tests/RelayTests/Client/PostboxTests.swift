@@ -122,9 +122,9 @@ struct PostboxTests {
         let fixture = try await ClientFixture.start(binary)
         let client = try await fixture.client()
         await #expect(throws: RelayError.postboxNotAccepting("alice/closed")) {
-            try await client.post(to: "alice", postbox: "closed", text: "anyone?")
+            try await client.post(to: "alice", postbox: "closed", text: "anyone?", timeout: .seconds(60))
         }
-        let receipt = try await client.post(to: "alice", postbox: "work", text: "hello")
+        let receipt = try await client.post(to: "alice", postbox: "work", text: "hello", timeout: .seconds(60))
         #expect(receipt.sequence == 1)
         #expect(try await client.listMessages().items.map(\.message) == ["hello"])
         await client.close()

@@ -56,7 +56,8 @@ struct ClientRegressionTests {
         try await fixture.server.restart()
         try await client.state(is: .connected)
         for number in count + 1...count + 3 {
-            _ = try await client.send(topic: "chat.room", message: .int(Int64(number)))
+            _ = try await client.send(
+                topic: "chat.room", message: .int(Int64(number)), timeout: .seconds(60))
         }
         try await received.wait(for: "all messages") { events in
             events.contains { if case .message(let message) = $0 { message.text == "\(count + 3)" } else { false } }
@@ -67,7 +68,7 @@ struct ClientRegressionTests {
         try FileManager.default.moveItem(atPath: store + ".old", toPath: store)
         try await fixture.server.restart()
         try await client.state(is: .connected)
-        _ = try await client.send(topic: "chat.room", message: "after")
+        _ = try await client.send(topic: "chat.room", message: "after", timeout: .seconds(60))
         try await received.wait(for: "the newest") { events in
             events.contains { if case .message(let message) = $0 { message.text == "after" } else { false } }
         }
@@ -81,7 +82,7 @@ struct ClientRegressionTests {
         let connection = try await NATSConnection.connect(
             to: try ServerAddress(parsing: fixture.server.url), options: ConnectOptions(connectTimeout: .seconds(60)))
         let subscription = StreamSubscription<UInt64>(from: .new) { message, _, _ in (message.sequence, nil) }
-        fixture.server.pause()
+        try await fixture.server.pause()
         let opened = subscription.follow(
             "test_stream", filter: nil, JetStream(connection, timeout: .milliseconds(200)))
         // Whatever the restoration is told after two answers that did not come, the subscription itself goes on.
@@ -89,7 +90,7 @@ struct ClientRegressionTests {
         fixture.server.resume()
         let first = Task { try await subscription.channel.next() }
         let alarm = Task {
-            try await Task.sleep(for: .seconds(60))
+            try await Task.sleep(for: .seconds(300))
             subscription.end()
         }
         guard case .live = try await first.value else {
@@ -107,16 +108,16 @@ struct ClientRegressionTests {
     func cancelledDuringFlush() async throws {
         let fixture = try await ClientFixture.start()
         var policy = OutboxPolicy.parley
-        policy.pacing = OutboxPacing(messages: 1, per: .seconds(60))
+        policy.pacing = OutboxPacing(messages: 1, per: .seconds(600))
         let client = try await fixture.client(outbox: policy)
         await client.setReachable(false)
         let first = try await client.submit(topic: "chat.room", message: "first")
         let second = try await client.enqueue(topic: "chat.room", message: "second")
         await client.setReachable(true)
-        _ = try await first.receipt(within: .seconds(10))
+        _ = try await first.receipt(within: .seconds(60))
         #expect(client.status.state == .reconnecting)
         #expect(await client.cancelPublish(id: second))
-        try await client.state(is: .connected, deadline: .seconds(5))
+        try await client.state(is: .connected, deadline: .seconds(30))
         await client.close()
     }
 
@@ -124,16 +125,16 @@ struct ClientRegressionTests {
     func droppedDuringFlush() async throws {
         let fixture = try await ClientFixture.start()
         var policy = OutboxPolicy(maximumMessages: 1, overflow: .dropOldest)
-        policy.pacing = OutboxPacing(messages: 1, per: .seconds(60))
+        policy.pacing = OutboxPacing(messages: 1, per: .seconds(600))
         let client = try await fixture.client(outbox: policy)
-        _ = try await client.send(topic: "chat.room", message: "uses up the minute")
+        _ = try await client.send(topic: "chat.room", message: "uses up the allowance", timeout: .seconds(60))
         await client.setReachable(false)
         try await client.enqueue(topic: "chat.room", message: "old")
         await client.setReachable(true)
         try await eventually("the new connection") { await client.serverVersion != nil }
         try await eventually("the flush") { await client.flushWaiter != nil }
         try await client.enqueue(topic: "chat.room", message: "new")
-        try await client.state(is: .connected, deadline: .seconds(5))
+        try await client.state(is: .connected, deadline: .seconds(30))
         await client.close()
     }
 
@@ -174,7 +175,7 @@ struct ClientRegressionTests {
         let client = try await fixture.client()
         try await fixture.withJetStream { try await $0.deleteStream("test_stream") }
         await #expect(throws: RelayError.server(code: 503, "no stream stores chat.room")) {
-            try await client.send(topic: "chat.room", message: "anyone?")
+            try await client.send(topic: "chat.room", message: "anyone?", timeout: .seconds(120))
         }
         await client.close()
     }
@@ -189,14 +190,14 @@ struct ClientRegressionTests {
         var outbox = OutboxPolicy.parley
         outbox.discardsOnClose = false
         let client = try await fixture.client(outbox: outbox)
-        fixture.server.pause()
+        try await fixture.server.pause()
         let pending = try await client.submit(topic: "chat.room", message: "under way")
         let connection = try #require(await client.link?.connection)
         connection.core.end(error)
         try await eventually("the end of the connection") { await client.link?.connection !== connection }
         fixture.server.resume()
         try await client.connect(timeLimit: 60)
-        #expect(try await pending.receipt(within: .seconds(10)).sequence == 1)
+        #expect(try await pending.receipt(within: .seconds(60)).sequence == 1)
         await client.close()
     }
 
@@ -204,15 +205,11 @@ struct ClientRegressionTests {
     func frozenWhilePublishing() async throws {
         let fixture = try await ClientFixture.start()
         let client = try await fixture.client()
-        fixture.server.pause()
-        let connection = try #require(await client.link?.connection)
-        try await eventually("a server that answers nothing") {
-            (try? await connection.flush(timeout: .seconds(2))) == nil
-        }
+        try await fixture.server.pause()
         let pending = try await client.submit(topic: "chat.room", message: "patience")
         try await client.state(is: .reconnecting, deadline: .seconds(30))
         fixture.server.resume()
-        #expect(try await pending.receipt(within: .seconds(15)).sequence == 1)
+        #expect(try await pending.receipt(within: .seconds(60)).sequence == 1)
         await client.close()
     }
 
@@ -221,6 +218,7 @@ struct ClientRegressionTests {
         let fixture = try await ClientFixture.start()
         for round in 1...5 {
             let client = try await fixture.client()
+            await client.setLimits(closing: .seconds(60))
             for number in 1...20 { try await client.enqueue(topic: "chat.room", message: .int(Int64(number))) }
             await client.close()
             let stored = try await fixture.withJetStream { try await $0.streamInfo("test_stream").state.messages }
@@ -261,7 +259,7 @@ struct ClientRegressionTests {
         try await client.connect(timeLimit: 60)
         #expect(try await client.on(topic: "chat.room", listener: listener))
         try await eventually("a message") {
-            _ = try await client.send(topic: "chat.room", message: "again")
+            _ = try await client.send(topic: "chat.room", message: "again", timeout: .seconds(60))
             return listener.heard.all.contains("again")
         }
         await client.close()
@@ -274,8 +272,12 @@ struct ClientRegressionTests {
         let fixture = ClientFixture(server: server)
         let client = RelayClient(configuration: try fixture.configuration())
         try await client.connect(timeLimit: 60)
+        let statuses = Collector<ConnectionStatus>()
+        await statuses.start(client.statuses)
         kill(server.processID, SIGUSR2)
-        try await client.state(is: .reconnecting, deadline: .seconds(10))
+        try await statuses.wait(for: "the leaving") { $0.contains { $0.state == .reconnecting } }
+        let reason = await statuses.elements.first { $0.state == .reconnecting }?.reason
+        #expect(reason == .connectionLost("the server is shutting down"))
         await client.disconnect()
         try await server.kill9()
     }

@@ -119,6 +119,8 @@ final class ChildLink: Sendable {
     func command(_ kind: Int, _ value: Int32 = 0) {
         state.withLockedValue { state in
             guard !state.condition.isClosed else { return }
+            // Who stops it again waits for another report.
+            if kind == CHILD_COMMAND_SIGNAL && value == SIGCONT { state.condition.isStopped = false }
             var record = child_record(kind: Int32(kind), value: value)
             _ = Self.write(handle.commands, &record, MemoryLayout<child_record>.size)
         }

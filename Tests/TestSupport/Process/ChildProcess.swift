@@ -110,6 +110,22 @@ public final class ChildProcess: Sendable {
     /// How the program ended; nil while it lives.
     public var exitStatus: ExitStatus? { link.condition.exit }
 
+    /// Whether a signal has stopped the program, all of it.
+    public var isStopped: Bool { link.condition.isStopped }
+
+    /// Stops the program by SIGSTOP and returns when it stands still.
+    ///
+    /// - Throws: `TestFailure` at the deadline, or when the program has ended.
+    public func stop(
+        deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line
+    ) async throws {
+        signal(SIGSTOP)
+        let isStopped = await link.wait(until: .now + deadline * patience) { () -> Bool? in
+            link.condition.exit != nil ? false : link.condition.isStopped ? true : nil
+        }
+        if isStopped != true { throw failure("the program was not stopped", fileID, line) }
+    }
+
     /// What the program has written to its standard output.
     public var output: String { text(0) }
 

@@ -76,8 +76,8 @@ public final class NATSServerProcess: Sendable {
         try await current.waitForExit()
     }
 
-    /// Freezes the server: connections stay open and nothing is answered.
-    public func pause() { current.signal(SIGSTOP) }
+    /// Freezes the server and returns when it stands still: connections stay open and nothing is answered.
+    public func pause() async throws { try await current.stop() }
 
     /// Lets a frozen server go on.
     public func resume() { current.signal(SIGCONT) }
@@ -132,7 +132,8 @@ public final class NATSServerProcess: Sendable {
             try await eventually("a nats-server that takes connections", deadline: .seconds(15)) {
                 guard process.exitStatus == nil else { throw TestFailure("nats-server has ended") }
                 port = port ?? listedPort(directory.url.appendingPathComponent(name))
-                return port.map(greets) ?? false
+                guard let port else { return false }
+                return await greets(port)
             }
         } catch {
             // What it said last is read to its end.
@@ -150,8 +151,14 @@ public final class NATSServerProcess: Sendable {
         return ports.nats?.first.flatMap { $0.split(separator: ":").last }.flatMap { Int($0) }
     }
 
-    /// Whether a server sends its INFO on this port.
-    private static func greets(_ port: Int) -> Bool {
+    /// Whether a server sends its INFO on this port: some do so only after they have waited for TLS.
+    private static func greets(_ port: Int) async -> Bool {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: isGreeted(port)) }
+        }
+    }
+
+    private static func isGreeted(_ port: Int) -> Bool {
         #if canImport(Glibc)
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             defer { _ = Glibc.close(descriptor) }
@@ -169,7 +176,7 @@ public final class NATSServerProcess: Sendable {
         }
         var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         var greeting = [UInt8](repeating: 0, count: 4)
-        return isConnected && poll(&wait, 1, 1_000) == 1 && recv(descriptor, &greeting, 4, 0) == 4
+        return isConnected && poll(&wait, 1, 10_000) == 1 && recv(descriptor, &greeting, 4, 0) == 4
             && greeting == Array("INFO".utf8)
     }
 }

@@ -93,6 +93,7 @@ public struct TestCertificates: SuiteTrait, TestScoping {
           cert_file: "\(try path(name + ".pem"))"
           key_file: "\(try path(name + ".key"))"
           ca_file: "\(try path("authority.pem"))"
+          timeout: 30
           \(more)
         }
 

@@ -1,17 +1,19 @@
 import Foundation
 
-/// Servers that belong to one cluster, without JetStream; their lame duck mode lasts a second.
+/// Servers that belong to one cluster, without JetStream; their lame duck mode lasts a second unless told otherwise.
 public enum TestCluster {
     /// Starts a server of the cluster that the other belongs to.
+    ///
+    /// - Parameter grace: how long the server stays after it has told its clients to leave.
     public static func start(
-        _ binary: NATSServerBinary, name: String, joining other: NATSServerProcess? = nil
+        _ binary: NATSServerBinary, name: String, joining other: NATSServerProcess? = nil, grace: String = "1s"
     ) async throws -> NATSServerProcess {
         let route = try other.map { "routes: [\"nats://\(try address(of: $0))\"]" } ?? ""
         return try await NATSServerProcess.start(
             binary,
             configuration: """
                 server_name: \(name)
-                lame_duck_grace_period: "1s"
+                lame_duck_grace_period: "\(grace)"
                 lame_duck_duration: "30s"
                 cluster { name: C, listen: "127.0.0.1:-1", \(route) }
 
