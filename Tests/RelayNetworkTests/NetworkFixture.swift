@@ -69,6 +69,7 @@ struct TestNetwork: Sendable {
         var options = NetworkHost.Options(environment: ["PARLEY_NATS_SERVER": server])
         options.handlesSignals = false
         options.idleTimeout = idleTimeout
+        options.startTimeout = .seconds(120)
         let host = NetworkHost(directory: directory, options: options)
         let running = Task { await host.run() }
         let result: Result<R, any Error>

@@ -43,11 +43,11 @@ struct PermissionTests {
     func publishing(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
             let bob = try await network.connect(as: "bob")
-            _ = try await bob.request(ByteBuffer(), to: "relay.postbox.bob.list")
+            _ = try await bob.request(ByteBuffer(), to: "relay.postbox.bob.list", timeout: .seconds(60))
             let alice = try await network.connect(as: "alice", topics: ["chat.>"])
             for subject in forbidden(hash: network.description.hash) {
                 await #expect(throws: NATSError.publishNotPermitted(subject: subject), "\(subject)") {
-                    _ = try await alice.request(ByteBuffer(), to: subject, timeout: .seconds(5))
+                    _ = try await alice.request(ByteBuffer(), to: subject, timeout: .seconds(60))
                 }
             }
             #expect(try await JetStream(bob).streamInfo("PB_bob").state.messages == 1)
@@ -81,7 +81,7 @@ struct PermissionTests {
         try await TestNetwork.run(server: server) { network in
             let hash = network.description.hash
             let bob = try await network.connect(as: "bob")
-            _ = try await bob.request(ByteBuffer(), to: "relay.postbox.bob.list")
+            _ = try await bob.request(ByteBuffer(), to: "relay.postbox.bob.list", timeout: .seconds(60))
             for topic in ["chat.a", "secret.x", "chat.b.c"] {
                 _ = try await JetStream(bob).publish(ByteBuffer(string: topic), to: "\(hash).\(topic)")
             }
@@ -109,7 +109,7 @@ struct PermissionTests {
                 ByteBuffer(string: wide), to: "$JS.API.CONSUMER.CREATE.local_stream.d.\(hash).chat.a")
             #expect(refused.text.contains("\"error\""))
 
-            _ = try await alice.request(ByteBuffer(), to: "relay.postbox.alice.list")
+            _ = try await alice.request(ByteBuffer(), to: "relay.postbox.alice.list", timeout: .seconds(60))
             #expect(try await own.publish(ByteBuffer(string: "x"), to: "postbox.bob.personal").sequence == 2)
             #expect(try await own.publish(ByteBuffer(string: "y"), to: "postbox.alice.personal").sequence == 2)
             #expect(try await own.message(in: "PB_alice", sequence: 2).sequence == 2)

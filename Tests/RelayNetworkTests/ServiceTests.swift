@@ -30,7 +30,8 @@ struct ServiceTests {
             let alice = try network.directory.credentials(for: "alice")
             let connection = try await network.connect(alice)
             func ask(_ body: String) async throws -> Namespace {
-                let reply = try await connection.request(ByteBuffer(string: body), to: NamespaceService.subject)
+                let reply = try await connection.request(
+                    ByteBuffer(string: body), to: NamespaceService.subject, timeout: .seconds(60))
                 return try JSONDecoder().decode(Namespace.self, from: Data(reply.bytes))
             }
             let known = try await ask(#"{"api_key":"\#(alice.jwt)"}"#)
@@ -53,7 +54,8 @@ struct ServiceTests {
         _ verb: String, of user: String, _ connection: NATSConnection, _ request: PostboxRequest? = nil
     ) async throws -> PostboxReply {
         let body = try request.map { try JSONEncoder().encode($0) } ?? Data()
-        let reply = try await connection.request(ByteBuffer(bytes: body), to: "relay.postbox.\(user).\(verb)")
+        let reply = try await connection.request(
+            ByteBuffer(bytes: body), to: "relay.postbox.\(user).\(verb)", timeout: .seconds(60))
         return try JSONDecoder().decode(PostboxReply.self, from: Data(reply.bytes))
     }
 

@@ -222,7 +222,8 @@ struct AdministratorStateTests {
             let client = try await network.connect(alice)
             // The services know an unbanned user again, though the host began while she was banned.
             let reply = try await client.request(
-                ByteBuffer(string: #"{"api_key":"\#(alice.jwt)"}"#), to: NamespaceService.subject)
+                ByteBuffer(string: #"{"api_key":"\#(alice.jwt)"}"#), to: NamespaceService.subject,
+                timeout: .seconds(60))
             #expect(reply.text.contains("NAMESPACE_RETRIEVE_SUCCESS"))
             await client.close()
             #expect(try await network.admits(bob))
@@ -319,7 +320,9 @@ struct ApplicationBlockTests {
             try await network.administrator.unblockApplication()
             let again = try await network.connect(alice)
             #expect(try await JetStream(again).publish(ByteBuffer(string: "new"), to: subject).sequence == 2)
-            #expect(try await again.request(ByteBuffer(), to: "relay.postbox.alice.list").text.contains("personal"))
+            let list = try await again.request(
+                ByteBuffer(), to: "relay.postbox.alice.list", timeout: .seconds(60))
+            #expect(list.text.contains("personal"))
             await again.close()
         }
     }

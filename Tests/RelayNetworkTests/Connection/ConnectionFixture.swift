@@ -110,8 +110,3 @@ final class Journal: Sendable {
             .map { "\($0) to \($1)" }
     }
 }
-
-/// How many descriptors this process holds.
-func openDescriptors() -> Int {
-    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
-}

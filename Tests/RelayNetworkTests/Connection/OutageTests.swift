@@ -6,6 +6,12 @@ import Testing
 
 @testable import RelayNetwork
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Outages of every kind, made by a proxy between a client and a real server.
 @Suite("Network: outages", .realProcesses)
 struct OutageTests {
@@ -92,8 +98,10 @@ struct OutageTests {
             let status = try await journal.end()
             #expect(NexconnConnectionStatus(status).rawValue == 14)
             #expect(RongCloudCode(status)?.rawValue == 34_006)
-            let dials = proxy.statistics.acceptedConnections
+            // The fault keeps the end of a connection back.
             try await proxy.set(.passThrough)
+            try await eventually("the end of the last dial") { proxy.statistics.openConnections == 0 }
+            let dials = proxy.statistics.acceptedConnections
             await client.nudge()
             #expect(client.status.state == .disconnected && proxy.statistics.acceptedConnections == dials)
             // Another connect begins a new session.
@@ -191,14 +199,25 @@ struct OutageTests {
     func storeFirst() async throws {
         let folder = try TemporaryDirectory()
         let path = folder.url.appending(path: "stores/alice.sqlite").path
-        try await behindProxy(TestServers.all[0], { $0.store = .file(path) }) { _, proxy, client, _ in
-            let opening = Task { () -> (LocalStore.Opening?, Int) in
-                for await opening in client.storeOpenings { return (opening, proxy.statistics.acceptedConnections) }
-                return (nil, 0)
+        let wasThere = NIOLockedValueBox<[Bool]>([])
+        try await behindProxy(
+            TestServers.all[0],
+            {
+                $0.store = .file(path)
+                guard case .fixed(let addresses) = $0.servers else { return }
+                // The servers are asked for right before each dial.
+                $0.servers = .discovered { () throws(RelayError) in
+                    wasThere.withLockedValue { $0.append(FileManager.default.fileExists(atPath: path)) }
+                    return addresses
+                }
             }
+        ) { _, proxy, client, _ in
+            var openings = client.storeOpenings.makeAsyncIterator()
             #expect(proxy.statistics.acceptedConnections == 0)
             try await client.connect()
-            #expect(await opening.value.0 == LocalStore.Opening(isRecreated: false))
+            let answers = wasThere.withLockedValue(\.self)
+            #expect(!answers.isEmpty && answers.allSatisfy(\.self), "\(answers)")
+            #expect(await openings.next() == LocalStore.Opening(isRecreated: false))
         }
     }
 }
