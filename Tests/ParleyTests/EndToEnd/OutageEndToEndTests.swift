@@ -92,7 +92,7 @@ extension EndToEndTests {
                     try await alice.waitFor("the connection") { $0.contains("● CONNECTED") && $0.contains(" > x") }
                 }
                 try await alice.waitFor("Bob's line, once") { $0.count(of: "while you rest") == 1 }
-                #expect(try await network.clientCount() == 1)
+                try await eventually("the server to have one client") { try await network.clientCount() == 1 }
                 #expect(try await network.parley("send", "--as", "bob", "chat.lobby", "and now").status.isSuccess)
                 try await alice.waitFor("the next line") {
                     $0.count(of: "and now") == 1 && $0.count(of: "while you rest") == 1
@@ -114,7 +114,8 @@ extension EndToEndTests {
                 try await alice.waitFor("the text, offline") {
                     $0.contains("still typing") && $0.contains("✕ DISCONNECTED")
                 }
-                #expect(try await network.clientCount() == 0)
+                try await eventually("the server to have no client") { try await network.clientCount() == 0 }
+                #expect(alice.screen.contains("still typing") && alice.screen.contains("✕ DISCONNECTED"))
                 try alice.press(.ctrl("c"))
                 try alice.type("/reconnect")
                 try alice.press(.enter)

@@ -21,19 +21,24 @@ extension EndToEndTests {
                         seen.append(try JSONLine(try await watch.nextLine(deadline: .seconds(60))))
                     } while seen.last?["status"].string != state
                 }
-                let first = try network.bearerToken(for: "alice", lifetime: 6)
-                try await counter.hand(try network.bearerToken(for: "alice", lifetime: 6), time: 1)
+                var handed: [String] = []
+                func token(_ lifetime: Int64) throws -> String {
+                    let token = try network.bearerToken(for: "alice", lifetime: lifetime)
+                    handed.append(token)
+                    return token
+                }
+                try await counter.hand(try token(20), time: 1)
                 try await read(to: "connected")
                 try await read(to: "reconnecting")
                 #expect(seen.last?["reason"].string.hasPrefix("The credentials have expired.") == true)
-                let second = try network.bearerToken(for: "alice", lifetime: 3_600)
-                try await counter.hand(second, time: 2)
+                try await counter.hand(try token(3_600), time: 2)
                 try await read(to: "connected")
                 watch.signal(SIGTERM)
                 let result = try await watch.waitForExit(deadline: .seconds(60))
                 #expect(result.exitCode == 143 && result.diagnostics.isEmpty, "\(result)")
                 #expect(counter.count == 2)
-                for token in [first, second] { #expect(!"\(seen) \(result)".contains(token.prefix(60))) }
+                #expect(handed.count == 2)
+                for token in handed { #expect(!"\(seen) \(result)".contains(token.prefix(60))) }
             }
         }
 
@@ -46,10 +51,13 @@ extension EndToEndTests {
                 let file = try network.configuration("servers: ['\(url)'], tokenCommand: '\(command)'")
                 let alice = try network.terminal(["--config", file])
                 try await counter.hand(try network.bearerToken(for: "alice", lifetime: 8), time: 1)
+                // Handed over as soon as it is asked for: on a busy machine that may be before the screen is looked at.
+                async let handed: Void = counter.hand(
+                    try network.bearerToken(for: "alice", lifetime: 3_600), time: 2)
                 try await alice.waitFor("the connection as alice", deadline: .seconds(60)) {
                     $0.contains("● CONNECTED") && $0.rows[0].contains("alice@")
                 }
-                try await counter.hand(try network.bearerToken(for: "alice", lifetime: 3_600), time: 2)
+                try await handed
                 try alice.type("with a new token")
                 try alice.press(.enter)
                 try await alice.waitFor("the stored line", deadline: .seconds(60)) { screen in
@@ -154,8 +162,8 @@ extension EndToEndTests {
         func doctor() async throws {
             try await PrivateNetworkFixture.run { network in
                 let url = try await network.started()
-                try network.folder.write(
-                    try network.bearerToken(for: "alice", lifetime: 7 * 86_400 + 3_600), to: "token")
+                let token = try network.bearerToken(for: "alice", lifetime: 7 * 86_400 + 3_600)
+                try network.folder.write(token, to: "token")
                 let file = try network.configuration(
                     "servers: ['\(url)'], token_command: 'cat \(network.folder.path("token"))'")
                 let result = try await network.parley("doctor", "--config", file)
