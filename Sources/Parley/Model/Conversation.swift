@@ -107,7 +107,7 @@ struct Conversation: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - countsUnread: whether nobody looks at them now; false for history.
-    ///   - user: who is signed in, under a name that is theirs; lines of that name are own lines.
+    ///   - user: who is signed in; lines that claim this name count as own ones. Nil where others share the name.
     /// - Returns: the messages that were new here.
     @discardableResult
     mutating func receive(_ messages: [TopicMessage], countsUnread: Bool, user: String? = nil) -> [StoredLine] {

@@ -31,7 +31,7 @@ struct StoredLine: Hashable, Sendable {
     let name: String
     let text: String
     var time: Timestamp
-    /// Sent from here, or from the same user's other sessions as far as the network tells.
+    /// Sent from here, or under this user's name, as other sessions of the user do; anybody can claim a name.
     var isOwn: Bool
     /// Delivered after an outage, in its place.
     let isRecovered: Bool
