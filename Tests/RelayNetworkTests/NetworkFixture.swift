@@ -45,7 +45,7 @@ struct Expired: Error, CustomStringConvertible {
 
 /// Waits until a condition holds; throws when it does not within the deadline.
 func eventually(
-    _ what: String, within limit: Duration = .seconds(120), _ condition: () async throws -> Bool
+    _ what: String, within limit: Duration = .seconds(300), _ condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit
     while try await !condition() {

@@ -1,6 +1,6 @@
 /// By how much every deadline of a test is stretched. A deadline only says when to stop waiting for what will not come;
 /// on a slow or busy machine what does come may take several times as long.
-let patience = 4
+let patience = 8
 
 /// Returns when `condition` holds, which is looked at every 5 ms.
 ///

@@ -80,7 +80,7 @@ extension ConnectOptions {
     /// With time enough to connect while hundreds of tests want the same processors.
     var patient: Self {
         var options = self
-        options.connectTimeout = .seconds(30)
+        options.connectTimeout = .seconds(120)
         return options
     }
 }

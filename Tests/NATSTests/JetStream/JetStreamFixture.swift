@@ -9,7 +9,7 @@ enum JetStreamFixture {
     static func stream(
         _ binary: NATSServerBinary, _ options: ConnectOptions = ConnectOptions()
     ) async throws -> (JetStream, name: String) {
-        let jetStream = JetStream(try await SharedServers.connect(binary, options), timeout: .seconds(20))
+        let jetStream = JetStream(try await SharedServers.connect(binary, options), timeout: .seconds(120))
         let name = SharedServers.unique()
         var configuration = StreamConfiguration(name: name, subjects: ["\(name).>"], storage: .memory)
         configuration.allowsDirectAccess = true

@@ -72,7 +72,7 @@ struct OrderedMessagesTests {
     func deletedConsumer(binary: NATSServerBinary) async throws {
         let (jetStream, name) = try await JetStreamFixture.stream(binary)
         try await JetStreamFixture.fill(jetStream, name, 1...2_000)
-        let other = JetStream(try await SharedServers.connect(binary), timeout: .seconds(20))
+        let other = JetStream(try await SharedServers.connect(binary), timeout: .seconds(120))
         var iterator = try jetStream.orderedMessages(in: name).makeAsyncIterator()
         var found: [String] = []
         var deleted = 0
@@ -114,7 +114,7 @@ struct OrderedMessagesTests {
     func ends(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary)
         let connection = try await server.connect()
-        let jetStream = JetStream(connection, timeout: .seconds(20))
+        let jetStream = JetStream(connection, timeout: .seconds(120))
         try await jetStream.createStream(StreamConfiguration(name: "S", subjects: ["s.>"], storage: .memory))
         let messages = try jetStream.orderedMessages(in: "S")
         let reading = Task { () -> StoredMessage? in

@@ -42,7 +42,7 @@ struct PullTests {
 
     @Test("a page of a stream that does not exist says so", arguments: NATSServerProcess.binaries)
     func noStream(binary: NATSServerBinary) async throws {
-        let jetStream = JetStream(try await SharedServers.connect(binary), timeout: .seconds(20))
+        let jetStream = JetStream(try await SharedServers.connect(binary), timeout: .seconds(120))
         let error = await failure { () async throws(NATSError) in
             _ = try await jetStream.page(of: "MISSING", from: .all, limit: 5)
         }

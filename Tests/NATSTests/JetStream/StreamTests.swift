@@ -58,7 +58,7 @@ struct StreamTests {
 
     @Test("names that could change a request's subject are refused", arguments: NATSServerProcess.binaries)
     func names(binary: NATSServerBinary) async throws {
-        let jetStream = JetStream(try await SharedServers.connect(binary), timeout: .seconds(20))
+        let jetStream = JetStream(try await SharedServers.connect(binary), timeout: .seconds(120))
         for name in ["", "a.b", "a b", "a*", ">", "a/b", "a\\b", "a\r\n", String(repeating: "a", count: 256)] {
             let error = await failure { () async throws(NATSError) in _ = try await jetStream.streamInfo(name) }
             guard case .invalidArgument = error else {
@@ -128,7 +128,7 @@ struct StreamTests {
 
     @Test("a subject that no stream stores has no responders", arguments: NATSServerProcess.binaries)
     func noStream(binary: NATSServerBinary) async throws {
-        let jetStream = JetStream(try await SharedServers.connect(binary), timeout: .seconds(20))
+        let jetStream = JetStream(try await SharedServers.connect(binary), timeout: .seconds(120))
         let subject = SharedServers.unique()
         await #expect(throws: NATSError.noResponders(subject: subject)) {
             try await jetStream.publish(ByteBuffer(), to: subject)

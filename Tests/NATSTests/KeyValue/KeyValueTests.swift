@@ -7,7 +7,7 @@ import Testing
 @Suite("Key-value buckets", .sharedServers)
 struct KeyValueTests {
     private func bucket(_ binary: NATSServerBinary, history: Int = 1) async throws -> KeyValueBucket {
-        let jetStream = JetStream(try await SharedServers.connect(binary), timeout: .seconds(20))
+        let jetStream = JetStream(try await SharedServers.connect(binary), timeout: .seconds(120))
         let bucket = try KeyValueBucket(SharedServers.unique(), jetStream)
         try await bucket.create(history: history, storage: .memory)
         return bucket

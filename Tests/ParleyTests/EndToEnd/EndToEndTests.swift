@@ -4,7 +4,7 @@ import Testing
 
 /// The built program on a pseudo-terminal, with a private network of its own for each test. One after the other, so
 /// that no test's deadline depends on how many others run.
-@Suite("End to end", .serialized, .timeLimit(.minutes(10)))
+@Suite("End to end", .serialized, .timeLimit(.minutes(15)))
 struct EndToEndTests {}
 
 extension EndToEndTests {

@@ -103,7 +103,7 @@ struct NetworkPathMonitorTests {
 
         @Test(
             "B19 cables pulled and plugged (only inside a network namespace)", .enabled(if: isInNamespace),
-            .timeLimit(.minutes(2)))
+            .timeLimit(.minutes(10)))
         func interfaces() async throws {
             let outside = NetworkPathMonitor(servers: remote)
             let inside = NetworkPathMonitor(servers: [ServerAddress(host: "127.0.0.1")])
