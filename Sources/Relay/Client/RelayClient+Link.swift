@@ -137,16 +137,11 @@ extension RelayClient {
         guard let link, link.generation == generation else { return }
         switch event {
         case .closed(let error):
-            let reason = ConnectionReason(error ?? .closed)
-            pool.failed(link.connection.address)
-            letGo(generation)
-            handle(.connectionFailed(generation: generation, reason: reason))
+            lost(generation, ConnectionReason(error ?? .closed))
         case .roundTrip(let duration): handle(.roundTrip(generation: generation, duration))
         case .lameDuck:
             // Its JetStream has stopped already, so nothing is gained by staying.
-            pool.failed(link.connection.address)
-            letGo(generation)
-            handle(.connectionFailed(generation: generation, reason: .connectionLost("the server is shutting down")))
+            lost(generation, .connectionLost("the server is shutting down"))
         case .infoChanged(let info): advertised(by: link.connection, info)
         case .notice, .slowConsumer: break
         }
@@ -200,9 +195,7 @@ extension RelayClient {
             handle(.restored(generation: generation))
             handle(.roundTrip(generation: generation, roundTrip))
         } catch {
-            guard self.link?.generation == generation else { return }
-            letGo(generation)
-            handle(.connectionFailed(generation: generation, reason: ConnectionReason(error)))
+            lost(generation, ConnectionReason(error))
         }
     }
 
@@ -243,6 +236,13 @@ extension RelayClient {
     }
 
     // MARK: Letting go
+
+    /// A connection that stood is of no use any more: its server becomes the last choice.
+    private func lost(_ generation: UInt64, _ reason: ConnectionReason) {
+        guard let link, link.generation == generation else { return }
+        pool.failed(link.connection.address)
+        handle(.connectionFailed(generation: generation, reason: reason))
+    }
 
     func closeLink(_ generation: UInt64) {
         dial?.cancel()
@@ -288,9 +288,6 @@ extension RelayClient {
 
     private func probeFailed(_ generation: UInt64, _ error: NATSError) {
         if probed == generation { probed = nil }
-        guard let link, link.generation == generation else { return }
-        pool.failed(link.connection.address)
-        letGo(generation)
-        handle(.connectionFailed(generation: generation, reason: ConnectionReason(.staleConnection)))
+        lost(generation, ConnectionReason(.staleConnection))
     }
 }
