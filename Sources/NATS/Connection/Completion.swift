@@ -1,4 +1,6 @@
 import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
 
 /// A value that arrives once, for one waiter. Whoever fulfils first wins; later calls change nothing.
 ///
@@ -54,6 +56,24 @@ package final class Completion<Value: Sendable>: Sendable {
 }
 
 extension Completion {
+    /// Waits for the value; a cancelled task gets `substitute`, even when it was cancelled before the call.
+    package func value(onCancel substitute: Value) async -> Value {
+        await withTaskCancellationHandler {
+            await value()
+        } onCancel: {
+            fulfil(substitute)
+        }
+    }
+
+    /// Hands over `value` once `limit` has passed, to be called off by whoever waited.
+    ///
+    /// A task that sleeps would leave its timer behind when it is cancelled, for each of many waits.
+    package func fulfil(_ value: Value, after limit: Duration) -> Scheduled<Void> {
+        NIOSingletons.posixEventLoopGroup.next().scheduleTask(in: .nanoseconds(max(0, limit.nanoseconds))) {
+            _ = self.fulfil(value)
+        }
+    }
+
     /// Waits for the result; a cancelled task gets `.cancelled`, even when it was cancelled before the call.
     package func result<Success: Sendable>(
         onCancel: @escaping @Sendable () -> Void = {}

@@ -180,9 +180,8 @@ public final class NATSConnection: Sendable {
     /// - Parameter timeout: how long that may take.
     public func flush(timeout: Duration = .seconds(10)) async throws(NATSError) {
         let waiter = try core.sendPing()
-        let deadline = core.eventLoop.scheduleTask(in: .nanoseconds(timeout.nanoseconds)) {
-            _ = waiter.fulfil(.failure(.timeout("the server did not confirm what was sent")))
-        }
+        let deadline = waiter.fulfil(
+            .failure(.timeout("the server did not confirm what was sent")), after: timeout)
         defer { deadline.cancel() }
         try await waiter.result()
     }
@@ -272,11 +271,7 @@ public final class NATSConnection: Sendable {
     public func waitUntilClosed() async -> NATSError? {
         let (waiter, reason) = core.closeWaiter()
         guard let waiter else { return reason }
-        return await withTaskCancellationHandler {
-            await waiter.value()
-        } onCancel: {
-            waiter.fulfil(.cancelled)
-        }
+        return await waiter.value(onCancel: .cancelled)
     }
 
     /// Writes what waits, as far as the server takes it within `timeout`, and closes. Later calls throw `closed`.

@@ -43,7 +43,7 @@ final class BoundedChannel<Element: Sendable>: Sendable {
             }
             reader?.fulfil(.ready)
             if let outcome { return outcome }
-            guard let wait, await Self.wait(wait) == .ready else { return false }
+            guard let wait, await wait.value(onCancel: .cancelled) == .ready else { return false }
         }
     }
 
@@ -77,7 +77,7 @@ final class BoundedChannel<Element: Sendable>: Sendable {
                 try ending.get()
                 return nil
             }
-            guard let wait, await Self.wait(wait) == .ready else { return nil }
+            guard let wait, await wait.value(onCancel: .cancelled) == .ready else { return nil }
         }
     }
 
@@ -93,13 +93,5 @@ final class BoundedChannel<Element: Sendable>: Sendable {
         }
         reader?.fulfil(.ready)
         writer?.fulfil(.ready)
-    }
-
-    private static func wait(_ completion: Completion<Wakeup>) async -> Wakeup {
-        await withTaskCancellationHandler {
-            await completion.value()
-        } onCancel: {
-            completion.fulfil(.cancelled)
-        }
     }
 }

@@ -1,6 +1,5 @@
 import NATS
 import NIOCore
-import NIOPosix
 
 /// Where one publish is now.
 public struct PublishNews: Hashable, Sendable {
@@ -32,16 +31,8 @@ public final class PendingPublish: Sendable {
     /// - Parameter timeout: how long that may take; the message stays in the outbox when it passes.
     /// - Throws: ``RelayError/timeout(_:)``, ``RelayError/cancelled``, or why the message will not be stored.
     public func receipt(within timeout: Duration) async throws(RelayError) -> PublishReceipt {
-        // A task that sleeps leaves its timer behind when it is cancelled, for each of many messages.
-        let limit = TimeAmount(timeout)
-        let alarm = NIOSingletons.posixEventLoopGroup.next().scheduleTask(in: limit) { [outcome] in
-            _ = outcome.fulfil(nil)
-        }
-        let ended = await withTaskCancellationHandler {
-            await outcome.value()
-        } onCancel: { [outcome] in
-            outcome.fulfil(.failed(.cancelled))
-        }
+        let alarm = outcome.fulfil(nil, after: timeout)
+        let ended = await outcome.value(onCancel: .failed(.cancelled))
         alarm.cancel()
         switch ended {
         case .acknowledged(let sequence, let duplicate):
@@ -286,10 +277,8 @@ extension RelayClient {
         guard !outbox.isEmpty else { return }
         let waiter = Completion<Bool>()
         emptyWaiters.append(waiter)
-        let alarm = Task {
-            try? await Task.sleep(for: limit)
-            waiter.fulfil(false)
-        }
+        let alarm = waiter.fulfil(false, after: limit)
+        // A cancelled task, too, waits for what it sent.
         _ = await waiter.value()
         alarm.cancel()
         emptyWaiters.removeAll { $0 === waiter }

@@ -155,11 +155,7 @@ public actor RelayClient {
     ///   ended for, ``RelayError/cancelled``.
     public func connect(timeLimit: Int = 0) async throws(RelayError) {
         let (waiter, key) = try startConnecting(timeLimit: timeLimit)
-        let error = await withTaskCancellationHandler {
-            await waiter.value()
-        } onCancel: {
-            waiter.fulfil(.cancelled)
-        }
+        let error = await waiter.value(onCancel: .cancelled)
         connectWaiters[key] = nil
         if let error { throw error }
     }
