@@ -2,57 +2,82 @@ import NATS
 
 // New credentials in place of old ones.
 extension RelayClient {
-    /// How long a token provider may take.
-    static let providerTimeout = Duration.seconds(30)
+    /// What a provider was asked, until it returns. Askers that come meanwhile join it.
+    struct ProviderQuestion: Sendable {
+        /// Whether there are other credentials now than when it was asked.
+        let answer: Task<Bool, Never>
+        /// Which credentials it is to replace.
+        let epoch: UInt64
+
+        /// As the answer; false when the provider takes longer than this, which calls it off.
+        func wait(_ limit: Duration) async -> Bool {
+            if let answer = await within(limit, { [answer] in await answer.value }) { return answer }
+            if !Task.isCancelled { answer.cancel() }
+            return false
+        }
+    }
 
     /// Asks the provider once; the machine counts.
     func renewCredentials(_ generation: UInt64) {
-        guard let provider = configuration.credentials.provider else {
-            return handle(.credentialsUnavailable(generation: generation))
-        }
+        guard let question = askProvider() else { return handle(.credentialsUnavailable(generation: generation)) }
         dial?.cancel()
-        dial = Task { [weak self] in
-            let credentials = await Self.asking(provider)
+        dial = Task { [weak self, providerTimeout] in
+            let isRenewed = await question.wait(providerTimeout)
             guard !Task.isCancelled else { return }
-            await self?.renewed(credentials, generation: generation)
+            await self?.handle(
+                isRenewed
+                    ? .credentialsRenewed(generation: generation) : .credentialsUnavailable(generation: generation))
         }
     }
 
-    private func renewed(_ credentials: RelayCredentials?, generation: UInt64) {
-        guard let credentials else { return handle(.credentialsUnavailable(generation: generation)) }
-        // They count even when nobody waits for them any more: the next connect uses them.
-        adopt(credentials)
-        handle(.credentialsRenewed(generation: generation))
+    /// The question to the provider, who never has two at the same time; nil without a provider.
+    func askProvider() -> ProviderQuestion? {
+        if let question { return question }
+        guard let provider = configuration.credentials.provider else { return nil }
+        let epoch = credentialsEpoch
+        let answer = Task { [weak self] in
+            let credentials = try? await provider()
+            return await self?.answered(credentials, epoch: epoch) ?? false
+        }
+        let asked = ProviderQuestion(answer: answer, epoch: epoch)
+        question = asked
+        return asked
     }
 
-    /// What the provider gives; nil when it throws or takes too long.
-    static func asking(_ provider: @escaping RelayCredentials.Provider) async -> RelayCredentials? {
-        let answer = Completion<RelayCredentials?>()
-        let question = Task { answer.fulfil(try? await provider()) }
-        let alarm = Task {
-            try? await Task.sleep(for: providerTimeout)
-            answer.fulfil(nil)
-        }
-        defer {
-            question.cancel()
-            alarm.cancel()
-        }
-        return await withTaskCancellationHandler {
-            await answer.value()
-        } onCancel: {
-            answer.fulfil(nil)
-        }
+    /// Takes in what a provider gave, even when nobody waits for it any more: the next connect uses it.
+    ///
+    /// - Returns: whether there are other credentials now than when it was asked.
+    private func answered(_ credentials: RelayCredentials?, epoch: UInt64) -> Bool {
+        if question?.epoch == epoch { question = nil }
+        // What the application gave meanwhile is newer.
+        guard epoch == credentialsEpoch else { return true }
+        guard let credentials else { return false }
+        let configuration = configuration
+        let isFirst = configuration.credentials.isMissing && configuration.user == nil
+        let provided = credentials.keepingProvider(configuration.credentials.provider)
+        guard replaceCredentials(provided, mayChangeUser: isFirst) else { return false }
+        hasUnrefusedToken = true
+        return true
     }
 
-    /// Uses other credentials from the next dial on.
-    func adopt(_ credentials: RelayCredentials) {
+    /// Uses other credentials, and with them the name that they tell, from the next dial on.
+    ///
+    /// - Parameter mayChangeUser: whether they may be another user's.
+    /// - Returns: false when they may not and are; nothing has changed then.
+    func replaceCredentials(_ credentials: RelayCredentials, mayChangeUser: Bool) -> Bool {
+        let (old, oldUser) = (configuration.credentials, configuration.user)
+        // A name that came from the old credentials goes with them.
+        let user = credentials.user ?? (oldUser == old.user ? nil : oldUser)
+        guard mayChangeUser || user == oldUser else { return false }
+        if user != oldUser {
+            namespace = configuration.namespace
+            // What one user wrote is never sent as another.
+            if oldUser != nil { discardOutbox() }
+        }
         settings.withLockedValue { settings in
-            let old = settings.configuration.credentials
-            // A name that came from the old credentials goes with them.
-            if settings.configuration.user == nil || settings.configuration.user == old.user {
-                settings.configuration.user = credentials.user ?? settings.configuration.user
-            }
-            settings.configuration.credentials = credentials.keepingProvider(old.provider)
+            settings.configuration.user = user
+            settings.configuration.credentials = credentials
         }
+        return true
     }
 }

@@ -26,12 +26,23 @@ extension RelayClient {
 
     // MARK: Dialling
 
+    /// The client is held for none of the waits, so that it can be let go during each of them.
     func startDial(_ generation: UInt64) {
         dial?.cancel()
-        dial = Task { [weak self, store = openingStore()] in
+        dial = Task { [weak self, store = openingStore(), providerTimeout, discoveryTimeout] in
             // The local store comes before the first byte on the network.
             _ = await store.value
-            guard !Task.isCancelled, let plan = await self?.planDial(generation) else { return }
+            if !Task.isCancelled, let question = await self?.missingCredentials() {
+                let isAnswered = await question.wait(providerTimeout)
+                guard !Task.isCancelled else { return }
+                guard isAnswered else {
+                    await self?.dialFailed(.invalidCredentials("the token provider gave none"), generation)
+                    return
+                }
+            }
+            guard !Task.isCancelled, let source = await self?.serverSource(generation) else { return }
+            let servers = await Self.servers(source, discoveryTimeout)
+            guard !Task.isCancelled, let plan = await self?.planDial(to: servers, generation) else { return }
             let result = await Self.connection(plan)
             // A dial that nobody waits for any more takes its socket with it.
             guard let self else { return Self.discard(result) }
@@ -48,44 +59,57 @@ extension RelayClient {
         if case .success(let connection) = result { connection.closeNow() }
     }
 
-    /// Where to dial next and as whom; nil when that could not be found out, which has been reported then.
-    private func planDial(_ generation: UInt64) async -> DialPlan? {
-        if configuration.credentials.isMissing, let provider = configuration.credentials.provider {
-            let credentials = await Self.asking(provider)
-            guard machine.generation == generation, !Task.isCancelled else { return nil }
-            guard let credentials else {
-                handle(
-                    .connectionFailed(
-                        generation: generation, reason: .invalidCredentials("the token provider gave none")))
-                return nil
-            }
-            adopt(credentials)
-        }
+    private func dialFailed(_ reason: ConnectionReason, _ generation: UInt64) {
+        handle(.connectionFailed(generation: generation, reason: reason))
+    }
+
+    /// The question for the first credentials, where there are none.
+    private func missingCredentials() -> ProviderQuestion? {
+        configuration.credentials.isMissing ? askProvider() : nil
+    }
+
+    /// Where to learn which servers there are; nil when the credentials are of no use, which has been reported then.
+    private func serverSource(_ generation: UInt64) -> RelayConfiguration.Servers? {
         let configuration = configuration
-        if configuration.credentials.provider != nil, configuration.credentials.isExpired(at: Self.secondsNow) {
-            handle(.connectionFailed(generation: generation, reason: .tokenExpired))
+        let credentials = configuration.credentials
+        // A token that has just been made is the server's to judge: the clock here may be wrong.
+        if credentials.provider != nil, !hasUnrefusedToken, credentials.isExpired(at: Self.secondsNow) {
+            dialFailed(.tokenExpired, generation)
             return nil
         }
-        switch configuration.servers {
-        case .fixed(let fixed): pool.configure(fixed)
+        return configuration.servers
+    }
+
+    private static func servers(
+        _ source: RelayConfiguration.Servers, _ limit: Duration
+    ) async -> Result<[ServerAddress], RelayError> {
+        switch source {
+        case .fixed(let servers): return .success(servers)
         case .discovered(let discover):
-            let result: Result<[ServerAddress], RelayError>
-            do throws(RelayError) { result = .success(try await discover()) } catch { result = .failure(error) }
-            guard machine.generation == generation, !Task.isCancelled else { return nil }
-            switch result {
-            case .success(let servers): pool.configure(servers)
-            case .failure(.connection(let reason)):
-                handle(.connectionFailed(generation: generation, reason: reason))
-                return nil
-            case .failure(let error):
-                handle(.connectionFailed(generation: generation, reason: .unreachable(error.words)))
-                return nil
+            let found = await within(limit) { () -> Result<[ServerAddress], RelayError> in
+                do throws(RelayError) { return .success(try await discover()) } catch { return .failure(error) }
             }
+            return found ?? .failure(.timeout("Finding the servers"))
+        }
+    }
+
+    /// Where to dial next and as whom; nil when no server is known, which has been reported then.
+    private func planDial(to servers: Result<[ServerAddress], RelayError>, _ generation: UInt64) -> DialPlan? {
+        guard machine.generation == generation else { return nil }
+        switch servers {
+        case .success(let servers): pool.configure(servers)
+        case .failure(.connection(let reason)):
+            dialFailed(reason, generation)
+            return nil
+        case .failure(let error):
+            dialFailed(.unreachable(error.words), generation)
+            return nil
         }
         guard let address = pool.next else {
-            handle(.connectionFailed(generation: generation, reason: .unreachable("no server is known")))
+            dialFailed(.unreachable("no server is known"), generation)
             return nil
         }
+        let configuration = configuration
         let options = ConnectOptions(
             name: configuration.clientID, authentication: configuration.credentials.authentication,
             tls: configuration.tls, proxy: configuration.proxy, connectTimeout: configuration.dialTimeout,
@@ -104,8 +128,10 @@ extension RelayClient {
     private func dialEnded(_ result: DialResult, to address: ServerAddress, generation: UInt64) {
         switch result {
         case .failure(let reason):
-            guard generation == machine.generation else { return }
+            // A dial that was called off says nothing about its server.
+            guard generation == machine.generation, !Task.isCancelled else { return }
             pool.failed(address)
+            if reason.isRenewable { hasUnrefusedToken = false }
             handle(.connectionFailed(generation: generation, reason: explained(reason)))
         case .success(let connection):
             guard generation == machine.generation, link == nil, !Task.isCancelled else {
@@ -155,48 +181,78 @@ extension RelayClient {
 
     // MARK: Restoring
 
+    /// Subscriptions first, then what waits in the outbox, and only then counts the connection as restored. The client
+    /// is held for none of the waits.
     func startRestoration(_ generation: UInt64) {
         restoration?.cancel()
-        restoration = Task { [weak self] in await self?.restore(generation) }
+        guard let link, link.generation == generation else { return }
+        restoration = Task { [weak self, configuration, namespace] in
+            do throws(NATSError) {
+                let found = try await Self.namespace(configuration, known: namespace, link.connection)
+                if let entry = try await self?.sessionEntry(link) {
+                    let outcome = try await Self.take(entry)
+                    guard await self?.tookSession(entry, outcome, generation: generation) == true else { return }
+                }
+                guard let openings = await self?.followAll(link, found) else { return }
+                for opening in openings {
+                    do throws(NATSError) {
+                        try await opening.opened.value().get()
+                    } catch {
+                        guard link.connection.isOpen else { throw error }
+                        // One topic's failure is that topic's alone.
+                        await self?.openingFailed(opening.key, error)
+                    }
+                }
+                guard await self?.openOutbox(generation) == true else { return }
+                while let waiter = await self?.unflushed(generation) {
+                    guard await waiter.value() else { return }
+                }
+                // The first figure for the status bar, at once and not after the first ping interval.
+                let roundTrip = try await link.connection.ping()
+                await self?.restored(generation, roundTrip)
+            } catch {
+                await self?.lost(generation, ConnectionReason(error))
+            }
+        }
     }
 
-    /// Subscriptions first, then what waits in the outbox, and only then counts the connection as restored.
-    private func restore(_ generation: UInt64) async {
-        guard let link, link.generation == generation else { return }
-        do throws(NATSError) {
-            let namespace = try await resolveNamespace(link.connection)
-            guard self.link?.generation == generation else { return }
-            self.namespace = namespace
-            guard try await claimSession(link) else { return }
-            // All at once: a thousand topics cost a few round trips together, not a few each.
-            let openings = followers.map { (key: $0.key, follower: $0.value, opened: $0.value.follow(link, namespace)) }
-            for (key, follower, opened) in openings {
-                do throws(NATSError) {
-                    try await opened.value().get()
-                } catch {
-                    guard link.connection.isOpen else { throw error }
-                    // One topic's failure is that topic's alone.
-                    follower.end(.failure(RelayError(error, during: "the subscription")))
-                    followers[key] = nil
-                }
-                guard self.link?.generation == generation else { return }
-            }
-            noteResends()
-            outbox.open()
-            flushOutbox()
-            while self.link?.generation == generation, !outbox.isFlushed {
-                let waiter = Completion<Bool>()
-                flushWaiter = waiter
-                guard await waiter.value() else { return }
-            }
-            guard self.link?.generation == generation else { return }
-            // The first figure for the status bar, at once and not after the first ping interval.
-            let roundTrip = try await link.connection.ping()
-            handle(.restored(generation: generation))
-            handle(.roundTrip(generation: generation, roundTrip))
-        } catch {
-            lost(generation, ConnectionReason(error))
-        }
+    private struct FollowerOpening: Sendable {
+        let key: UInt64
+        let opened: Completion<Result<Void, NATSError>>
+    }
+
+    /// Has everything followed over this connection; nil when it is no longer the present one.
+    private func followAll(_ link: Link, _ namespace: RelayConfiguration.Namespace) -> [FollowerOpening]? {
+        guard self.link?.generation == link.generation else { return nil }
+        self.namespace = namespace
+        // All at once: a thousand topics cost a few round trips together, not a few each.
+        return followers.map { FollowerOpening(key: $0.key, opened: $0.value.follow(link, namespace)) }
+    }
+
+    private func openingFailed(_ key: UInt64, _ error: NATSError) {
+        followers.removeValue(forKey: key)?.end(.failure(RelayError(error, during: "the subscription")))
+    }
+
+    private func openOutbox(_ generation: UInt64) -> Bool {
+        guard link?.generation == generation else { return false }
+        noteResends()
+        outbox.open()
+        flushOutbox()
+        return true
+    }
+
+    /// What is fulfilled once the outbox has come further; nil when there is nothing to wait for.
+    private func unflushed(_ generation: UInt64) -> Completion<Bool>? {
+        guard link?.generation == generation, !outbox.isFlushed else { return nil }
+        let waiter = Completion<Bool>()
+        flushWaiter = waiter
+        return waiter
+    }
+
+    private func restored(_ generation: UInt64, _ roundTrip: Duration) {
+        guard link?.generation == generation else { return }
+        handle(.restored(generation: generation))
+        handle(.roundTrip(generation: generation, roundTrip))
     }
 
     private struct NamespaceReply: Decodable {
@@ -209,8 +265,8 @@ extension RelayClient {
     }
 
     /// Asks the network for the names of its topics (RelayX's service), or takes the configured ones.
-    private func resolveNamespace(
-        _ connection: NATSConnection
+    private static func namespace(
+        _ configuration: RelayConfiguration, known: RelayConfiguration.Namespace?, _ connection: NATSConnection
     ) async throws(NATSError) -> RelayConfiguration.Namespace {
         if let namespace = configuration.namespace { return namespace }
         guard let token = configuration.credentials.token,
@@ -227,7 +283,7 @@ extension RelayClient {
                 return RelayConfiguration.Namespace(name: names.namespace, hash: names.hash)
             } catch .noResponders(let subject) {
                 // The names of an earlier connection hold while nobody says otherwise.
-                if let namespace { return namespace }
+                if let known { return known }
                 // A network that has just started answers a moment later than its server.
                 guard ContinuousClock.now < deadline else { throw .noResponders(subject: subject) }
                 do { try await Task.sleep(for: .milliseconds(50)) } catch { throw .cancelled }
@@ -241,18 +297,18 @@ extension RelayClient {
     private func lost(_ generation: UInt64, _ reason: ConnectionReason) {
         guard let link, link.generation == generation else { return }
         pool.failed(link.connection.address)
+        if reason.isRenewable { hasUnrefusedToken = false }
         handle(.connectionFailed(generation: generation, reason: reason))
     }
 
     func closeLink(_ generation: UInt64) {
         dial?.cancel()
         dial = nil
-        guard let link, link.generation == generation else { return }
         letGo(generation)
     }
 
     /// Forgets a connection: what was under way goes back to its place, and nothing of it is heard again.
-    func letGo(_ generation: UInt64) {
+    private func letGo(_ generation: UInt64) {
         guard let link, link.generation == generation else { return }
         self.link = nil
         restoration?.cancel()

@@ -267,6 +267,11 @@ extension RelayClient {
         }
     }
 
+    /// Empties the outbox of what may not be sent any more, whatever its policy says.
+    func discardOutbox() {
+        for resolution in outbox.discardAll(.closedByUser) { report(resolution) }
+    }
+
     func endOutbox(_ reason: ConnectionReason) {
         for resolution in outbox.sessionEnded(reason) { report(resolution) }
         outboxWaits(over: false)

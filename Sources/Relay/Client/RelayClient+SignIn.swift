@@ -40,15 +40,14 @@ extension RelayClient {
     ///   session of another user runs.
     public func use(_ credentials: RelayCredentials) throws(RelayError) {
         guard settings.withLockedValue(\.isPrepared) else { throw .notInitialized }
-        switch status.state {
-        case .initialized, .disconnected: break
-        case .connecting, .connected, .reconnecting, .suspended:
-            guard credentials.user == user else { throw .alreadyConnected }
-        }
-        if credentials.user != user { namespace = configuration.namespace }
-        settings.withLockedValue { settings in
-            if let user = credentials.user { settings.configuration.user = user }
-            settings.configuration.credentials = credentials
-        }
+        let hasSession = machine.status.state != .initialized && machine.status.state != .disconnected
+        guard replaceCredentials(credentials, mayChangeUser: !hasSession) else { throw .alreadyConnected }
+        credentialsEpoch += 1
+        question?.answer.cancel()
+        question = nil
+        hasUnrefusedToken = false
+        applyPolicy()
+        // A session that waits for its provider has what it waits for.
+        handle(.credentialsRenewed(generation: machine.generation))
     }
 }

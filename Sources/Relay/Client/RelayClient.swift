@@ -32,6 +32,16 @@ public actor RelayClient {
     var namespace: RelayConfiguration.Namespace?
     var pool = ServerPool()
     var session: SessionClaim?
+    /// What the token provider is being asked.
+    var question: ProviderQuestion?
+    /// Counts the credentials that the application gave with ``use(_:)``.
+    var credentialsEpoch: UInt64 = 0
+    /// Whether the token provider gave a token that no server has refused yet.
+    var hasUnrefusedToken = false
+    /// How long a token provider may take.
+    var providerTimeout = Duration.seconds(30)
+    /// How long finding out where the servers are may take, which includes a start of theirs.
+    var discoveryTimeout = Duration.seconds(60)
     /// Gives the session back after the end.
     var sessionRelease: Task<Void, Never>?
     /// The proofs of control messages that were believed, so that none counts twice; the oldest give way.
@@ -101,6 +111,7 @@ public actor RelayClient {
 
     deinit {
         dial?.cancel()
+        question?.answer.cancel()
         restoration?.cancel()
         pacingTask?.cancel()
         networkWatcher?.cancel()
@@ -180,14 +191,17 @@ public actor RelayClient {
     }
 
     private func beginSession() {
-        // Without a provider there is nobody to ask, and a refused token is the end at once.
-        let configuration = configuration
-        machine.policy = configuration.reconnect
-        if configuration.credentials.provider == nil { machine.policy.tokenRenewals = 0 }
+        applyPolicy()
         followNetwork(configuration)
         // Without a network too: what is kept can be shown at once.
         _ = openingStore()
         handleLifecycle(.userConnected)
+    }
+
+    func applyPolicy() {
+        machine.policy = configuration.reconnect
+        // Without a provider there is nobody to ask, and a refused token is the end at once.
+        if configuration.credentials.provider == nil { machine.policy.tokenRenewals = 0 }
     }
 
     /// Ends the session for good, from any state; only another `connect` starts one.

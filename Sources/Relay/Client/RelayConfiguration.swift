@@ -83,7 +83,7 @@ public struct RelayConfiguration: Sendable {
     ) {
         self.servers = servers
         self.credentials = credentials
-        self.user = user ?? credentials.user
+        self.user = credentials.user ?? user
         self.namespace = namespace
         self.clientID = clientID ?? "parley_" + UniqueToken.next()
         self.reconnect = reconnect

@@ -14,8 +14,9 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
     /// Asks the application for credentials: its own server hands out tokens, say.
     ///
     /// It is called when there are none yet, and once each time the present ones have expired or are refused, at most
-    /// ``ReconnectPolicy/tokenRenewals`` times in a row, and never twice at the same time. It has 30 seconds. When it
-    /// throws, the session ends and the old credentials stay.
+    /// ``ReconnectPolicy/tokenRenewals`` times in a row, and not again before it has returned, unless it is given anew.
+    /// It has 30 seconds; its task is cancelled then. When it throws, or names another user, the session ends and the old credentials stay.
+    /// What it returns late counts, unless the application gave other credentials with ``RelayClient/use(_:)``.
     public typealias Provider = @Sendable () async throws -> RelayCredentials
 
     private init(
@@ -118,8 +119,8 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
             let claims = try UserClaims.decode(token)
             let prefix = claims.inboxPrefix
             // The inbox that the network granted names the user even where the token's name is free text.
-            if prefix.hasPrefix("_INBOX_") { return String(prefix.dropFirst(7)) }
-            return claims.name
+            let name = prefix.hasPrefix("_INBOX_") ? String(prefix.dropFirst(7)) : claims.name
+            return name.flatMap { RelayClient.isToken($0) ? $0 : nil }
         } catch {
             throw .invalidCredentials("the API key or token is not a user JWT")
         }

@@ -1,4 +1,5 @@
 import NATS
+import NIOConcurrencyHelpers
 import Relay
 import TestSupport
 import Testing
@@ -20,13 +21,46 @@ struct LeakTests {
 
     /// What a client was busy with when it was let go.
     enum Moment: CaseIterable {
-        case connected, dialing, waiting, reconnecting, suspended, closed
+        case connected, asking, discovering, dialing, flushing, waiting, reconnecting, suspended, closed
+    }
+
+    /// What the application is asked and does not answer before the client is gone.
+    private final class Held: Sendable {
+        private let isAsked = NIOLockedValueBox(false)
+        private let answer = Completion<Void>()
+
+        var hasBegun: Bool { isAsked.withLockedValue(\.self) }
+
+        func release() { answer.fulfil(()) }
+
+        private func wait() async {
+            isAsked.withLockedValue { $0 = true }
+            await answer.value()
+        }
+
+        func apply(to configuration: inout RelayConfiguration, at moment: Moment) {
+            switch moment {
+            case .asking:
+                configuration.credentials = .provided { [self] in
+                    await wait()
+                    throw RelayError.cancelled
+                }
+            case .discovering:
+                configuration.servers = .discovered { [self] () throws(RelayError) in
+                    await wait()
+                    throw .cancelled
+                }
+            case .flushing: configuration.outbox.pacing = OutboxPacing(messages: 1, per: .seconds(600))
+            default: break
+            }
+        }
     }
 
     @Test("B55 the last reference frees the client and closes its socket, at any moment", arguments: Moment.allCases)
     func letGo(moment: Moment) async throws {
         try await TestNetwork.run(server: TestServers.all[0]) { network in
             let proxy = try await FaultProxy.start(target: network.address)
+            let held = Held()
             weak var released: RelayClient?
             do {
                 let client = try network.client(server: proxy.address) {
@@ -35,12 +69,14 @@ struct LeakTests {
                     $0.followsNetwork = true
                     // Whoever still dialled would be seen while somebody else logs in.
                     $0.reconnect = ReconnectPolicy(schedule: [.milliseconds(10)])
+                    held.apply(to: &$0, at: moment)
                 }
                 released = client
                 try await client.on(topic: "chat.room", listener: Listener())
-                try await bring(client, proxy, to: moment)
+                try await bring(client, proxy, held, to: moment)
             }
             try await eventually("the client is freed, \(moment)") { released == nil }
+            held.release()
             // A fault may keep the end of a connection back.
             try await proxy.set(.passThrough)
             try await eventually("its socket is closed, \(moment)") { proxy.statistics.openConnections == 0 }
@@ -54,12 +90,24 @@ struct LeakTests {
         }
     }
 
-    private func bring(_ client: RelayClient, _ proxy: FaultProxy, to moment: Moment) async throws {
+    private func bring(_ client: RelayClient, _ proxy: FaultProxy, _ held: Held, to moment: Moment) async throws {
         func state(_ state: ConnectionStatus.State) async throws {
             try await eventually("\(state)") { client.status.state == state }
         }
         switch moment {
         case .connected: try await client.connect()
+        case .asking, .discovering:
+            await client.beginConnecting()
+            try await eventually("the question") { held.hasBegun }
+        case .flushing:
+            try await client.connect()
+            await client.setAppStateActive(false)
+            try await state(.suspended)
+            let first = try await client.submit(topic: "chat.room", message: "first")
+            try await client.enqueue(topic: "chat.room", message: "second")
+            await client.setAppStateActive(true)
+            _ = try await first.receipt(within: .seconds(120))
+            #expect(client.status.state == .reconnecting)
         case .dialing:
             try await proxy.set(.silent)
             await client.beginConnecting()

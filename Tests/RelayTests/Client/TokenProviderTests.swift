@@ -1,0 +1,179 @@
+import NATS
+import NIOConcurrencyHelpers
+import TestSupport
+import Testing
+
+@testable import Relay
+
+/// Credentials that come while others are being asked for.
+@Suite("Client: token providers", .realProcesses)
+struct TokenProviderTests {
+    /// A provider whose answers come when the test gives them, whether or not anybody still waits.
+    private final class Desk: Sendable {
+        private let questions = NIOLockedValueBox<[Completion<RelayCredentials?>]>([])
+
+        var count: Int { questions.withLockedValue(\.count) }
+
+        func ask() async throws -> RelayCredentials {
+            let question = Completion<RelayCredentials?>()
+            questions.withLockedValue { $0.append(question) }
+            guard let credentials = await question.value() else { throw RelayError.cancelled }
+            return credentials
+        }
+
+        func answer(_ credentials: RelayCredentials?, to index: Int = 0) {
+            questions.withLockedValue { $0[index] }.fulfil(credentials)
+        }
+
+        func isAsked(_ times: Int = 1) async throws {
+            try await eventually("question number \(times)") { count == times }
+        }
+    }
+
+    private func token(_ user: String, hasExpired: Bool = false) throws -> RelayCredentials {
+        var claims = UserClaims(subject: NKeyPair.generate(.user).publicKey, name: user, grant: UserGrant())
+        if hasExpired { claims.expires = 1 }
+        return try .accessToken(claims.encode(signedBy: .generate(.account)))
+    }
+
+    /// A client of a server that takes every token.
+    private func client(
+        _ fixture: ClientFixture, _ credentials: RelayCredentials, outbox: OutboxPolicy = .parley
+    ) throws -> RelayClient {
+        var configuration = try fixture.configuration(outbox: outbox, user: nil)
+        configuration.credentials = credentials
+        configuration.user = credentials.user
+        configuration.followsNetwork = false
+        return RelayClient(configuration: configuration)
+    }
+
+    @Test("B5 B7 a provider's late answer replaces no newer credentials", arguments: [true, false])
+    func lateAnswer(isFirst: Bool) async throws {
+        let fixture = try await ClientFixture.start()
+        let desk = Desk()
+        let start = isFirst ? nil : try token("alice", hasExpired: true)
+        let client = try client(fixture, .provided(startingWith: start) { try await desk.ask() })
+        await client.beginConnecting()
+        try await desk.isAsked()
+        let question = try #require(await client.question)
+        await client.disconnect()
+        try await client.use(token("bob"))
+        desk.answer(try token("alice"))
+        _ = await question.answer.value
+        #expect(client.user == "bob")
+        try await client.connect(timeLimit: 60)
+        #expect(client.user == "bob")
+        await client.close()
+    }
+
+    @Test("B5 a provider is asked once, however many sessions wait for its answer")
+    func singleFlight() async throws {
+        let fixture = try await ClientFixture.start()
+        let desk = Desk()
+        let client = try client(fixture, .provided { try await desk.ask() })
+        await client.setProviderTimeout(.milliseconds(20))
+        // It takes longer than it may, and does not heed its cancellation.
+        let gaveNone = RelayError.connection(.invalidCredentials("the token provider gave none"))
+        await #expect(throws: gaveNone) { try await client.connect() }
+        await client.setProviderTimeout(.seconds(600))
+        await client.beginConnecting()
+        await client.disconnect()
+        let connecting = Task { try await client.connect() }
+        try await client.state(is: .connecting)
+        desk.answer(try token("alice"))
+        try await connecting.value
+        #expect(desk.count == 1 && client.user == "alice")
+        await client.close()
+    }
+
+    @Test("B5 credentials that come from elsewhere end the wait for the provider")
+    func givenMeanwhile() async throws {
+        let fixture = try await ClientFixture.start()
+        let desk = Desk()
+        let expired = try token("alice", hasExpired: true)
+        let client = try client(fixture, .provided(startingWith: expired) { try await desk.ask() })
+        await client.beginConnecting()
+        try await desk.isAsked()
+        try await client.use(token("alice"))
+        try await client.state(is: .connected)
+        desk.answer(nil)
+        await client.close()
+    }
+
+    @Test("B5 a provider that comes during a session is asked in it")
+    func givenDuringSession() async throws {
+        let fixture = try await ClientFixture.start()
+        let desk = Desk()
+        let client = try client(fixture, token("alice"))
+        try await client.connect(timeLimit: 60)
+        let expired = try token("alice", hasExpired: true)
+        try await client.use(.provided(startingWith: expired) { try await desk.ask() })
+        await client.setReachable(false)
+        await client.setReachable(true)
+        try await desk.isAsked()
+        desk.answer(try token("alice"))
+        try await client.state(is: .connected)
+        await client.close()
+    }
+
+    @Test("B7 a renewal that names another user ends the session and changes nothing")
+    func otherUser() async throws {
+        let fixture = try await ClientFixture.start()
+        let desk = Desk()
+        let expired = try token("alice", hasExpired: true)
+        let client = try client(fixture, .provided(startingWith: expired) { try await desk.ask() })
+        let connecting = Task { try await client.connect(timeLimit: 60) }
+        try await desk.isAsked()
+        desk.answer(try token("bob"))
+        await #expect(throws: RelayError.connection(.tokenExpired)) { try await connecting.value }
+        #expect(client.user == "alice" && client.configuration.credentials.user == "alice")
+    }
+
+    @Test("B7 B29 what one user wrote is not sent as another")
+    func outboxOfOtherUser() async throws {
+        let fixture = try await ClientFixture.start()
+        let client = try client(fixture, token("alice"), outbox: OutboxPolicy(discardsOnClose: false))
+        let news = Collector<PublishNews>()
+        await news.start(client.publishes)
+        try await client.connect(timeLimit: 60)
+        await client.setReachable(false)
+        let id = try await client.submit(topic: "chat.room", message: "from alice").id
+        await client.disconnect()
+        #expect(await client.queuedCount == 1)
+        try await client.use(token("alice"))
+        #expect(await client.queuedCount == 1)
+        try await client.use(token("bob"))
+        #expect(await client.queuedCount == 0)
+        try await news.wait(for: "the discarded line") {
+            $0.contains(PublishNews(id: id, state: .discarded(.closedByUser)))
+        }
+    }
+
+    @Test("B5 the server, not the clock here, judges a token that was just made")
+    func clockAhead() async throws {
+        let fixture = try await ClientFixture.start()
+        let desk = Desk()
+        let expired = try token("alice", hasExpired: true)
+        let client = try client(fixture, .provided(startingWith: expired) { try await desk.ask() })
+        await client.beginConnecting()
+        try await desk.isAsked()
+        // By a clock that is some minutes ahead, every new token looks like this.
+        desk.answer(expired)
+        try await client.state(is: .connected)
+        #expect(desk.count == 1)
+        await client.close()
+    }
+
+    @Test("The credentials say who this is; the configuration does where they don't")
+    func names() throws {
+        let configuration = RelayConfiguration(servers: .fixed([]), credentials: try token("alice"), user: "somebody")
+        #expect(configuration.user == "alice")
+        #expect(RelayConfiguration(servers: .fixed([]), user: "somebody").user == "somebody")
+        // A name for people is no part of a subject.
+        for name in ["Alice Liddell", "a.b", "alice>", ""] { #expect(try token(name).user == nil) }
+    }
+}
+
+extension RelayClient {
+    fileprivate func setProviderTimeout(_ timeout: Duration) { providerTimeout = timeout }
+}
