@@ -31,8 +31,8 @@ public enum ConnectionReason: Hashable, Sendable {
     case banned(String?)
     /// The whole application or account is blocked.
     case appBlocked
-    /// The user's account was deactivated.
-    case deactivated
+    /// The user's account was deactivated, with the administrator's words when given.
+    case deactivated(String?)
     /// The configured proxy does not work.
     case proxyUnavailable(String)
     /// The secure connection could not be established.
@@ -97,7 +97,8 @@ extension ConnectionReason {
             "Signed in on \(device ?? "another device"), which ended the connection here."
         case .banned(let detail): "This user is banned\(Self.detail(detail ?? "")). Ask the network's administrator."
         case .appBlocked: "This application is blocked on the network. Ask the network's administrator."
-        case .deactivated: "This account was deactivated. Ask the network's administrator."
+        case .deactivated(let detail):
+            "This account was deactivated\(Self.detail(detail ?? "")). Ask the network's administrator."
         case .proxyUnavailable(let detail): "The proxy does not work\(Self.detail(detail)). Check its settings."
         case .tlsFailure(let detail):
             "No secure connection could be made\(Self.detail(detail)). Check the server's certificate and the clock."

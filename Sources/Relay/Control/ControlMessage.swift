@@ -55,7 +55,7 @@ public struct ControlMessage: Hashable, Sendable {
         switch kind {
         case .kicked: .kicked(by: administrator, reason: reason)
         case .banned: .banned(reason)
-        case .deactivated: .deactivated
+        case .deactivated: .deactivated(reason)
         case .signedInElsewhere: .kickedByOtherDevice(device)
         case .applicationBlocked: .appBlocked
         case .code(let code):

@@ -45,8 +45,8 @@ struct ClientEndTests {
             #expect(await end(banStatuses) == .banned("spam"))
 
             let (closed, closedStatuses) = try await client("carol", on: network)
-            try await administrator.deactivate(user: "carol")
-            #expect(await end(closedStatuses) == .deactivated)
+            try await administrator.deactivate(user: "carol", reason: "left us")
+            #expect(await end(closedStatuses) == .deactivated("left us"))
 
             let (blocked, blockStatuses) = try await client("dave", on: network)
             try await administrator.blockApplication()

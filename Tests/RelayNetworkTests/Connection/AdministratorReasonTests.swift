@@ -66,10 +66,13 @@ struct AdministratorReasonTests {
         }
     }
 
-    @Test("B17 a deactivated user's client says so", arguments: TestServers.all)
+    @Test("B17 a deactivated user's client says so, and why", arguments: TestServers.all)
     func deactivated(server: String) async throws {
-        let status = try await act(on: server) { try await $0.deactivate(user: "alice") }
-        #expect(status.reason == .deactivated)
+        let status = try await act(on: server) { try await $0.deactivate(user: "alice", reason: "left the company") }
+        #expect(status.reason == .deactivated("left the company"))
+        #expect(
+            status.reason?.words
+                == "This account was deactivated (left the company). Ask the network's administrator.")
         #expect(NexconnConnectionStatus(status).rawValue == 19)
         #expect(RongCloudCode(status)?.rawValue == 31_029)
     }
@@ -88,7 +91,7 @@ struct AdministratorReasonTests {
             (31_028, ConnectionReason.proxyUnavailable(""), 17), (34_245, .proxyUnavailable(""), 17),
             (-1, .unknown(-1), -1), (31_004, .authenticationFailed(""), 15), (31_002, .invalidCredentials(""), 15),
             (4_711, .unknown(4_711), 4_711),
-            (19, .deactivated, 19), (16, .banned(nil), 16),
+            (19, .deactivated(nil), 19), (16, .banned(nil), 16),
         ])
     func codes(code: Int, reason: ConnectionReason, nexconn: Int) async throws {
         let status = try await act(on: TestServers.all[0]) {

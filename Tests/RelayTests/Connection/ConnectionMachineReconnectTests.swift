@@ -225,7 +225,7 @@ import Testing
         let healthy = driver.status
         for event in [
             .connectionFailed(generation: 1, reason: .banned(nil)), .restored(generation: 1),
-            .roundTrip(generation: 1, .seconds(9)), .serverControl(generation: 1, reason: .deactivated),
+            .roundTrip(generation: 1, .seconds(9)), .serverControl(generation: 1, reason: .deactivated(nil)),
             .connectionFailed(generation: 3, reason: .connectionLost("")), .dialSucceeded(generation: 2),
             .restored(generation: 2),
         ] as [ConnectionMachine.Event] {

@@ -11,7 +11,7 @@ import Testing
     private static let everyReason: [ConnectionReason] = [
         .closedByUser, .networkUnavailable, .connectionLost(""), .unreachable(""), .timeLimit(.zero), .windowExpired,
         .backgrounded, .invalidCredentials(""), .authenticationFailed(""), .tokenExpired, .kicked(by: nil),
-        .kickedByOtherDevice(nil), .banned(nil), .appBlocked, .deactivated, .proxyUnavailable(""), .tlsFailure(""),
+        .kickedByOtherDevice(nil), .banned(nil), .appBlocked, .deactivated(nil), .proxyUnavailable(""), .tlsFailure(""),
         .store(""), .unknown(-9), .unknown(77_777),
     ]
 
@@ -45,7 +45,7 @@ import Testing
             (.initialized, .initialized), (ConnectionStatus(state: .connecting), .connecting), (waiting, .connecting),
             (ConnectionStatus(state: .connected), .connected),
             (ConnectionStatus(state: .suspended, reason: .backgrounded), .disconnected),
-            (ended(.closedByUser), .disconnected), (ended(.deactivated), .error(.connection(.deactivated))),
+            (ended(.closedByUser), .disconnected), (ended(.deactivated(nil)), .error(.connection(.deactivated(nil)))),
             (ended(.windowExpired), .error(.connection(.windowExpired))),
         ] as [(ConnectionStatus, PlatformSubscriptionStatus)]
     ) func sudo(_ status: ConnectionStatus, _ expected: PlatformSubscriptionStatus) {
@@ -81,7 +81,7 @@ import Testing
             (ended(.windowExpired), 14),
             (ended(.authenticationFailed("")), 15), (ended(.invalidCredentials("")), 15), (ended(.kicked(by: "x")), 6),
             (ended(.kickedByOtherDevice("x")), 6), (ended(.banned("x")), 16), (ended(.proxyUnavailable("x")), 17),
-            (ended(.deactivated), 19), (ended(.closedByUser), 12), (ended(.store("x")), 11),
+            (ended(.deactivated(nil)), 19), (ended(.closedByUser), 12), (ended(.store("x")), 11),
             // Another system's code may not pass for "connected".
             (ended(.unknown(0)), 11),
         ] as [(ConnectionStatus, Int)]
@@ -101,7 +101,8 @@ import Testing
             (31_004, .authenticationFailed("")), (31_020, .tokenExpired), (31_010, .kicked(by: nil)),
             (31_023, .kickedByOtherDevice(nil)), (31_009, .banned(nil)), (34_006, .timeLimit(.zero)),
             (31_008, .appBlocked), (31_028, .proxyUnavailable("")), (34_245, .proxyUnavailable("")),
-            (31_029, .deactivated), (33_002, .store("")), (30_002, .networkUnavailable), (12_345, .unknown(12_345)),
+            (31_029, .deactivated(nil)),
+            (33_002, .store("")), (30_002, .networkUnavailable), (12_345, .unknown(12_345)),
         ] as [(Int, ConnectionReason)]
     ) func rongcloudCodes(_ code: Int, _ reason: ConnectionReason) {
         #expect(RongCloudCode(rawValue: code).reason == reason)

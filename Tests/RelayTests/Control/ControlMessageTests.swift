@@ -70,8 +70,8 @@ struct ControlMessageTests {
     @Test("codes of RongCloud and Nexconn stand for their causes")
     func codes() {
         #expect(ControlMessage(kind: .code(31_008)).connectionReason == .appBlocked)
-        #expect(ControlMessage(kind: .code(31_029)).connectionReason == .deactivated)
-        #expect(ControlMessage(kind: .code(19)).connectionReason == .deactivated)
+        #expect(ControlMessage(kind: .code(31_029)).connectionReason == .deactivated(nil))
+        #expect(ControlMessage(kind: .code(19)).connectionReason == .deactivated(nil))
         #expect(ControlMessage(kind: .code(4_711)).connectionReason == .unknown(4_711))
     }
 }

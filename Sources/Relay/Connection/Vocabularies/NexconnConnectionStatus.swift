@@ -111,7 +111,7 @@ extension NexconnConnectionStatus {
         case .tokenIncorrect: (.disconnected, .tokenExpired)
         case .disconnException: (.disconnected, .banned(nil))
         case .proxyUnavailable: (.disconnected, .proxyUnavailable(""))
-        case .userAbandon: (.disconnected, .deactivated)
+        case .userAbandon: (.disconnected, .deactivated(nil))
         case .unknown(let raw): (.disconnected, .unknown(raw))
         }
     }

@@ -128,7 +128,7 @@ extension RongCloudCode {
         case .otherDeviceLogin: .kickedByOtherDevice(nil)
         case .userBlocked: .banned(nil)
         case .appBlocked: .appBlocked
-        case .userAbandoned: .deactivated
+        case .userAbandoned: .deactivated(nil)
         case .proxyUnavailable, .proxyUnavailableInNewHeaders: .proxyUnavailable("")
         case .transportFailed: .tlsFailure("")
         case .databaseError: .store("")
