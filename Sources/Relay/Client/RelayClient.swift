@@ -49,6 +49,8 @@ public actor RelayClient {
     /// Opens the local store once; every dial waits for it.
     var storeOpening: Task<LocalStore?, Never>?
     var networkWatcher: Task<Void, Never>?
+    /// The servers, or the proxy, whose network is watched.
+    var watchedServers: [ServerAddress]?
     var generator = SystemRandomNumberGenerator()
 
     private var connectionTimers: [ConnectionMachine.TimerID: Task<Void, Never>] = [:]
@@ -177,24 +179,25 @@ public actor RelayClient {
         let waiter = Completion<RelayError?>()
         let key = nextWaiter
         nextWaiter += 1
-        connectWaiters[key] = waiter
-        beginSession()
-        handle(.connectRequested(timeLimit: timeLimit > 0 ? .seconds(timeLimit) : nil))
+        beginSession(timeLimit: timeLimit > 0 ? .seconds(timeLimit) : nil)
+        // An end that the request itself brought about was an earlier caller's.
+        if machine.isConnectPending { connectWaiters[key] = waiter } else { waiter.fulfil(nil) }
         return (waiter, key)
     }
 
     /// Begins to connect and returns at once; ``statuses`` tells what comes of it.
     public func beginConnecting() {
         guard settings.withLockedValue(\.isPrepared) else { return }
-        beginSession()
-        handle(.connectRequested(timeLimit: nil))
+        beginSession(timeLimit: nil)
     }
 
-    private func beginSession() {
+    private func beginSession(timeLimit: Duration?) {
         applyPolicy()
         followNetwork(configuration)
         // Without a network too: what is kept can be shown at once.
         _ = openingStore()
+        handle(.connectRequested(timeLimit: timeLimit))
+        // Behind what the request brought about, which may be the overdue end of an earlier session.
         handleLifecycle(.userConnected)
     }
 
@@ -217,11 +220,12 @@ public actor RelayClient {
         if machine.status.state == .connected { await waitForEmptyOutbox(closingLimit) }
         if outbox.isEmpty, let connection { try? await connection.flush(timeout: .milliseconds(500)) }
         disconnect()
+        // A session that had ended before may have left something for another one.
+        endOutbox(.closedByUser)
         await sessionRelease?.value
         for follower in followers.values { follower.end(.success(())) }
         followers = [:]
         listeners = listeners.filter { $0.value.task == nil }
-        await connection?.close(timeout: .milliseconds(500))
     }
 
     /// Tells whether the application is in the foreground. What the background does is the lifecycle policy's matter.

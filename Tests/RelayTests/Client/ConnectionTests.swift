@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import TestSupport
 import Testing
@@ -39,6 +40,61 @@ struct ConnectionTests {
         // Nothing tries any more, though the server is back and others are on it.
         await (try await fixture.client()).close()
         #expect(client.status.state == .disconnected)
+        try await client.connect(timeLimit: 60)
+        await client.close()
+    }
+
+    @Test("B7 B8 whoever connects when another caller's limit is overdue begins a session of its own")
+    func overdueLimit() async throws {
+        let fixture = try await ClientFixture.start()
+        let configuration = try fixture.configuration(lifecycle: .immediate)
+        try await fixture.server.stop()
+        let client = RelayClient(configuration: configuration)
+        let first = Task { try await client.connect(timeLimit: 1) }
+        try await client.state(is: .connecting)
+        let second = try await client.connectAfterSleep(.seconds(2))
+        await #expect(throws: RelayError.connection(.timeLimit(.seconds(1)))) { try await first.value }
+        try await fixture.server.restart()
+        #expect(await second.value() == nil)
+        #expect(client.status.state == .connected)
+        // The background concerns the session that has begun.
+        await client.setAppStateActive(false)
+        try await client.state(is: .suspended)
+        await client.close()
+    }
+
+    @Test("B16 a dial that was called off says nothing about its server")
+    func cancelledDial() async throws {
+        let frozen = try await NATSServerProcess.start()
+        let fixture = try await ClientFixture.start()
+        frozen.pause()
+        var configuration = try fixture.configuration()
+        configuration.servers = .fixed(try RelayConfiguration.addresses([frozen.url, fixture.server.url]))
+        configuration.dialTimeout = .seconds(600)
+        configuration.followsNetwork = false
+        let client = RelayClient(configuration: configuration)
+        await client.beginConnecting()
+        try await eventually("the dial") { await client.knownServers.count == 2 }
+        let dial = await client.dial
+        await client.setReachable(false)
+        await dial?.value
+        #expect(await client.knownServers.first?.port == frozen.port)
+        await client.close()
+        frozen.resume()
+    }
+
+    @Test("B19 the network is judged by the servers of the present session")
+    func otherServers() async throws {
+        let fixture = try await ClientFixture.start()
+        var configuration = try fixture.configuration()
+        configuration.servers = .fixed([ServerAddress(host: "192.0.2.1")])
+        let client = RelayClient(configuration: configuration)
+        await client.beginConnecting()
+        // As where no network leads to the first server.
+        await client.setNetworkAvailable(false)
+        await client.disconnect()
+        let addresses = try RelayConfiguration.addresses([fixture.server.url])
+        client.settings.withLockedValue { $0.configuration.servers = .fixed(addresses) }
         try await client.connect(timeLimit: 60)
         await client.close()
     }
@@ -180,5 +236,11 @@ extension RelayClient {
             setAppStateActive(false)
             setAppStateActive(true)
         }
+    }
+
+    /// Connects after a time in which none of the client's timers could fire, as after a laptop's sleep.
+    fileprivate func connectAfterSleep(_ duration: Duration) throws -> Completion<RelayError?> {
+        Thread.sleep(forTimeInterval: Double(duration.components.seconds))
+        return try startConnecting(timeLimit: 0).waiter
     }
 }

@@ -226,6 +226,31 @@ struct ClientRegressionTests {
         }
     }
 
+    @Test("B29 B32 close ends what waits, also after the session has ended for another reason")
+    func closeAfterBan() async throws {
+        let fixture = try await ClientFixture.start()
+        var policy = OutboxPolicy.parley
+        policy.pacing = OutboxPacing(messages: 1, per: .seconds(600))
+        let client = try await fixture.client(outbox: policy)
+        let news = Collector<PublishNews>()
+        await news.start(client.publishes)
+        _ = try await client.send(topic: "chat.room", message: "uses up the minutes")
+        var ids: [String] = []
+        for number in 1...3 { ids.append(try await client.enqueue(topic: "chat.room", message: .int(Int64(number)))) }
+        try await fixture.withJetStream {
+            let ban = ByteBuffer(string: #"{"kind":"banned","reason":"spam"}"#)
+            try $0.connection.publish(ban, to: ControlMessage.subject(for: ClientFixture.user))
+            try await $0.connection.flush()
+        }
+        try await client.state(is: .disconnected)
+        // The policy keeps what waits for the next session; there will be none.
+        #expect(await client.queuedCount == 3)
+        await client.close()
+        let discarded = ids.map { PublishNews(id: $0, state: .discarded(.closedByUser)) }
+        try await news.wait(for: "three discarded lines") { news in discarded.allSatisfy(news.contains) }
+        #expect(await client.queuedCount == 0)
+    }
+
     // MARK: Connection
 
     @Test("B5 B11 expired credentials end in DISCONNECTED and the status says so")
