@@ -209,17 +209,28 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private func startPings(_ context: ChannelHandlerContext) {
         let interval = core.options.pingInterval
-        guard interval > .zero else { return }
-        SendQueue.setTimeout(interval + core.options.pongTimeout, context.channel)
+        if interval > .zero { SendQueue.setTimeout(interval + core.options.pongTimeout, context.channel) }
+        // Without an interval a ping leaves only when somebody asks for it.
         let machine = LivenessMachine(
-            interval: interval.nanoseconds, limit: core.options.pongTimeout.nanoseconds, now: Self.now)
+            interval: interval > .zero ? interval.nanoseconds : .max, limit: core.options.pongTimeout.nanoseconds,
+            now: Self.now)
         liveness = machine
         askLiveness(at: machine.nextPing, context)
     }
 
     private static var now: Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
 
+    /// Has the liveness judged now, ahead of its time.
+    func probe(limit: Duration) {
+        guard let context, core.isOpen, liveness?.hasten(now: Self.now, limit: limit.nanoseconds) == true else {
+            return
+        }
+        livenessAlarm?.cancel()
+        askLiveness(at: Self.now, context)
+    }
+
     private func askLiveness(at moment: Int64, _ context: ChannelHandlerContext) {
+        guard moment < .max else { return }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         livenessAlarm = context.eventLoop.scheduleTask(deadline: .uptimeNanoseconds(UInt64(clamping: moment))) {
             bound.value.livenessMoment()

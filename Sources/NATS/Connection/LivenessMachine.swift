@@ -25,6 +25,8 @@ struct LivenessMachine {
         var hasHeard = false
         /// Whether an answer may lie unread although this side could read by now: the limit runs once more then.
         var isExcused = false
+        /// How long the answer may take.
+        let limit: Int64
         /// How much the peer must have taken to have the PING; nil when it has, as far as can be told.
         var target: Int?
         var taken: Int
@@ -32,12 +34,16 @@ struct LivenessMachine {
 
     /// A living link takes so little at once; more may need longer than the limit.
     private static let shortQueue = 64 << 10
+    /// As much does not hold up a PING at all.
+    private static let emptyQueue = 4 << 10
 
     private let interval: Int64
     private let limit: Int64
     private var probe: Probe?
     private(set) var nextPing: Int64
     private var isPingOutstanding = false
+    /// How long the answer to the next PING may take at most, when somebody asked for it.
+    private var hastenedLimit: Int64?
     /// When the machine wanted to be asked next.
     private var due: Int64
 
@@ -64,6 +70,18 @@ struct LivenessMachine {
         probe = nil
     }
 
+    /// Brings the next PING forward to now, unless an answer is being waited for already.
+    ///
+    /// - Parameter limit: how long its answer may take at most where nothing stands before it, within the usual limit.
+    /// - Returns: whether the moment has come.
+    mutating func hasten(now: Int64, limit: Int64) -> Bool {
+        if let probe, !probe.hasHeard { return false }
+        probe = nil
+        hastenedLimit = limit
+        nextPing = now
+        return true
+    }
+
     /// The moment has come.
     ///
     /// - Parameter isPaused: whether this side leaves the socket unread, where an answer may lie.
@@ -79,24 +97,28 @@ struct LivenessMachine {
     }
 
     private mutating func nextAction(now: Int64, isPaused: Bool, outbound: Outbound) -> Action {
-        if probe?.isExcused == true, probe?.hasHeard == false, !isPaused {
-            probe?.isExcused = false
-            return .wait(until: Self.sum(now, limit))
+        if var excused = probe, excused.isExcused, !excused.hasHeard, !isPaused {
+            excused.isExcused = false
+            probe = excused
+            return .wait(until: Self.sum(now, excused.limit))
         }
         if var current = probe, !current.hasHeard, !isPaused {
             guard let target = current.target, outbound.taken > current.taken else { return .stale }
             if outbound.taken >= target { current.target = nil }
             current.taken = outbound.taken
             probe = current
-            return .wait(until: Self.sum(now, limit))
+            return .wait(until: Self.sum(now, current.limit))
         }
         probe = nil
         guard now >= nextPing else { return .wait(until: nextPing) }
         nextPing = Self.sum(now, interval)
+        defer { hastenedLimit = nil }
         if isPaused { return .wait(until: nextPing) }
         let isBehindMany = outbound.waiting > Self.shortQueue
+        let isBehindNothing = outbound.waiting <= Self.emptyQueue
+        let limit = min(limit, isBehindNothing ? hastenedLimit ?? limit : limit)
         probe = Probe(
-            target: isBehindMany ? outbound.taken + outbound.waiting : nil, taken: outbound.taken)
+            limit: max(1, limit), target: isBehindMany ? outbound.taken + outbound.waiting : nil, taken: outbound.taken)
         let until = Self.sum(now, limit)
         // A peer that sends and does not answer owes an answer already; another PING would only pile up.
         guard !isPingOutstanding else { return .wait(until: until) }

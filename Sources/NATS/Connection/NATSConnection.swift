@@ -267,6 +267,17 @@ public final class NATSConnection: Sendable {
     /// What happens to this connection from now on.
     public var events: NATSConnectionEvents { NATSConnectionEvents(stream: core.events()) }
 
+    /// Asks now, ahead of the next ping, whether the server is still there. The answer is an event: a round trip, or the
+    /// end of a stale connection. A server that is slow to take what was sent before counts as being there.
+    ///
+    /// - Parameter limit: how long the answer may take where nothing unsent stands before the question; nil, and never
+    ///   more, for the usual time.
+    public func probe(within limit: Duration? = nil) {
+        core.eventLoop.execute { [core, handler] in
+            handler.value.probe(limit: limit ?? core.options.pongTimeout)
+        }
+    }
+
     /// Waits for the end of the connection: nil when `close()` ended it, else the reason; `cancelled` when the task is.
     public func waitUntilClosed() async -> NATSError? {
         let (waiter, reason) = core.closeWaiter()

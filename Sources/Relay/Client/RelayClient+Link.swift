@@ -9,7 +9,9 @@ import NIOCore
 
 /// Something that is brought back on every connection.
 protocol Follower: Sendable {
-    /// Follows over this connection; nil when there is nothing to follow on this network.
+    /// Follows over this connection.
+    ///
+    /// - Returns: fulfilled once nothing that is stored later can be missed.
     func follow(_ link: RelayClient.Link, _ namespace: RelayConfiguration.Namespace) -> Completion<
         Result<Void, NATSError>
     >
@@ -323,27 +325,9 @@ extension RelayClient {
         outboxWaits(over: false)
     }
 
+    /// Finds out at once whether the connection lives: a person has come back, or another network has.
     func probe(_ generation: UInt64) {
-        guard let link, link.generation == generation, probed != generation else { return }
-        probed = generation
-        let pongTimeout = configuration.pongTimeout
-        Task { [weak self] in
-            do throws(NATSError) {
-                let duration = try await link.connection.ping(timeout: min(.seconds(2), pongTimeout))
-                await self?.probeAnswered(generation, duration)
-            } catch {
-                await self?.probeFailed(generation, error)
-            }
-        }
-    }
-
-    private func probeAnswered(_ generation: UInt64, _ duration: Duration) {
-        if probed == generation { probed = nil }
-        handle(.roundTrip(generation: generation, duration))
-    }
-
-    private func probeFailed(_ generation: UInt64, _ error: NATSError) {
-        if probed == generation { probed = nil }
-        lost(generation, ConnectionReason(.staleConnection))
+        guard let link, link.generation == generation else { return }
+        link.connection.probe(within: .seconds(2))
     }
 }

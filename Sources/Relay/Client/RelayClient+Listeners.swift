@@ -1,7 +1,7 @@
 /// Hears messages of a topic, or system events (RelayX's listener).
 public protocol MessageListener: AnyObject, Sendable {
-    /// Called for every message, one after the other: with a ``TopicMessage`` for topics, with the event's name for
-    /// system events.
+    /// Called for every message, one after the other: with a ``TopicMessage`` for topics, with an array of
+    /// ``ResentMessage`` for ``SystemEvent/messageResend``, and with the event's name for the other system events.
     func onMessage(_ message: Any)
 }
 

@@ -239,7 +239,7 @@ extension RelayClient {
             default: break
             }
             // No answer at all may mean that the connection is dead without a word.
-            if case .timeout = error { probe(generation) }
+            if case .timeout = error { link?.connection.probe() }
             let topic = outbox.topic(of: id) ?? ""
             let isRetryable: Bool
             // A postbox without a subject takes nothing; a topic's stream may be without a leader for a moment.

@@ -174,7 +174,7 @@ extension RelayClient {
         let key = nextFollower
         nextFollower += 1
         followers[key] = follower
-        guard let link, let namespace, machine.status.state == .connected || restoration != nil else {
+        guard let link, let namespace else {
             return (key, nil)
         }
         let opened = follower.follow(link, namespace)

@@ -72,8 +72,6 @@ public actor RelayClient {
     var resends = Resends()
     /// Topics and postboxes whose next attempt waits a moment after a failure.
     var heldTopics: [String: ContinuousClock.Instant] = [:]
-    /// The connection that is being probed.
-    var probed: UInt64?
     /// What happened while an earlier event was being handled.
     private var pendingEvents: [ConnectionMachine.Event] = []
 

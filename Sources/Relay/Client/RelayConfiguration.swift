@@ -12,7 +12,7 @@ import NATS
 public struct RelayConfiguration: Sendable {
     /// Where the servers are.
     public enum Servers: Sendable {
-        /// These, in turn.
+        /// These: the first until it fails, then the others, with those that a server names added.
         case fixed([ServerAddress])
         /// Asked for before every dial: a network that starts its server on demand answers here.
         case discovered(@Sendable () async throws(RelayError) -> [ServerAddress])

@@ -86,6 +86,29 @@ struct OutageTests {
         }
     }
 
+    @Test("B20 B29 a link too slow for its publishes is not taken for a dead one")
+    func slowLink() async throws {
+        try await behindProxy(
+            TestServers.all[0],
+            {
+                // So that the system's buffers, which take much at once here, are no matter.
+                $0.pingInterval = .seconds(600)
+                $0.pongTimeout = .seconds(120)
+            }
+        ) { _, proxy, client, journal in
+            try await client.connect()
+            try await proxy.set(.throttle(bytesPerSecond: 200_000, .fromClient))
+            let line = MessageValue.string(String(repeating: "x", count: 100_000))
+            var pending: [PendingPublish] = []
+            // Ten seconds' worth; an acknowledgement is waited for half as long.
+            for _ in 0..<20 { pending.append(try await client.submit(topic: "chat.room", message: line)) }
+            for publish in pending { _ = try await publish.receipt(within: .seconds(600)) }
+            #expect(!journal.statuses.contains { $0.state == .reconnecting })
+            #expect(proxy.statistics.acceptedConnections == 1)
+            try await proxy.set(.passThrough)
+        }
+    }
+
     @Test("B8 a peer that accepts and stays silent costs the time limit and no more", arguments: [true, false])
     func silent(isRefused: Bool) async throws {
         try await behindProxy(TestServers.all[0]) { _, proxy, client, journal in
