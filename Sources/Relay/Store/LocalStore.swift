@@ -40,9 +40,10 @@ public final class LocalStore: Sendable {
 
     /// Opens a store, and makes it when there is none.
     ///
-    /// A file that is no readable database is renamed to end in `.damaged`, so that nothing is destroyed, and an empty
-    /// store takes its place. Blocks for as long as the disk takes, and up to two seconds when another process is
-    /// opening the same store.
+    /// A file that is no readable database is renamed to end in `.damaged`, with its log, or in `.damaged-2` and so on
+    /// where an earlier one has that name, so that nothing is destroyed; an empty store takes its place. One process
+    /// opens a store at a time, by a lock on a file beside it. Blocks for as long as the disk takes, and some seconds
+    /// when another process is opening the same store.
     ///
     /// - Returns: the store, and whether a damaged one was put aside.
     /// - Throws: ``RelayError/storage(_:)`` with the file's name and the cause.
@@ -51,6 +52,9 @@ public final class LocalStore: Sendable {
             return (try failing("the memory") { LocalStore(try prepared(DatabaseQueue())) }, false)
         }
         try prepareFile(path)
+        // Whoever finds a damaged store must not put the new one aside that another has just made.
+        let lock = try lock(path + ".lock")
+        defer { close(lock) }
         do {
             return (LocalStore(try prepared(DatabaseQueue(path: path, configuration: configuration))), false)
         } catch let error as DatabaseError where isDamage(error) {
@@ -137,11 +141,36 @@ public final class LocalStore: Sendable {
         #endif
     }
 
+    /// Takes the lock on a file, which is held until the descriptor is closed, by whatever end of the process too.
+    private static func lock(_ path: String) throws(RelayError) -> Int32 {
+        let descriptor = descriptor(of: path)
+        guard descriptor >= 0 else { throw .storage("\(path): \(words(errno))") }
+        let deadline = ContinuousClock.now + .seconds(5)
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            let code = errno
+            guard code == EWOULDBLOCK || code == EINTR, ContinuousClock.now < deadline else {
+                close(descriptor)
+                throw .storage("\(path): \(words(code))")
+            }
+            usleep(5_000)
+        }
+        return descriptor
+    }
+
+    /// Renames a damaged store with its log, which may hold what can be saved, so that SQLite still finds the two
+    /// together.
     private static func putAside(_ path: String) throws(RelayError) {
-        guard rename(path, path + ".damaged") == 0 else {
+        let endings = ["", "-wal", "-shm"]
+        var name = path + ".damaged"
+        var number = 2
+        while endings.contains(where: { access(name + $0, F_OK) == 0 }) {
+            name = "\(path).damaged-\(number)"
+            number += 1
+        }
+        // The log first: a new store must never find it.
+        for ending in endings.reversed() where rename(path + ending, name + ending) != 0 && errno != ENOENT {
             throw .storage("\(path) is damaged and cannot be put aside: \(words(errno))")
         }
-        for ending in ["-wal", "-shm"] { unlink(path + ending) }
     }
 
     private static func words(_ code: Int32) -> String { String(cString: strerror(code)) }

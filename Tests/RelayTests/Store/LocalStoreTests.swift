@@ -43,6 +43,43 @@ struct LocalStoreTests {
         #expect(try LocalStore.open(.file(path)).isRecreated == false)
     }
 
+    @Test("B9 a store that is damaged again leaves what was put aside before")
+    func damagedAgain() throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.url.path + "/alice.sqlite"
+        // What SQLite takes for the log of a store counts as part of it.
+        try Data("log".utf8).write(to: URL(fileURLWithPath: path + ".damaged-2-wal"))
+        let contents = (1...3).map { Data(("damage \($0) " + String(repeating: "x", count: 4_096)).utf8) }
+        for content in contents {
+            try content.write(to: URL(fileURLWithPath: path))
+            #expect(try LocalStore.open(.file(path)).isRecreated)
+        }
+        for (name, content) in zip([".damaged", ".damaged-3", ".damaged-4"], contents) {
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path + name)) == content)
+        }
+        #expect(try LocalStore.open(.file(path)).isRecreated == false)
+    }
+
+    @Test("B9 of many that find a store damaged, one puts it aside and all use the new one")
+    func damagedForMany() async throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.url.path + "/alice.sqlite"
+        let content = Data(String(repeating: "damage", count: 1_000).utf8)
+        for _ in 1...5 {
+            try content.write(to: URL(fileURLWithPath: path))
+            let recreations = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<8 { group.addTask { try LocalStore.open(.file(path)).isRecreated } }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(recreations == 1)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".damaged")) == content)
+            #expect(!FileManager.default.fileExists(atPath: path + ".damaged-2"))
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder.url.path) {
+                try FileManager.default.removeItem(atPath: folder.url.path + "/" + name)
+            }
+        }
+    }
+
     @Test("B9 what a newer version has written is neither opened nor touched")
     func newer() throws {
         let folder = try TemporaryDirectory()
