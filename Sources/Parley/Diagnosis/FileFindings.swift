@@ -87,7 +87,7 @@ enum FileFindings {
         case .damaged:
             return Finding(
                 name, .warning, "\(path) is damaged",
-                fix: "start parley: it renames the file to end in .damaged, or .damaged-2 and so on, and begins a new one")
+                fix: "start parley: it renames the file to end in .damaged, or .damaged-2 …, and begins a new one")
         case .closed(let words):
             return Finding(
                 name, .failure(CommandFailure.cannotCreate), "\(path): \(words)",
