@@ -67,7 +67,7 @@ struct ConnectionTests {
     func cancelledDial() async throws {
         let frozen = try await NATSServerProcess.start()
         let fixture = try await ClientFixture.start()
-        frozen.pause()
+        try await frozen.pause()
         var configuration = try fixture.configuration()
         configuration.servers = .fixed(try RelayConfiguration.addresses([frozen.url, fixture.server.url]))
         configuration.dialTimeout = .seconds(600)
