@@ -34,7 +34,8 @@ extension RelayClient {
         return try startConnecting(timeLimit: timeLimit).waiter
     }
 
-    /// Uses these credentials for the session that begins, or for the next dial of one that runs for the same user.
+    /// Uses these credentials for the session that begins, or for the next dial of one that runs for the same user. What
+    /// an earlier user's session left in the outbox is discarded.
     ///
     /// - Throws: ``RelayError/notInitialized`` before the servers are known, ``RelayError/alreadyConnected`` while a
     ///   session of another user runs.
