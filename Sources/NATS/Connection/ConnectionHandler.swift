@@ -31,6 +31,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var lastSubject = ""
     private var lastSubjectBytes: [UInt8] = []
 
+    /// Whether the decoder is at work. A write from inside it that fails has the channel read to its end and close before
+    /// it returns: what arrives so waits its turn, and so does the loss behind it.
+    private var isDecoding = false
+    private var chunksInWaiting: [ByteBuffer] = []
+    private var lossInWaiting: NATSError?
+
     private let loginDeadline: NIODeadline
     private var loginAlarm: Scheduled<Void>?
     /// What to say when the deadline comes: whoever has not answered by then.
@@ -82,7 +88,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        finish(ending ?? .closedByServer(nil))
+        lost(.closedByServer(nil))
         context.fireChannelInactive()
     }
 
@@ -93,8 +99,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // The system gave up a peer that acknowledged nothing for as long as it was told to wait.
-        if machine.state == .ready, (error as? IOError)?.errnoCode == ETIMEDOUT { return fail(.staleConnection) }
-        fail(ErrorTranslation.natsError(error, address: address, certificate: certificate(context)))
+        if machine.state == .ready, (error as? IOError)?.errnoCode == ETIMEDOUT { return lost(.staleConnection) }
+        lost(ErrorTranslation.natsError(error, address: address, certificate: certificate(context)))
     }
 
     /// The server's certificate, also of a handshake that has just failed.
@@ -123,12 +129,24 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let chunk = unwrapInboundIn(data)
         liveness?.heard()
+        guard !isDecoding else { return chunksInWaiting.append(chunk) }
+        isDecoding = true
         do throws(NATSError) {
             try decoder.decode(chunk, into: self)
+            while !chunksInWaiting.isEmpty { try decoder.decode(chunksInWaiting.removeFirst(), into: self) }
         } catch {
+            chunksInWaiting = []
             fail(error)
         }
+        isDecoding = false
         deliverStaged()
+        if let loss = lossInWaiting { fail(loss) }
+    }
+
+    /// The channel ends because of `error`; what it has read until then counts first.
+    private func lost(_ error: NATSError) {
+        guard isDecoding else { return fail(error) }
+        lossInWaiting = lossInWaiting ?? error
     }
 
     private func deliverStaged() {

@@ -158,6 +158,22 @@ struct LossTests {
         #expect(subscription.subject == "a")
     }
 
+    /// A channel whose write fails is read to its end at once, from inside the write.
+    @Test("what arrives, and ends the connection, while a ping is being answered comes after what came with the ping")
+    func readInsideWrite() async throws {
+        let peer = try ScriptedPeer { link in
+            guard link.logIn(), link.waitFor("SUB a 2\r\n") else { return }
+            link.send("MSG a 2 1\r\n1\r\nPING\r\nMSG a 2 1\r\n2\r\nMSG a 2 1\r\n")
+            link.waitForEnd()
+        }
+        let connection = try await peer.connect()
+        let channel = try #require(connection.core.channel)
+        try await channel.pipeline.addHandler(LastWords("3\r\nMSG a 2 1\r\n4\r\n-ERR 'Enough'\r\n"), position: .first)
+        let subscription = try connection.subscribe(to: "a")
+        #expect(await connection.waitUntilClosed() == .closedByServer("Enough"))
+        #expect(try await subscription.first(4).map(\.text) == ["1", "2", "3", "4"])
+    }
+
     @Test("who waits for the end can be cancelled")
     func cancelledWait() async throws {
         let peer = try ScriptedPeer { if $0.logIn() { $0.waitForEnd() } }
@@ -216,5 +232,23 @@ struct LossTests {
             return
         }
         try await eventually("the socket is closed") { peer.ends > 0 }
+    }
+}
+
+/// Answers the first PONG as a channel does whose write fails: with all that is left to read, and its end.
+private final class LastWords: ChannelOutboundHandler, Sendable {
+    typealias OutboundIn = ByteBuffer
+    private let words: String
+
+    init(_ words: String) { self.words = words }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard unwrapOutboundIn(data).readableBytesView.starts(with: "PONG".utf8) else {
+            return context.write(data, promise: promise)
+        }
+        context.fireChannelRead(NIOAny(ByteBuffer(string: words)))
+        context.fireErrorCaught(ChannelError.eof)
+        context.fireChannelInactive()
+        context.close(promise: promise)
     }
 }
