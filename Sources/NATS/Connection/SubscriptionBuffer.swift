@@ -190,8 +190,8 @@ final class SubscriptionBuffer: Sendable {
     @discardableResult
     func end(_ ending: Ending) -> Bool {
         let (waiters, wasPaused) = state.withLockedValue { state -> ([Completion<Wakeup>], Bool) in
-            guard state.ending == nil else { return ([], false) }
-            state.ending = ending
+            // The message that was the last one allowed may have ended it before, and paused the reading too.
+            if state.ending == nil { state.ending = ending }
             let waiters = state.waiters
             let wasPaused = state.isPaused
             state.waiters = []

@@ -67,6 +67,21 @@ struct SlowReaderTests {
         await connection.close()
     }
 
+    @Test("a subscription that pauses with its last message and is dropped unread holds nobody up")
+    func droppedAtItsEnd() async throws {
+        let connection = try await SharedServers.connect(NATSServerProcess.anyBinary)
+        let subject = SharedServers.unique()
+        var subscription: NATSSubscription? = try connection.subscribe(
+            to: subject, limits: BufferLimits(messages: 9, overflow: .pauseReading))
+        subscription?.unsubscribe(after: 10)
+        for _ in 0..<10 { try connection.publish([], to: subject) }
+        try await eventually("the pause") { connection.core.isReadingPaused }
+        subscription = nil
+        try await connection.flush(timeout: .seconds(60))
+        #expect(!connection.core.isReadingPaused)
+        await connection.close()
+    }
+
     @Test("a pause loses nothing, with several paused subscriptions", arguments: NATSServerProcess.binaries)
     func pause(binary: NATSServerBinary) async throws {
         let connection = try await SharedServers.connect(

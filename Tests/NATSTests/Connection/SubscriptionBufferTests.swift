@@ -105,6 +105,27 @@ struct SubscriptionBufferTests {
         #expect(buffer.dropped == 0)
     }
 
+    @Test("a pause that comes with the last message ends with the subscription, whether that is read or not")
+    func pauseAtEnd() {
+        for isRead in [true, false] {
+            let buffer = buffer(2, .pauseReading)
+            #expect(buffer.end(after: 3))
+            #expect(isPause(deliver(["1", "2", "3", "4"], to: buffer)))
+            if isRead {
+                let last = read(buffer)
+                #expect(last.texts == ["1", "2", "3"] && last.resumes)
+            }
+            #expect(buffer.end(.failed(.closed)) == !isRead)
+            #expect(!buffer.end(.finished))
+            if !isRead { #expect(read(buffer).texts == ["1", "2", "3"]) }
+            var batch: [NATSMessage] = []
+            guard case .ended(.finished) = buffer.take(into: &batch) else {
+                Issue.record("ended otherwise")
+                return
+            }
+        }
+    }
+
     @Test("gives what had arrived before its end, and nothing after")
     func ending() {
         let buffer = buffer(10, .dropNewest)
