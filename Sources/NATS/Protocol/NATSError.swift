@@ -12,8 +12,9 @@ public enum NATSError: Error, Sendable, Hashable {
     case connectionRefused(String)
     /// The address could not be reached for another reason of the network.
     case unreachable(String)
-    /// The proxy does not work: it is not there, does not answer, or refuses; the text says which proxy and what. A
-    /// server that a working proxy cannot reach is `unreachable` or `connectionRefused` instead.
+    /// The proxy does not work: nothing listens there, it refuses, or it is no proxy; the text says which proxy and what.
+    /// Trouble on the way to it has the same cases as trouble on the way to a server; a server that a working proxy
+    /// cannot reach is `unreachable` or `connectionRefused`.
     case proxy(String)
     /// The server did not answer in time; the text names the step.
     case timeout(String)

@@ -4,16 +4,17 @@ import NIOHTTP1
 import NIOPosix
 import NIOSOCKS
 
-/// What a failure before the tunnel stands means: the proxy's own fault, or a server that the proxy cannot reach.
+/// What a failure before the tunnel stands means: the proxy's own word, trouble of the network on the way to it, or a
+/// server that the proxy cannot reach. Only the first is final.
 struct ProxyFailure {
     var proxy: ProxyAddress
     var server: ServerAddress
 
     /// Nothing came in time.
-    var unanswered: NATSError { .proxy("\(proxy) gave no answer in time") }
+    var unanswered: NATSError { .timeout("the proxy \(proxy) does not answer") }
 
     /// The proxy ended the connection instead of answering.
-    var closed: NATSError { .proxy("\(proxy) closed the connection without an answer") }
+    var closed: NATSError { .connectionLost("the proxy \(proxy) closed it without an answer") }
 
     /// The answer is none of the proxy's protocol.
     var garbled: NATSError {
@@ -41,7 +42,9 @@ struct ProxyFailure {
     func error(_ error: any Error) -> NATSError {
         switch error {
         case let error as NATSError: return error
-        case let error as NIOConnectionError: return dialError(error)
+        case let error as NIOConnectionError:
+            if error.connectionErrors.isEmpty { return .unresolvableHost(proxy.host) }
+            return dialError(error.connectionErrors.map(\.error))
         case let error as SOCKSError.ConnectionFailed: return refusal(error.reply)
         case is SOCKSError.InvalidAuthenticationSelection, is SOCKSError.NoValidAuthenticationMethod:
             return .proxy("\(proxy) asks for a user name and password, which a SOCKS proxy cannot be given here")
@@ -52,15 +55,19 @@ struct ProxyFailure {
         case is CancellationError: return .cancelled
         case let error as NIOHTTP1ProxyConnectHandler.Error:
             return error == .httpProxyHandshakeTimeout() ? unanswered : closed
+        case HTTPParserError.invalidEOFState: return closed
         default: return garbled
         }
     }
 
-    private func dialError(_ error: NIOConnectionError) -> NATSError {
-        if error.connectionErrors.isEmpty { return .proxy("the host of \(proxy) has no address") }
-        let translated = error.connectionErrors.map { self.error($0.error) }
-        // One of several addresses may belong to a network that is not there.
-        return translated.first { if case .proxy = $0 { true } else { false } } ?? translated[0]
+    /// What the failures of all the proxy's addresses mean together.
+    func dialError(_ errors: [any Error]) -> NATSError {
+        let translated = errors.map { error($0) }
+        func isRefusal(_ error: NATSError) -> Bool { if case .proxy = error { true } else { false } }
+        func isUnreachable(_ error: NATSError) -> Bool { if case .unreachable = error { true } else { false } }
+        // An address that did not answer may be the one that works. One whose network is not there tells nothing.
+        return translated.first { !isRefusal($0) && !isUnreachable($0) } ?? translated.first(where: isRefusal)
+            ?? translated.first ?? closed
     }
 
     private func ioError(_ error: IOError) -> NATSError {
@@ -70,7 +77,7 @@ struct ProxyFailure {
         case EHOSTUNREACH, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL: return .unreachable("\(proxy): \(error.description)")
         case ETIMEDOUT: return unanswered
         case ECONNRESET, EPIPE: return closed
-        default: return .proxy("\(proxy): \(error.description)")
+        default: return .connectionLost("the proxy \(proxy): \(error.description)")
         }
     }
 
@@ -78,7 +85,8 @@ struct ProxyFailure {
     private func refusal(_ reply: SOCKSServerReply) -> NATSError {
         switch reply {
         case .refused: return .connectionRefused("\(server), as \(proxy) sees it")
-        case .networkUnreachable, .hostUnreachable, .ttlExpired:
+        // A general failure is, as the numbers of HTTP's gateways, what most proxies say of a server out of reach.
+        case .serverFailure, .networkUnreachable, .hostUnreachable, .ttlExpired:
             return .unreachable("\(proxy) has no way to \(server) (SOCKS reply \(reply.value))")
         case .notAllowed: return .proxy("\(proxy) does not allow connections to \(server) (SOCKS reply 2)")
         default: return .proxy("\(proxy) failed to reach \(server) (SOCKS reply \(reply.value))")

@@ -4,6 +4,12 @@ import Testing
 
 @testable import NATS
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 @Suite("Proxies that do not work")
 struct ProxyFailureTests {
     private let server = ServerAddress(host: "broker.example", port: 4_333)
@@ -36,25 +42,57 @@ struct ProxyFailureTests {
         #expect(await failed(kind, port: absent.port) == .proxy("nothing answers at \(address)"))
     }
 
-    @Test("a proxy's name without an address", arguments: [ProxyAddress.Kind.http, .socks5])
+    @Test("a proxy's name without an address is the network's trouble", arguments: [ProxyAddress.Kind.http, .socks5])
     func unresolvable(kind: ProxyAddress.Kind) async throws {
-        let text = try #require(words(await failed(kind, host: "no-such-host.invalid", port: 1)))
-        #expect(text.contains("no-such-host.invalid") && text.contains("has no address"))
+        let error = await failed(kind, host: "no-such-host.invalid", port: 1)
+        #expect(error == .unresolvableHost("no-such-host.invalid"))
+        #expect(error?.isRetryable == true)
     }
 
-    @Test("a proxy that never answers", arguments: [ProxyAddress.Kind.http, .socks5])
+    @Test("a proxy that never answers can be tried again", arguments: [ProxyAddress.Kind.http, .socks5])
     func silent(kind: ProxyAddress.Kind) async throws {
         let peer = try ScriptedPeer { $0.waitForEnd() }
-        let text = try #require(words(await failed(kind, port: peer.port, timeout: .seconds(2))))
-        #expect(text.contains("gave no answer in time"))
+        let error = await failed(kind, port: peer.port, timeout: .seconds(2))
+        guard case .timeout(let text) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(text.contains("127.0.0.1:\(peer.port)") && error?.isRetryable == true)
         try await eventually("the socket is closed") { peer.accepted == 1 && peer.ends == 1 }
     }
 
-    @Test("a proxy that closes instead of answering", arguments: [ProxyAddress.Kind.http, .socks5])
-    func closes(kind: ProxyAddress.Kind) async throws {
-        let peer = try ScriptedPeer { $0.waitFor(kind == .http ? "\r\n\r\n" : "\u{5}") }
-        let text = try #require(words(await failed(kind, port: peer.port)))
-        #expect(text.contains("closed the connection without an answer"))
+    @Test(
+        "a proxy whose connection breaks before its answer is whole can be tried again",
+        arguments: [
+            (ProxyAddress.Kind.http, ""), (.http, "HTTP/1.1 20"), (.http, "HTTP/1.1 200 OK\r\nA: b\r\n"),
+            (.socks5, ""), (.socks5, "\u{5}"), (.socks5, "\u{5}\u{0}"),
+        ])
+    func closes(kind: ProxyAddress.Kind, part: String) async throws {
+        let peer = try ScriptedPeer { link in
+            link.waitFor(kind == .http ? "\r\n\r\n" : "\u{5}\u{1}\u{0}")
+            link.send(part)
+            if part.utf8.count == 2 { link.waitFor("broker.example") }
+        }
+        let error = await failed(kind, port: peer.port)
+        guard case .connectionLost(let text) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(text.contains("127.0.0.1:\(peer.port)") && error?.isRetryable == true)
+    }
+
+    @Test("one address that did not answer leaves hope, one without a network does not")
+    func severalAddresses() {
+        let proxy = ProxyAddress(.http, host: "proxy.example", port: 1)
+        let failure = ProxyFailure(proxy: proxy, server: server)
+        func dialled(_ codes: CInt...) -> NATSError {
+            failure.dialError(codes.map { IOError(errnoCode: $0, reason: "connect") })
+        }
+        #expect(dialled(ENETUNREACH, ECONNREFUSED) == .proxy("nothing answers at \(proxy)"))
+        #expect(dialled(ECONNREFUSED, ENETUNREACH) == .proxy("nothing answers at \(proxy)"))
+        #expect(dialled(ECONNREFUSED, ETIMEDOUT) == failure.unanswered)
+        #expect(dialled(ENETUNREACH, ETIMEDOUT) == failure.unanswered)
+        #expect(dialled(ENETUNREACH).isRetryable && dialled(ENOBUFS).isRetryable)
     }
 
     @Test(
@@ -128,7 +166,7 @@ struct ProxyFailureTests {
 
     @Test(
         "a SOCKS refusal has its reply code in the words",
-        arguments: [(1, "SOCKS reply 1"), (2, "does not allow"), (7, "7"), (99, "99")])
+        arguments: [(2, "does not allow"), (7, "7"), (8, "8"), (99, "99")])
     func socksRefusal(code: UInt8, expected: String) async throws {
         let peer = try socksPeer([5, code, 0, 1, 0, 0, 0, 0, 0, 0])
         let text = try #require(words(await failed(.socks5, port: peer.port)))
@@ -136,7 +174,7 @@ struct ProxyFailureTests {
         try await eventually("the socket is closed") { peer.ends == 1 }
     }
 
-    @Test("a server that a SOCKS proxy does not reach is told apart", arguments: [3, 4, 5, 6] as [UInt8])
+    @Test("a server that a SOCKS proxy does not reach is told apart", arguments: [1, 3, 4, 5, 6] as [UInt8])
     func socksUnreachable(code: UInt8) async throws {
         let peer = try socksPeer([5, code, 0, 1, 0, 0, 0, 0, 0, 0])
         let error = await failed(.socks5, port: peer.port)

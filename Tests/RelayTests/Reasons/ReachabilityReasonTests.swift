@@ -68,7 +68,7 @@ struct ReachabilityReasonTests {
 
     @Test(
         "B17 a proxy that cannot be used ends the session",
-        arguments: ["http://127.0.0.1:PORT", "socks5://127.0.0.1:PORT", "http://nowhere.invalid:8080"])
+        arguments: ["http://127.0.0.1:PORT", "socks5://127.0.0.1:PORT"])
     func proxies(url: String) async throws {
         let silent = try SilentPort()
         let proxy = try ProxyAddress(parsing: url.replacing("PORT", with: "\(silent.port)"))
@@ -82,6 +82,15 @@ struct ReachabilityReasonTests {
         #expect(!words.isEmpty)
         #expect(NexconnConnectionStatus(status).rawValue == 17)
         #expect(RongCloudCode(status)?.rawValue == 31_028)
+    }
+
+    @Test("B14 a proxy's host without an address is told and tried again")
+    func unresolvableProxy() async throws {
+        let proxy = try ProxyAddress(parsing: "http://nowhere.invalid:8080")
+        let status = try await firstReason("nats://127.0.0.1:1") { $0.proxy = proxy }
+        #expect(status.state == .connecting)
+        #expect(status.reason?.words.contains("nowhere.invalid") == true, "\(status.words)")
+        #expect(RongCloudCode(status)?.rawValue == 30_001)
     }
 
     @Test("A server that ends while connected is a reset")
