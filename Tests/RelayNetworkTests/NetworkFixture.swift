@@ -61,15 +61,15 @@ struct TestNetwork: Sendable {
 
     /// Runs the body on a network of its own, or on the one in a folder; host and server have ended when it returns.
     static func run<R: Sendable>(
-        server: String, idleTimeout: Duration = .seconds(600), in folder: TemporaryFolder? = nil,
-        _ body: @Sendable (TestNetwork) async throws -> R
+        server: String, idleTimeout: Duration = .seconds(600), startTimeout: Duration = .seconds(120),
+        in folder: TemporaryFolder? = nil, _ body: @Sendable (TestNetwork) async throws -> R
     ) async throws -> R {
         let folder = try folder ?? TemporaryFolder()
         let directory = folder.network
         var options = NetworkHost.Options(environment: ["PARLEY_NATS_SERVER": server])
         options.handlesSignals = false
         options.idleTimeout = idleTimeout
-        options.startTimeout = .seconds(120)
+        options.startTimeout = startTimeout
         let host = NetworkHost(directory: directory, options: options)
         let running = Task { await host.run() }
         let result: Result<R, any Error>
@@ -112,4 +112,32 @@ struct TestNetwork: Sendable {
             to: ServerAddress(parsing: description.url),
             options: .init(authentication: .init(credentials), connectTimeout: .seconds(60)))
     }
+}
+
+/// A server that begins only when it is let, as on a machine that is busy: the tokens lie ready for it by then.
+struct GatedServer: Sendable {
+    let path: String
+    private let folder: String
+
+    init(_ server: String, in folder: TemporaryFolder) throws {
+        self.folder = folder.path
+        path = folder.path + "/gated-server"
+        let script = """
+            #!/bin/sh
+            : > "\(folder.path)/waits"
+            until [ -e "\(folder.path)/go" ]; do sleep 0.05; done
+            exec "\(server)" "$@"
+
+            """
+        try Data(script.utf8).write(to: URL(filePath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+    }
+
+    /// Returns when the server has been started and waits.
+    func waits() async throws {
+        try await eventually("the server is started") { FileManager.default.fileExists(atPath: folder + "/waits") }
+    }
+
+    /// Lets it begin, and every later one.
+    func open() throws { try Data().write(to: URL(filePath: folder + "/go")) }
 }

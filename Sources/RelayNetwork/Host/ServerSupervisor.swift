@@ -1,5 +1,13 @@
 import NATS
 
+/// The application account as a server that starts finds it.
+struct InstalledToken: Sendable {
+    /// The account's own token, which may be newer by now.
+    var token: String
+    /// Whether the network was blocked for its users: the server then began with a token that has ended instead.
+    var wasBlocked: Bool
+}
+
 /// Keeps one server running and the network on it in order.
 struct ServerSupervisor: Sendable {
     let directory: NetworkDirectory
@@ -19,12 +27,19 @@ struct ServerSupervisor: Sendable {
             let port = try LoopbackPort.choose(preferred: record?.port)
             let begin = ContinuousClock.now
             let process = try await start(port: port)
-            let failure = await serve(process, port: port, installed: installed)
+            let ending = await serve(process, port: port, installed: installed)
             let didAnswer = PrivateFile.exists(directory.networkFile)
             PrivateFile.remove(directory.networkFile)
-            if Task.isCancelled || failure != nil { await process.stop(grace: .seconds(5)) }
+            if Task.isCancelled || ending != .byItself { await process.stop(grace: .seconds(5)) }
             try PrivateFile.writeJSON(ServerRecord(port: port, pid: nil), to: directory.serverFile)
             if Task.isCancelled { throw .cancelled }
+            if ending == .unblocked {
+                // Wanted, and no sign of a server that cannot live.
+                log.note("the network is not blocked any more; nats-server \(process.id) starts anew")
+                continue
+            }
+            var failure: NetworkError?
+            if case .failed(let error) = ending { failure = error }
             if let failure { log.note("\(failure)") }
             guard let delay = policy.delay(afterLifetime: begin.duration(to: .now), didAnswer: didAnswer) else {
                 throw failure ?? .serverFailed(LogFile.tail(of: directory.serverLog, lines: 3))
@@ -35,16 +50,16 @@ struct ServerSupervisor: Sendable {
     }
 
     /// Lays the accounts' tokens where the server reads them; a blocked network's account has one that has ended.
-    /// - Returns: the application account's token.
-    private func installTokens() throws(NetworkError) -> String {
+    private func installTokens() throws(NetworkError) -> InstalledToken {
         let newest = try NetworkIdentity.open(in: directory)
+        let isBlocked = directory.isBlocked
         let token =
-            directory.isBlocked
+            isBlocked
             ? try newest.endingAccountToken(in: directory, at: NetworkAdministrator.now - 1) : newest.accountToken
         for (account, token) in [(newest.systemAccount, newest.systemToken), (newest.account, token)] {
             try PrivateFile.write(token.utf8, to: "\(directory.resolver)/\(account).jwt")
         }
-        return newest.accountToken
+        return InstalledToken(token: newest.accountToken, wasBlocked: isBlocked)
     }
 
     private func start(port: Int) async throws(NetworkError) -> ChildProcess {
@@ -65,24 +80,33 @@ struct ServerSupervisor: Sendable {
         return process
     }
 
-    /// Looks after one server until it ends or the task is cancelled.
-    /// - Returns: why the server should end, if it has not ended by itself.
-    private func serve(_ process: ChildProcess, port: Int, installed: String) async -> NetworkError? {
-        await withTaskGroup(of: NetworkError?.self) { group in
+    /// Why a server is not looked after any more.
+    private enum Ending: Hashable, Sendable {
+        /// It has ended, or the task was cancelled.
+        case byItself
+        /// It has to start anew, since the network is not blocked any more.
+        case unblocked
+        /// The network cannot be had from it.
+        case failed(NetworkError)
+    }
+
+    /// Looks after one server until it ends, should end, or the task is cancelled.
+    private func serve(_ process: ChildProcess, port: Int, installed: InstalledToken) async -> Ending {
+        await withTaskGroup(of: Ending.self) { group in
             group.addTask {
                 _ = await process.end()
-                return nil
+                return .byItself
             }
             group.addTask {
-                let session = HostSession(supervisor: self, process: process, port: port, installedToken: installed)
+                let session = HostSession(supervisor: self, process: process, port: port, installed: installed)
                 do throws(NetworkError) {
                     try await session.run()
-                    return nil
+                    return .unblocked
                 } catch {
-                    return error == .cancelled ? nil : error
+                    return error == .cancelled ? .byItself : .failed(error)
                 }
             }
-            let first = await group.next() ?? nil
+            let first = await group.next() ?? .byItself
             group.cancelAll()
             await group.waitForAll()
             return first

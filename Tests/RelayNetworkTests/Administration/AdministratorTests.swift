@@ -327,6 +327,56 @@ struct ApplicationBlockTests {
         }
     }
 
+    @Test("A block that comes while the network starts holds", arguments: TestServers.all)
+    func blockedWhileStarting(server: String) async throws {
+        let folder = try TemporaryFolder()
+        let alice = try folder.network.credentials(for: "alice")
+        let gate = try GatedServer(server, in: folder)
+        async let act: Void = {
+            try await gate.waits()
+            try await NetworkAdministrator(directory: folder.network).blockApplication()
+            try gate.open()
+        }()
+        try await TestNetwork.run(server: gate.path, in: folder) { network in
+            try await eventually("the block holds") { try await !network.admits(alice) }
+            try await network.administrator.unblockApplication()
+            #expect(try await network.admits(alice))
+        }
+        try await act
+    }
+
+    @Test("A block that is lifted while the network starts holds nobody up", arguments: TestServers.all)
+    func unblockedWhileStarting(server: String) async throws {
+        let folder = try TemporaryFolder()
+        let alice = try folder.network.credentials(for: "alice")
+        let administrator = NetworkAdministrator(directory: folder.network)
+        try await administrator.blockApplication()
+        let gate = try GatedServer(server, in: folder)
+        async let act: Void = {
+            try await gate.waits()
+            async let unblocking: Void = administrator.unblockApplication()
+            try await eventually("the mark is gone") { !folder.network.isBlocked }
+            try gate.open()
+            try await unblocking
+        }()
+        try await TestNetwork.run(server: gate.path, startTimeout: .seconds(600), in: folder) { network in
+            try await eventually("alice is let in") { (try? await network.admits(alice)) == true }
+        }
+        try await act
+    }
+
+    @Test("Blocks in quick succession are no sign of a server that cannot live", arguments: TestServers.all)
+    func quickBlocks(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let alice = try network.directory.credentials(for: "alice")
+            for _ in 0..<RestartPolicy().maximumShortLives {
+                try await network.administrator.blockApplication()
+                try await network.administrator.unblockApplication()
+            }
+            #expect(try await network.admits(alice))
+        }
+    }
+
     @Test("A block holds through a restart, which clients learn from the server itself", arguments: TestServers.all)
     func blockedRestart(server: String) async throws {
         let folder = try TemporaryFolder()
