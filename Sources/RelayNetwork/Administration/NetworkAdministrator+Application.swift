@@ -4,8 +4,14 @@ import Relay
 extension NetworkAdministrator {
     /// Blocks the whole network for its users until ``unblockApplication()``: every connection ends and nobody gets in.
     /// Messages, postboxes and users stay. Needs no running network.
-    /// - Throws: as ``ban(user:reason:)``.
+    /// - Throws: as ``ban(user:reason:)``, and `.timedOut` when connections do not end; the block stays, and nobody gets
+    ///   in anew.
     public func blockApplication(reason: String? = nil) async throws(NetworkError) {
+        try await blockApplication(reason: reason, limit: .seconds(30))
+    }
+
+    /// As the public form, with another time for the connections to end.
+    func blockApplication(reason: String?, limit: Duration) async throws(NetworkError) {
         let reason = try Self.checked(reason)
         try await alone { identity throws(NetworkError) in
             try PrivateFile.write([], to: directory.blockMarker)
@@ -14,8 +20,9 @@ extension NetworkAdministrator {
                 // Nobody can be told where the account is blocked already.
                 try? await tell(users, .applicationBlocked, reason, url, identity)
                 try await system.install(identity.endingAccountToken(in: directory, at: Self.now))
-                let deadline = ContinuousClock.now + .seconds(10)
-                while try await !system.connections().isEmpty, ContinuousClock.now < deadline {
+                let deadline = ContinuousClock.now + limit
+                while try await !system.connections().isEmpty {
+                    guard ContinuousClock.now < deadline else { throw .timedOut("Ending the users' connections") }
                     try await Pause.sleep(.milliseconds(50))
                 }
             }

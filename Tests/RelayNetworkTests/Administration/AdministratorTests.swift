@@ -365,6 +365,27 @@ struct ApplicationBlockTests {
         try await act
     }
 
+    @Test("A block whose connections do not end in time says so, and stays", arguments: TestServers.all)
+    func lateEnds(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let alice = try network.directory.credentials(for: "alice")
+            // The server ends them within a second of the block; a first look almost always comes before that.
+            try await eventually("connections that still stand") {
+                let client = try await network.connect(alice)
+                do throws(NetworkError) {
+                    try await network.administrator.blockApplication(reason: nil, limit: .zero)
+                } catch {
+                    #expect(error == .timedOut("Ending the users' connections"))
+                    #expect(await client.waitUntilClosed() == .authorization(.accountExpired))
+                    #expect(network.directory.isBlocked)
+                    return try await !network.admits(alice)
+                }
+                try await network.administrator.unblockApplication()
+                return false
+            }
+        }
+    }
+
     @Test("Blocks in quick succession are no sign of a server that cannot live", arguments: TestServers.all)
     func quickBlocks(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
