@@ -17,22 +17,43 @@ import RelayNetwork
     import Darwin
 #endif
 
-/// A nats-server for one run, on a free loopback port, with its store in a temporary folder.
+/// A nats-server for one run, on a free loopback port, with its store in a temporary folder. It ends with this process,
+/// however that ends.
 final class BenchServer: Sendable {
     let address: ServerAddress
     let version: String
-    private let process: NIOLockedValueBox<pid_t>
+    private let process: NIOLockedValueBox<Subprocess>
     private let folder: String
 
-    private init(address: ServerAddress, version: String, pid: pid_t, folder: String) {
+    private init(address: ServerAddress, version: String, process: Subprocess, folder: String) {
         self.address = address
         self.version = version
-        process = NIOLockedValueBox(pid)
+        self.process = NIOLockedValueBox(process)
         self.folder = folder
     }
 
-    static func start() async throws -> BenchServer {
-        let folder = NSTemporaryFolder.make()
+    /// Runs the body on a server of its own, which has ended when this returns.
+    static func run<R>(_ body: (BenchServer) async throws -> R) async throws -> R {
+        let folder = try temporaryFolder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let server = try await start(in: folder)
+        let result: Result<R, any Error>
+        do { result = .success(try await body(server)) } catch { result = .failure(error) }
+        await server.process.withLockedValue(\.self).stop(grace: .seconds(10))
+        return try result.get()
+    }
+
+    private static func temporaryFolder() throws -> String {
+        let pattern = FileManager.default.temporaryDirectory.path + "/parley-bench-XXXXXX"
+        var template = Array(pattern.utf8CString)
+        let path = template.withUnsafeMutableBufferPointer { buffer in
+            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
+        }
+        guard let path else { throw NetworkError.file(path: pattern, reason: String(cString: strerror(errno))) }
+        return path
+    }
+
+    private static func start(in folder: String) async throws -> BenchServer {
         let configuration = """
             host: 127.0.0.1
             ports_file_dir: "\(folder)"
@@ -42,26 +63,34 @@ final class BenchServer: Sendable {
             """
         try Data(configuration.utf8).write(to: URL(fileURLWithPath: folder + "/server.conf"))
         // The server chooses its port itself, so that no other process can take it in between.
-        let pid = try spawn(words(folder, port: -1))
+        let process = try await startProcess(folder, port: -1)
         let deadline = ContinuousClock.now + .seconds(30)
         while true {
             do {
-                guard let port = listedPort(folder, pid) else { throw NATSError.invalidArgument("it names no port") }
+                guard let port = listedPort(folder, process.id) else {
+                    throw NATSError.invalidArgument("it names no port")
+                }
                 let address = ServerAddress(host: "127.0.0.1", port: port)
                 let connection = try await NATSConnection.connect(to: address)
                 let version = connection.info.version
                 await connection.close()
-                return BenchServer(address: address, version: version, pid: pid, folder: folder)
+                return BenchServer(address: address, version: version, process: process, folder: folder)
             } catch {
-                guard ContinuousClock.now < deadline, waitpid(pid, nil, WNOHANG) == 0 else {
-                    kill(pid, SIGKILL)
-                    let log = (try? String(contentsOfFile: folder + "/log", encoding: .utf8)) ?? ""
-                    try? FileManager.default.removeItem(atPath: folder)
-                    throw NATSError.invalidArgument("nats-server does not start: \(error)\n\(log.suffix(500))")
+                guard ContinuousClock.now < deadline, !process.hasEnded else {
+                    await process.stop(grace: .zero)
+                    let log = LogFile.tail(of: folder + "/log", lines: 5)
+                    throw NATSError.invalidArgument("nats-server does not start: \(error)\n\(log)")
                 }
                 try await Task.sleep(for: .milliseconds(10))
             }
         }
+    }
+
+    private static func startProcess(_ folder: String, port: Int) async throws -> Subprocess {
+        let environment = ProcessInfo.processInfo.environment
+        return try await Subprocess.start(
+            [try ServerExecutable.find(in: environment), "-c", folder + "/server.conf", "-p", "\(port)"],
+            environment: environment, log: LogFile(folder + "/log"))
     }
 
     /// The port that the server says it listens at.
@@ -73,13 +102,17 @@ final class BenchServer: Sendable {
         return ports.nats?.first?.split(separator: ":").last.flatMap { Int($0) }
     }
 
-    /// Kills the server without a word, as a crash does.
-    func crash() { end(SIGKILL) }
+    /// Kills the server without a word, as a crash does, and returns when it is gone.
+    func crash() async {
+        let process = process.withLockedValue(\.self)
+        process.signal(SIGKILL)
+        _ = await process.end()
+    }
 
     /// Starts it again on the same port, and returns as soon as the port accepts a connection.
     func restart() async throws {
-        let pid = try Self.spawn(Self.words(folder, port: address.port))
-        process.withLockedValue { $0 = pid }
+        let next = try await Self.startProcess(folder, port: address.port)
+        process.withLockedValue { $0 = next }
         let deadline = ContinuousClock.now + .seconds(20)
         while true {
             do {
@@ -90,46 +123,6 @@ final class BenchServer: Sendable {
                 guard ContinuousClock.now < deadline else { throw error }
                 try await Task.sleep(for: .milliseconds(1))
             }
-        }
-    }
-
-    private static func words(_ folder: String, port: Int) -> [String] {
-        ["-c", folder + "/server.conf", "-l", folder + "/log", "-p", "\(port)"]
-    }
-
-    private func end(_ signal: Int32) {
-        let pid = process.withLockedValue(\.self)
-        kill(pid, signal)
-        var status: Int32 = 0
-        waitpid(pid, &status, 0)
-    }
-
-    func stop() {
-        end(SIGTERM)
-        try? FileManager.default.removeItem(atPath: folder)
-    }
-
-    /// Starts this machine's server with these arguments.
-    private static func spawn(_ words: [String]) throws -> pid_t {
-        let environment = ProcessInfo.processInfo.environment
-        let program = try ServerExecutable.find(in: environment)
-        var arguments: [UnsafeMutablePointer<CChar>?] = ([program] + words).map { strdup($0) }
-        arguments.append(nil)
-        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") }
-        variables.append(nil)
-        defer { for text in arguments + variables { free(text) } }
-        var pid: pid_t = 0
-        let result = posix_spawn(&pid, program, nil, nil, arguments, variables)
-        guard result == 0 else { throw NATSError.invalidArgument("nats-server cannot be started: \(result)") }
-        return pid
-    }
-}
-
-private enum NSTemporaryFolder {
-    static func make() -> String {
-        var template = Array("/tmp/parley-bench-XXXXXX".utf8CString)
-        return template.withUnsafeMutableBufferPointer { buffer in
-            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) } ?? "/tmp"
         }
     }
 }

@@ -21,16 +21,16 @@ enum OutageScenario: String, CaseIterable {
 
     @concurrent
     func run(_ words: Words) async throws -> Measurement {
-        let server = try await BenchServer.start()
-        defer { server.stop() }
-        let jetStream = JetStream(try await NATSConnection.connect(to: server.address))
-        try await jetStream.createStream(.init(name: "bench_stream", subjects: ["bench.>"]))
-        await jetStream.connection.close()
-        switch self {
-        case .reconnect: return try await Self.reconnect(server, count: max(1, words.number("n", 20)))
-        case .cuts:
-            return try await Self.cuts(
-                server, count: max(10, words.number("n", 1_000)), writers: words.number("writers", 8))
+        try await BenchServer.run { server in
+            let jetStream = JetStream(try await NATSConnection.connect(to: server.address))
+            try await jetStream.createStream(.init(name: "bench_stream", subjects: ["bench.>"]))
+            await jetStream.connection.close()
+            switch self {
+            case .reconnect: return try await Self.reconnect(server, count: max(1, words.number("n", 20)))
+            case .cuts:
+                return try await Self.cuts(
+                    server, count: max(10, words.number("n", 1_000)), writers: words.number("writers", 8))
+            }
         }
     }
 
@@ -60,7 +60,7 @@ enum OutageScenario: String, CaseIterable {
                 }
                 return .infinity
             }
-            server.crash()
+            await server.crash()
             try await Task.sleep(for: .milliseconds(Int.random(in: 50...500)))
             try await server.restart()
             let opened = Meter.now()

@@ -12,16 +12,12 @@ import Synchronization
 enum Suite {
     @concurrent
     static func run() async throws {
-        let server = try await BenchServer.start()
-        defer { server.stop() }
-        print("server \(server.version) at \(server.address)")
-        let jetStream = JetStream(try await NATSConnection.connect(to: server.address))
-        var rows: [Row] = []
-        for (scenario, size) in plan {
-            rows.append(try await measure(scenario, size, server.address, jetStream))
-            print(rows[rows.count - 1].text)
+        try await BenchServer.run { server in
+            print("server \(server.version) at \(server.address)")
+            let jetStream = JetStream(try await NATSConnection.connect(to: server.address))
+            for (scenario, size) in plan { print(try await measure(scenario, size, server.address, jetStream).text) }
+            await jetStream.connection.close()
         }
-        await jetStream.connection.close()
         for outage in OutageScenario.allCases {
             let result = try await outage.run(Words([]))
             print(line(outage.rawValue, result))

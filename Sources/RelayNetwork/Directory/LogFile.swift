@@ -12,7 +12,7 @@
 #endif
 
 /// A file that grows line by line (0600). When it is large as it is opened, it becomes `<name>.old` first.
-final class LogFile: Sendable {
+package final class LogFile: Sendable {
     /// The size from which a log is put aside.
     static let turnoverLength = 1 << 20
 
@@ -21,7 +21,7 @@ final class LogFile: Sendable {
     private let path: String
 
     /// Opens a log for appending.
-    init(_ path: String) throws(NetworkError) {
+    package init(_ path: String) throws(NetworkError) {
         var status = stat()
         if stat(path, &status) == 0, status.st_size > Self.turnoverLength {
             rename(path, path + ".old")
@@ -45,7 +45,7 @@ final class LogFile: Sendable {
     }
 
     /// The last lines of a log, for an error message.
-    static func tail(of path: String, lines: Int) -> String {
+    package static func tail(of path: String, lines: Int) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }
         defer { close(descriptor) }

@@ -11,7 +11,7 @@ import NATS
 /// The host's work on one running server: waiting for its answer, provisioning, announcing, and answering services.
 struct HostSession: Sendable {
     let supervisor: ServerSupervisor
-    let process: ChildProcess
+    let process: Subprocess
     let port: Int
     /// What the server began with.
     let installed: InstalledToken

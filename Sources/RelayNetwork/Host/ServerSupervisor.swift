@@ -62,12 +62,12 @@ struct ServerSupervisor: Sendable {
         return InstalledToken(token: newest.accountToken, wasBlocked: isBlocked)
     }
 
-    private func start(port: Int) async throws(NetworkError) -> ChildProcess {
+    private func start(port: Int) async throws(NetworkError) -> Subprocess {
         let configuration = ServerConfiguration(
             port: port, operatorToken: identity.operatorToken, systemAccount: identity.systemAccount.text,
             resolver: directory.resolver, store: directory.store)
         try PrivateFile.write(configuration.text.utf8, to: directory.serverConfiguration)
-        let process = try await ChildProcess.start(
+        let process = try await Subprocess.start(
             [executable, "-c", directory.serverConfiguration], environment: options.environment,
             log: try LogFile(directory.serverLog))
         do throws(NetworkError) {
@@ -91,7 +91,7 @@ struct ServerSupervisor: Sendable {
     }
 
     /// Looks after one server until it ends, should end, or the task is cancelled.
-    private func serve(_ process: ChildProcess, port: Int, installed: InstalledToken) async -> Ending {
+    private func serve(_ process: Subprocess, port: Int, installed: InstalledToken) async -> Ending {
         await withTaskGroup(of: Ending.self) { group in
             group.addTask {
                 _ = await process.end()

@@ -14,9 +14,9 @@ import NIOConcurrencyHelpers
 ///
 /// A thread of its own starts the child and waits for it: on Linux the kernel ends the child when the thread that
 /// started it ends, so that must be one that lives exactly as long.
-final class ChildProcess: Sendable {
+package final class Subprocess: Sendable {
     /// The process's id; it belongs to nobody else as long as ``signal(_:)`` can use it.
-    let id: pid_t
+    package let id: pid_t
     /// Whether signals go to the whole group that it leads, which ends with it.
     private let leadsGroup: Bool
     private let state = NIOLockedValueBox(State())
@@ -37,9 +37,9 @@ final class ChildProcess: Sendable {
     /// - Parameters:
     ///   - command: the path of the executable and its arguments.
     ///   - log: where its output goes.
-    static func start(
+    package static func start(
         _ command: [String], environment: [String: String], log: LogFile
-    ) async throws(NetworkError) -> ChildProcess {
+    ) async throws(NetworkError) -> Subprocess {
         try await start(
             command, environment: environment, streams: .init(output: log.descriptor, errors: log.descriptor),
             leadsGroup: false)
@@ -53,14 +53,14 @@ final class ChildProcess: Sendable {
     ///     takes its signals too, and ends with it.
     static func start(
         _ command: [String], environment: [String: String], streams: ProcessStart.Streams, leadsGroup: Bool
-    ) async throws(NetworkError) -> ChildProcess {
-        let outcome = Completion<Result<ChildProcess, NetworkError>>()
+    ) async throws(NetworkError) -> Subprocess {
+        let outcome = Completion<Result<Subprocess, NetworkError>>()
         let started = DedicatedThread.run {
             let place = leadsGroup ? ProcessStart.Place.session : .child
             switch ProcessStart.start(command, environment: environment, streams: streams, place: place) {
             case .failure(let error): outcome.fulfil(.failure(error))
             case .success(let id):
-                let process = ChildProcess(id: id, leadsGroup: leadsGroup)
+                let process = Subprocess(id: id, leadsGroup: leadsGroup)
                 outcome.fulfil(.success(process))
                 process.waitOnThread()
             }
@@ -70,15 +70,18 @@ final class ChildProcess: Sendable {
     }
 
     /// Sends a signal, unless the process has ended.
-    func signal(_ number: Int32) {
+    package func signal(_ number: Int32) {
         // Under the lock that the reaping takes: the id cannot have gone to another process meanwhile.
         state.withLockedValue { state in
             if state.status == nil { _ = kill(leadsGroup ? -id : id, number) }
         }
     }
 
+    /// Whether it has ended.
+    package var hasEnded: Bool { state.withLockedValue { $0.status != nil } }
+
     /// Waits for the end; the wait status, or nil when the task was cancelled first.
-    func end() async -> Int32? {
+    package func end() async -> Int32? {
         let waiter = state.withLockedValue { state in
             state.nextWaiter += 1
             return state.nextWaiter
@@ -105,7 +108,7 @@ final class ChildProcess: Sendable {
 
     /// Asks the process to end, ends it by force when it has not after the grace, and waits for its end. Cancellation
     /// does not shorten this.
-    func stop(grace: Duration) async {
+    package func stop(grace: Duration) async {
         signal(SIGTERM)
         let force = Task.detached { [self] in
             try await Task.sleep(for: grace)

@@ -49,9 +49,9 @@ public struct ShellCommand: Sendable {
     /// - Throws: ``ShellCommandError``.
     public func run() async throws(ShellCommandError) -> Output {
         let (output, errors, end) = (try CommandPipe(), try CommandPipe(), try CommandPipe())
-        let process: ChildProcess
+        let process: Subprocess
         do throws(NetworkError) {
-            process = try await ChildProcess.start(
+            process = try await Subprocess.start(
                 ["/bin/sh", "-c", line], environment: environment,
                 streams: .init(output: output.writer, errors: errors.writer), leadsGroup: true)
         } catch { throw .notStarted }
@@ -105,7 +105,7 @@ public struct ShellCommand: Sendable {
 
     /// Reads both pipes to their ends, or to what is there when the process has ended, on a thread of its own.
     private static func collected(
-        _ output: CommandPipe, _ errors: CommandPipe, _ end: CommandPipe, _ process: ChildProcess
+        _ output: CommandPipe, _ errors: CommandPipe, _ end: CommandPipe, _ process: Subprocess
     ) async -> Collected {
         await withCheckedContinuation { continuation in
             let isStarted = DedicatedThread.run {
@@ -119,7 +119,7 @@ public struct ShellCommand: Sendable {
     }
 
     private static func read(
-        _ output: CommandPipe, _ errors: CommandPipe, _ end: CommandPipe, _ process: ChildProcess
+        _ output: CommandPipe, _ errors: CommandPipe, _ end: CommandPipe, _ process: Subprocess
     ) -> Collected {
         var collected = Collected()
         var (readsOutput, readsErrors, hasEnded) = (true, true, false)
