@@ -78,7 +78,7 @@ final class ConnectionCore: Sendable {
 
     func flushOnLoop() {
         guard let channel, var chunk = outbound.take() else { return }
-        // In pieces, so that what a slow peer has taken of a large chunk shows before its end.
+        // In pieces, so that there is room for more before a slow peer has taken all of a large chunk.
         while let piece = chunk.readSlice(length: min(chunk.readableBytes, Self.pieceSize)), piece.readableBytes > 0 {
             let bytes = piece.readableBytes
             channel.write(piece).whenComplete { [outbound] _ in outbound.written(bytes) }
@@ -92,7 +92,10 @@ final class ConnectionCore: Sendable {
     var outboundProgress: LivenessMachine.Outbound {
         let (written, unwritten) = outbound.progress
         let queued = channel.map { SendQueue.unacknowledgedBytes($0) } ?? 0
-        return LivenessMachine.Outbound(taken: written - queued, waiting: unwritten + queued)
+        let taken = written - queued
+        // Only the system sees each byte go: a piece counts as written when all of it is, and TLS makes one of many.
+        let acknowledged = channel.flatMap { SendQueue.acknowledgedBytes($0) } ?? taken
+        return LivenessMachine.Outbound(acknowledged: acknowledged, taken: taken, waiting: unwritten + queued)
     }
 
     // MARK: Subscriptions

@@ -15,6 +15,8 @@ struct LivenessMachine {
 
     /// How far this side's bytes have come.
     struct Outbound: Equatable {
+        /// Grows whenever the peer's system takes bytes; by how much tells nothing.
+        var acknowledged = 0
         /// Bytes that the peer's system has taken since the connection began.
         var taken = 0
         /// Bytes that it has not taken yet.
@@ -29,7 +31,7 @@ struct LivenessMachine {
         let limit: Int64
         /// How much the peer must have taken to have the PING; nil when it has, as far as can be told.
         var target: Int?
-        var taken: Int
+        var acknowledged: Int
     }
 
     /// A living link takes so little at once; more may need longer than the limit.
@@ -103,9 +105,11 @@ struct LivenessMachine {
             return .wait(until: Self.sum(now, excused.limit))
         }
         if var current = probe, !current.hasHeard, !isPaused {
-            guard let target = current.target, outbound.taken > current.taken else { return .stale }
+            guard let target = current.target, outbound.acknowledged > current.acknowledged else {
+                return .stale
+            }
             if outbound.taken >= target { current.target = nil }
-            current.taken = outbound.taken
+            current.acknowledged = outbound.acknowledged
             probe = current
             return .wait(until: Self.sum(now, current.limit))
         }
@@ -118,7 +122,8 @@ struct LivenessMachine {
         let isBehindNothing = outbound.waiting <= Self.emptyQueue
         let limit = min(limit, isBehindNothing ? hastenedLimit ?? limit : limit)
         probe = Probe(
-            limit: max(1, limit), target: isBehindMany ? outbound.taken + outbound.waiting : nil, taken: outbound.taken)
+            limit: max(1, limit), target: isBehindMany ? outbound.taken + outbound.waiting : nil,
+            acknowledged: outbound.acknowledged)
         let until = Self.sum(now, limit)
         // A peer that sends and does not answer owes an answer already; another PING would only pile up.
         guard !isPingOutstanding else { return .wait(until: until) }

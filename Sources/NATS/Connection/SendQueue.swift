@@ -25,6 +25,29 @@ enum SendQueue {
         return max(0, bytes.flatMap { $0 } ?? 0)
     }
 
+    /// Bytes that the peer's system has acknowledged since the connection began; nil when the system does not tell.
+    static func acknowledgedBytes(_ channel: any Channel) -> Int? {
+        #if os(Linux)
+            // `tcpi_bytes_acked` of `struct tcp_info`, which grows at its end and never changes before it; not all C
+            // libraries know so much of it.
+            let place = 120
+            let bytes = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+                of: NIOBSDSocket.Handle.self
+            ) { descriptor -> UInt64? in
+                withUnsafeTemporaryAllocation(byteCount: place + 8, alignment: 8) { info in
+                    var size = socklen_t(info.count)
+                    guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, info.baseAddress, &size) == 0,
+                        size == info.count
+                    else { return nil }
+                    return info.load(fromByteOffset: place, as: UInt64.self)
+                }
+            }
+            return bytes.flatMap { $0 }.flatMap { $0 }.map { Int(clamping: $0) }
+        #else
+            return nil
+        #endif
+    }
+
     /// Has the system give up a connection whose peer acknowledges nothing, or takes nothing, for so long (RFC 5482).
     static func setTimeout(_ timeout: Duration, _ channel: any Channel) {
         #if os(Linux)

@@ -67,22 +67,39 @@ struct LivenessMachineTests {
     @Test("a ping behind a long queue is waited for while the queue gets shorter, and then for the limit")
     func longQueue() {
         var machine = machine()
-        let start = Outbound(taken: 1_000_000, waiting: 500_000)
+        let start = Outbound(acknowledged: 7, taken: 1_000_000, waiting: 500_000)
         #expect(machine.momentCame(now: 20, isPaused: false, outbound: start) == .ping(until: 25))
         var taken = 1_000_000
         for now in stride(from: 25, to: 225, by: 5) as StrideTo<Int64> {
             taken += 10_000
             // More is published meanwhile: only what is taken counts.
-            let outbound = Outbound(taken: taken, waiting: 2_000_000)
+            let outbound = Outbound(acknowledged: taken, taken: taken, waiting: 2_000_000)
             #expect(machine.momentCame(now: now, isPaused: false, outbound: outbound) == .wait(until: now + 5))
         }
         taken = 1_500_000
         // It has the ping now, and one limit to answer, whatever else it takes.
         #expect(
-            machine.momentCame(now: 225, isPaused: false, outbound: Outbound(taken: taken, waiting: 0))
+            machine.momentCame(
+                now: 225, isPaused: false, outbound: Outbound(acknowledged: taken, taken: taken, waiting: 0))
                 == .wait(until: 230))
         #expect(
-            machine.momentCame(now: 230, isPaused: false, outbound: Outbound(taken: taken + 9, waiting: 0)) == .stale)
+            machine.momentCame(
+                now: 230, isPaused: false, outbound: Outbound(acknowledged: taken + 9, taken: taken + 9, waiting: 0))
+                == .stale)
+    }
+
+    @Test("a queue moves when the peer acknowledges bytes, however many of them count as taken")
+    func acknowledgedAlone() {
+        var machine = machine()
+        let start = Outbound(acknowledged: 100, taken: 5, waiting: 500_000)
+        #expect(machine.momentCame(now: 20, isPaused: false, outbound: start) == .ping(until: 25))
+        for round in 1...40 as ClosedRange<Int> {
+            let now = Int64(20 + 5 * round)
+            let outbound = Outbound(acknowledged: 100 + round, taken: 5 - round, waiting: 500_000)
+            #expect(machine.momentCame(now: now, isPaused: false, outbound: outbound) == .wait(until: now + 5))
+        }
+        let end = Outbound(acknowledged: 140, taken: -35, waiting: 500_000)
+        #expect(machine.momentCame(now: 225, isPaused: false, outbound: end) == .stale)
     }
 
     @Test("a queue that stands still, and a short one, are no excuse")
@@ -90,12 +107,16 @@ struct LivenessMachineTests {
         var standing = machine()
         let long = Outbound(taken: 5, waiting: 500_000)
         #expect(standing.momentCame(now: 20, isPaused: false, outbound: long) == .ping(until: 25))
-        #expect(standing.momentCame(now: 25, isPaused: false, outbound: long) == .stale)
+        // Written by this side, and taken by nobody.
+        let written = Outbound(taken: 400_000, waiting: 100_000)
+        #expect(standing.momentCame(now: 25, isPaused: false, outbound: written) == .stale)
         var trickling = machine()
         #expect(
             trickling.momentCame(now: 20, isPaused: false, outbound: Outbound(taken: 5, waiting: 10))
                 == .ping(until: 25))
-        #expect(trickling.momentCame(now: 25, isPaused: false, outbound: Outbound(taken: 50, waiting: 10)) == .stale)
+        #expect(
+            trickling.momentCame(now: 25, isPaused: false, outbound: Outbound(acknowledged: 50, taken: 50, waiting: 10))
+                == .stale)
     }
 
     @Test("a ping that could not be sent is owed no answer")
