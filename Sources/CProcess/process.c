@@ -38,7 +38,7 @@ static void report_and_exit(int pipe_end, int error) {
 static void become(const struct cprocess_command *command, int null_end, int pipe_end, int limit, pid_t parent) {
     (void)parent;
 #ifdef __linux__
-    if (command->dies_with_parent && !command->is_detached) {
+    if (command->place != CPROCESS_DETACHED) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent) _exit(127);
     }
@@ -52,7 +52,7 @@ static void become(const struct cprocess_command *command, int null_end, int pip
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 
-    if (command->leads_session && !command->is_detached && setsid() < 0) report_and_exit(pipe_end, errno);
+    if (command->place == CPROCESS_SESSION && setsid() < 0) report_and_exit(pipe_end, errno);
     int output = command->output_descriptor < 0 ? null_end : command->output_descriptor;
     int errors = command->error_descriptor < 0 ? null_end : command->error_descriptor;
     // All three sources lie above the standard descriptors, so no dup2 overwrites one that is still needed.
@@ -114,7 +114,7 @@ int cprocess_start(const struct cprocess_command *command, pid_t *process) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_t child = fork();
     if (child == 0) {
-        if (prepared.is_detached) {
+        if (prepared.place == CPROCESS_DETACHED) {
             if (setsid() < 0) report_and_exit(ends[1], errno);
             pid_t grandchild = fork();
             if (grandchild < 0) report_and_exit(ends[1], errno);
@@ -132,7 +132,7 @@ int cprocess_start(const struct cprocess_command *command, pid_t *process) {
 
     close(ends[1]);
     ends[1] = -1;
-    pid_t started = prepared.is_detached ? 0 : child;
+    pid_t started = prepared.place == CPROCESS_DETACHED ? 0 : child;
     struct report report;
     ssize_t length;
     // Reports are smaller than PIPE_BUF, so each comes whole.
@@ -142,7 +142,7 @@ int cprocess_start(const struct cprocess_command *command, pid_t *process) {
         if (report.process > 0) started = report.process;
         if (report.error) error = report.error;
     }
-    if (prepared.is_detached || error) {
+    if (prepared.place == CPROCESS_DETACHED || error) {
         while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
     }
     if (!error && started <= 0) error = ECHILD;

@@ -1,10 +1,21 @@
 #ifndef CPROCESS_H
 #define CPROCESS_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 /// Starting a process in ways that Swift cannot reach: fork is not importable, and prctl is variadic.
+
+/// How a process stands to the one that starts it.
+enum cprocess_place {
+    /// A child. On Linux it is sent SIGTERM when the thread that starts it ends.
+    CPROCESS_CHILD,
+    /// As a child, in a session of its own, and so in a process group of its own, without the terminal: not even
+    /// /dev/tty leads there.
+    CPROCESS_SESSION,
+    /// In a session of its own and left to the system: it survives its parent and its terminal, and nobody has to wait
+    /// for it.
+    CPROCESS_DETACHED,
+};
 
 /// What to start, and how. All memory belongs to the caller and is only read.
 struct cprocess_command {
@@ -18,15 +29,7 @@ struct cprocess_command {
     int output_descriptor;
     /// Where standard error goes; −1 for nowhere.
     int error_descriptor;
-    /// Start it in a session of its own and leave it to the system: it survives its parent and its terminal, and
-    /// nobody has to wait for it.
-    bool is_detached;
-    /// Start it in a session of its own, and so in a process group of its own, without the terminal: not even
-    /// /dev/tty leads there. It stays a child. Implied by is_detached.
-    bool leads_session;
-    /// Have it sent SIGTERM when the thread that starts it ends (Linux; elsewhere nothing happens).
-    /// Has no effect together with is_detached.
-    bool dies_with_parent;
+    enum cprocess_place place;
 };
 
 /// Starts a process that inherits no descriptor but its standard ones, no blocked signal and no signal handler.

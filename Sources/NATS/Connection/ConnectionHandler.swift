@@ -120,10 +120,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if core.isReadingPaused { hasLeftUnread = true } else { context.read() }
     }
 
-    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        context.close(mode: mode, promise: promise)
-    }
-
     // MARK: Reading
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

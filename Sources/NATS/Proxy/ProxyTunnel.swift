@@ -90,8 +90,6 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
         if isEstablished { context.fireChannelActive() }
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) { context.fireChannelRead(data) }
-
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard event is SOCKSProxyEstablishedEvent else { return context.fireUserInboundEventTriggered(event) }
         established(context)

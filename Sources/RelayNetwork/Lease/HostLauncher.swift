@@ -41,6 +41,7 @@ struct HostLauncher: Sendable {
 
     private func launch() throws(NetworkError) {
         let log = try LogFile(directory.hostLog)
-        _ = try ProcessStart.start(command, environment: environment, log: log.descriptor, isDetached: true).get()
+        let streams = ProcessStart.Streams(output: log.descriptor, errors: log.descriptor)
+        _ = try ProcessStart.start(command, environment: environment, streams: streams, place: .detached).get()
     }
 }

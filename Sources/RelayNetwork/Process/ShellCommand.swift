@@ -11,7 +11,8 @@ import NIOConcurrencyHelpers
 /// A command line that `/bin/sh` runs for its output, such as a token.
 ///
 /// It has no terminal and no input, and no other descriptor of this process. Everything that it starts, and leaves in its
-/// session, ends with it.
+/// process group, is killed when it ends or has to end. Should this process be killed meanwhile, the system ends the
+/// shell alone, and that on Linux.
 public struct ShellCommand: Sendable {
     /// What the shell is given.
     public var line: String
@@ -63,7 +64,7 @@ public struct ShellCommand: Sendable {
             isLate.withLockedValue { $0 = true }
             process.signal(SIGKILL)
         }
-        // What left the session may hold the pipes for longer; nobody waits for that.
+        // What left the group may hold the pipes for longer; nobody waits for that.
         let watch = Task.detached {
             _ = await process.end()
             end.closeWriter()
@@ -123,7 +124,7 @@ public struct ShellCommand: Sendable {
     ) -> Collected {
         var collected = Collected()
         var (readsOutput, readsErrors, hasEnded) = (true, true, false)
-        // What left the session might write for ever.
+        // What left the group might write for ever.
         var roundsAfterEnd = 32
         var chunk = [UInt8](repeating: 0, count: 4_096)
         while readsOutput || readsErrors {

@@ -17,7 +17,7 @@ import NIOConcurrencyHelpers
 package final class Subprocess: Sendable {
     /// The process's id; it belongs to nobody else as long as ``signal(_:)`` can use it.
     package let id: pid_t
-    /// Whether signals go to the whole group that it leads, which ends with it.
+    /// Whether signals go to the whole process group that it leads, which is killed at its end.
     private let leadsGroup: Bool
     private let state = NIOLockedValueBox(State())
 
@@ -49,8 +49,8 @@ package final class Subprocess: Sendable {
     /// - Parameters:
     ///   - command: the path of the executable and its arguments.
     ///   - streams: where its output goes; the descriptors stay the caller's.
-    ///   - leadsGroup: whether it gets a session and group of its own, without the terminal; whatever it starts there
-    ///     takes its signals too, and ends with it.
+    ///   - leadsGroup: whether it gets a session and process group of its own, without the terminal; whatever it starts
+    ///     and leaves in that group takes its signals too, and is killed at its end.
     static func start(
         _ command: [String], environment: [String: String], streams: ProcessStart.Streams, leadsGroup: Bool
     ) async throws(NetworkError) -> Subprocess {
@@ -151,6 +151,14 @@ enum ProcessStart {
         case session
         /// It lives on in a session of its own.
         case detached
+
+        fileprivate var code: cprocess_place {
+            switch self {
+            case .child: CPROCESS_CHILD
+            case .session: CPROCESS_SESSION
+            case .detached: CPROCESS_DETACHED
+            }
+        }
     }
 
     /// Starts a process and returns its id.
@@ -167,24 +175,13 @@ enum ProcessStart {
         let code = path.withCString { path in
             var description = cprocess_command(
                 path: path, arguments: arguments.pointers, environment: variables.pointers,
-                output_descriptor: streams.output, error_descriptor: streams.errors,
-                is_detached: place == .detached, leads_session: place == .session,
-                dies_with_parent: place != .detached)
+                output_descriptor: streams.output, error_descriptor: streams.errors, place: place.code)
             return withExtendedLifetime((arguments, variables)) { cprocess_start(&description, &id) }
         }
         guard code == 0 else {
             return .failure(.hostNotStarted(reason: "\(path): \(SystemCall.reason(code))"))
         }
         return .success(id)
-    }
-
-    /// As the other one, with all output in one place.
-    static func start(
-        _ command: [String], environment: [String: String], log: Int32, isDetached: Bool
-    ) -> Result<pid_t, NetworkError> {
-        start(
-            command, environment: environment, streams: Streams(output: log, errors: log),
-            place: isDetached ? .detached : .child)
     }
 
     /// An array of C strings that ends with a null pointer.
