@@ -75,7 +75,7 @@ extension NetworkError: CustomStringConvertible {
         case .timedOut(let what): "\(what) took too long. Try again, and read the network's host.log if it stays so."
         case .notRunning: "The private network does not run: start it with `parley network start`."
         case .refused(let reason): "The private network's server refused the administrator: \(reason)."
-        case .connection(let error): "The private network's server refused: \(error)"
+        case .connection(let error): "The private network's server cannot be used: \(error)"
         case .credentials(let error): "\(error)"
         case .cancelled: "Cancelled."
         }

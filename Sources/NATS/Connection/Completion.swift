@@ -15,6 +15,7 @@ package final class Completion<Value: Sendable>: Sendable {
 
     private let state = NIOLockedValueBox(State.pending)
 
+    /// Makes one that has no value yet.
     package init() {}
 
     /// Hands over the value; false when another came first.

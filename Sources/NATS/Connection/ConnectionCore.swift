@@ -266,6 +266,7 @@ final class ConnectionCore: Sendable {
 package enum UniqueToken {
     private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
+    /// A new token.
     package static func next() -> String {
         var generator = SystemRandomNumberGenerator()
         return String(

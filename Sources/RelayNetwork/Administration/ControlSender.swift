@@ -21,14 +21,7 @@ struct ControlSender: Sendable {
                 pub: SubjectRules(allow: ["relay.control.*"]),
                 sub: SubjectRules(allow: ["_INBOX_\(Self.name).>"])),
             expires: NetworkAdministrator.now + Self.lifetime)
-        do throws(NATSError) {
-            connection = try await NATSConnection.connect(
-                to: ServerAddress(parsing: url),
-                options: ConnectOptions(
-                    name: "parley administrator", authentication: .init(credentials), connectTimeout: .seconds(10)))
-        } catch {
-            throw .connection(error)
-        }
+        connection = try await .administrator(at: url, as: credentials)
     }
 
     /// Sends a message to each user and returns when the server has handed them on.

@@ -16,8 +16,8 @@ public struct NetworkAdministrator: Sendable {
     public struct Kick: Hashable, Sendable {
         /// How many connections the user had; 0 also when the network does not run.
         public var connections: Int
-        /// Whether the server closed them all. Before 2.10 it cannot: clients that understand the message leave by
-        /// themselves, others stay.
+        /// Whether there were any and the server closed them all. Before 2.10 it cannot: clients that understand the
+        /// message leave by themselves, others stay.
         public var wereClosed: Bool
     }
 

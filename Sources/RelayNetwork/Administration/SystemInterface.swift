@@ -28,15 +28,7 @@ struct SystemInterface: Sendable {
     /// Connects as the system account's user.
     init(url: String, identity: NetworkIdentity) async throws(NetworkError) {
         account = identity.account
-        do throws(NATSError) {
-            connection = try await NATSConnection.connect(
-                to: ServerAddress(parsing: url),
-                options: ConnectOptions(
-                    name: "parley administrator", authentication: .init(identity.administrator),
-                    connectTimeout: .seconds(10)))
-        } catch {
-            throw .connection(error)
-        }
+        connection = try await .administrator(at: url, as: identity.administrator)
     }
 
     /// The server's version.
@@ -51,7 +43,7 @@ struct SystemInterface: Sendable {
         var offset = 0
         while true {
             let question = #"{"auth":true,"limit":\#(Self.pageLength),"offset":\#(offset)}"#
-            let answer: Answer<ConnectionPage> = try await ask(question, "$SYS.REQ.ACCOUNT.\(account).CONNZ")
+            let answer: Answer<ConnectionPage> = try await ask(question, connectionSubject)
             let page = try answer.content()
             for entry in page.connections ?? [] {
                 // Older servers do not say whose connection it is; its token does.
@@ -65,6 +57,14 @@ struct SystemInterface: Sendable {
             offset += Self.pageLength
         }
     }
+
+    /// How many connections the application account has, the host's own included.
+    func connectionCount() async throws(NetworkError) -> Int {
+        let answer: Answer<ConnectionPage> = try await ask(#"{"limit":1}"#, connectionSubject)
+        return try answer.content().total
+    }
+
+    private var connectionSubject: String { "$SYS.REQ.ACCOUNT.\(account).CONNZ" }
 
     /// Has the server close a connection.
     /// - Returns: false when the server cannot, which it can from 2.10 on.
@@ -122,6 +122,7 @@ struct SystemInterface: Sendable {
             var jwt: String?
         }
 
+        var total: Int
         var connections: [Entry]?
     }
 

@@ -80,7 +80,19 @@ extension NetworkDirectory {
     public func checkServer(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(NetworkError) {
-        if PrivateFile.exists(hostLock), (try? FileLock.isHeld(hostLock, against: .shared)) == true { return }
+        if (try? isHosted()) == true { return }
         _ = try ServerExecutable.find(in: environment)
+    }
+
+    /// Whether a host has the network in its care.
+    func isHosted() throws(NetworkError) -> Bool {
+        guard PrivateFile.exists(hostLock) else { return false }
+        return try FileLock.isHeld(hostLock, against: .shared)
+    }
+
+    /// The network, when it runs and answers.
+    func running() async throws(NetworkError) -> NetworkDescription? {
+        guard try isHosted() else { return nil }
+        return try await HostLauncher(directory: self, command: [], environment: [:]).answering()
     }
 }

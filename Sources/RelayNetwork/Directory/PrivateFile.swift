@@ -16,7 +16,7 @@ enum PrivateFile {
     /// The largest file that is read.
     static let maximumLength = 1 << 20
 
-    /// Makes a folder (0700) and those above it; takes others' rights away from one that exists.
+    /// Makes a folder (0700) and those above it; one that exists stays as it is.
     static func makeFolder(_ path: String) throws(NetworkError) {
         if mkdir(path, 0o700) == 0 { return }
         let code = errno

@@ -52,16 +52,14 @@ public enum NetworkControl {
         directory: NetworkDirectory = .standard(), evenIfUsed: Bool = false, timeout: Duration = .seconds(20)
     ) async throws(NetworkError) -> StopOutcome {
         PrivateFile.remove(directory.keepMarker)
-        guard PrivateFile.exists(directory.hostLock),
-            try FileLock.isHeld(directory.hostLock, against: .shared)
-        else { return .notRunning }
+        guard try directory.isHosted() else { return .notRunning }
         // Held until the end of the network, so that no client comes in between.
         let clients = try await FileLock.wait(directory.clientsLock, .exclusive, for: .milliseconds(200))
         guard clients != nil || evenIfUsed else { return .inUse }
         defer { withExtendedLifetime(clients) {} }
         let deadline = ContinuousClock.now + timeout
         var asked: Int32?
-        while try FileLock.isHeld(directory.hostLock, against: .shared) {
+        while try directory.isHosted() {
             // Another host may follow the first, when a client was about to start one.
             if let network = try? PrivateFile.readJSON(NetworkDescription.self, from: directory.networkFile),
                 network.hostPid != asked
