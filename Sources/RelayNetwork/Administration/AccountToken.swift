@@ -13,10 +13,13 @@ extension NetworkIdentity {
         }
     }
 
-    /// The account's token with an end a second after the time: the server then closes every connection of the account, says that
-    /// the account has expired, and lets nobody in, but keeps the account's data. Never written to the network's keys.
-    func endingAccountToken(in directory: NetworkDirectory, at now: Int64) throws(NetworkError) -> String {
-        try signedAccountToken(in: directory, at: now) { $0.expires = now + 1 }
+    /// The account's token with an end some seconds after the time: the server then closes every connection of the
+    /// account, says that the account has expired, and lets nobody in, but keeps the account's data. Never written to the
+    /// network's keys.
+    func endingAccountToken(
+        in directory: NetworkDirectory, at now: Int64, after lifetime: Int64 = 1
+    ) throws(NetworkError) -> String {
+        try signedAccountToken(in: directory, at: now) { $0.expires = now + lifetime }
     }
 
     private func signedAccountToken(

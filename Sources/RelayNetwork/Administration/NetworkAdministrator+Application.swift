@@ -19,7 +19,7 @@ extension NetworkAdministrator {
                 let users = Set(try await system.connections().compactMap(\.name).filter { (try? UserName($0)) != nil })
                 // Nobody can be told where the account is blocked already.
                 try? await tell(users, .applicationBlocked, reason, url, identity)
-                try await system.install(identity.endingAccountToken(in: directory, at: Self.now))
+                try await system.withdrawAccount(of: identity, in: directory)
                 let deadline = ContinuousClock.now + limit
                 while try await !system.connections().isEmpty {
                     guard ContinuousClock.now < deadline else { throw .timedOut("Ending the users' connections") }

@@ -86,6 +86,17 @@ struct SystemInterface: Sendable {
         _ = try answer.content()
     }
 
+    /// Has the server close every connection of the application account soon, and let nobody in until it starts anew.
+    func withdrawAccount(of identity: NetworkIdentity, in directory: NetworkDirectory) async throws(NetworkError) {
+        for lifetime in [1, 2, 4, 8, 16] as [Int64] {
+            let now = NetworkAdministrator.now
+            try await install(identity.endingAccountToken(in: directory, at: now, after: lifetime))
+            // The server closes connections when a token ends that it has, and none for one that has ended on arrival.
+            if NetworkAdministrator.now < now + lifetime { return }
+        }
+        throw .timedOut("Blocking the private network")
+    }
+
     private func ask<Content: Decodable>(
         _ question: String, _ subject: String
     ) async throws(NetworkError) -> Answer<Content> {

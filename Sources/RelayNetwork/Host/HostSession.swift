@@ -76,12 +76,13 @@ struct HostSession: Sendable {
             let identity = try NetworkIdentity.open(in: directory)
             let isBlocked = directory.isBlocked
             guard isBlocked || installed.wasBlocked || identity.accountToken != installed.token else { return }
-            let token =
-                isBlocked
-                ? try identity.endingAccountToken(in: directory, at: NetworkAdministrator.now) : identity.accountToken
             let system = try await SystemInterface(url: "\(address)", identity: identity)
             defer { system.close() }
-            try await system.install(token)
+            if isBlocked {
+                try await system.withdrawAccount(of: identity, in: directory)
+            } else {
+                try await system.install(identity.accountToken)
+            }
         } catch {
             if case .connection(let cause) = error { throw cause }
             throw .invalidArgument(error.description)
