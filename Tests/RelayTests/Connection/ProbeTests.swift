@@ -39,7 +39,9 @@ struct ProbeTests {
         let isDue = machine.hasten(now: 0, limit: 2)
         #expect(isDue)
         let many = 1 << 20
-        func outbound(taken: Int) -> LivenessMachine.Outbound { .init(taken: taken, waiting: many - taken) }
+        func outbound(taken: Int) -> LivenessMachine.Outbound {
+            .init(acknowledged: taken, taken: taken, waiting: many - taken)
+        }
         #expect(machine.momentCame(now: 0, isPaused: false, outbound: outbound(taken: 0)) == .ping(until: 5))
         #expect(machine.momentCame(now: 5, isPaused: false, outbound: outbound(taken: 1_000)) == .wait(until: 10))
         #expect(machine.momentCame(now: 10, isPaused: false, outbound: outbound(taken: 1_000)) == .stale)
