@@ -18,6 +18,8 @@ struct ServerConfiguration: Hashable, Sendable {
         server_name: "parley-local"
         operator: "\(operatorToken)"
         system_account: "\(systemAccount)"
+        # A busy machine, or one that wakes up, takes longer for a login than the standard two seconds.
+        authorization: { timeout: 20 }
         resolver: {
           type: full
           dir: \(Self.quoted(resolver))

@@ -37,7 +37,7 @@ public final class NATSServerProcess: Sendable {
             throw TestFailure("there is no nats-server at \(binary.path): run ./setup, which installs it")
         }
         let store = jetStream ? "jetstream { store_dir: \"\(directory.path("store"))\" }\n" : ""
-        try directory.write(store + configuration, to: "server.conf")
+        try directory.write(store + patient(configuration), to: "server.conf")
         let process = try launch(binary, directory: directory, port: port == 0 ? -1 : port)
         let chosen = try await ready(process, directory: directory)
         return NATSServerProcess(binary: binary, port: chosen, directory: directory, process: process)
@@ -110,7 +110,14 @@ public final class NATSServerProcess: Sendable {
     private func write(_ configuration: String) throws {
         let isStored = FileManager.default.fileExists(atPath: directory.path("store"))
         let store = isStored ? "jetstream { store_dir: \"\(directory.path("store"))\" }\n" : ""
-        try directory.write(store + configuration, to: "server.conf")
+        try directory.write(store + Self.patient(configuration), to: "server.conf")
+    }
+
+    /// The configuration with more time for a login than the standard two seconds, which a busy machine may need.
+    private static func patient(_ configuration: String) -> String {
+        let begin = "authorization {"
+        guard let range = configuration.range(of: begin) else { return configuration + "\n\(begin) timeout: 60 }\n" }
+        return configuration.replacingCharacters(in: range, with: "\(begin) timeout: 60, ")
     }
 
     private static func launch(
