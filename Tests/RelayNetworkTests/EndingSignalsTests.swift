@@ -14,7 +14,7 @@ struct EndingSignalsTests {
     func atOnce() async {
         for _ in 0..<100 {
             let signals = EndingSignals()
-            kill(getpid(), SIGHUP)
+            raise(SIGHUP)
             var iterator = signals.numbers.makeAsyncIterator()
             #expect(await iterator.next() == SIGHUP)
             signals.cancel()
