@@ -22,9 +22,17 @@ extension RelayClient {
             await close()
             throw ExitCode(128 + interruption.signal)
         } catch {
-            // What was under way fails with the connection; why the session ended says more.
+            // What was under way fails with the connection; why the session ended says more, a moment later.
+            if case RelayError.connection = error { await leaveConnected() }
             guard status.state == .disconnected, let reason = status.reason else { throw error }
             throw RelayError.connection(reason)
+        }
+    }
+
+    /// Returns once the status has heard of a connection that is lost.
+    private nonisolated func leaveConnected() async {
+        _ = await within(.seconds(5)) { [statuses] in
+            for await status in statuses where status.state != .connected { return }
         }
     }
 

@@ -20,6 +20,7 @@ extension RelayClient {
                 // The end of the connection has its own news, and a refused subject is heard by nobody.
             }
         }
+        link?.control = watcher
         link?.watchers.append(watcher)
     }
 

@@ -161,15 +161,15 @@ extension RelayClient {
 
     static var secondsNow: Int64 { Int64(Date().timeIntervalSince1970) }
 
-    private func heard(_ event: NATSConnectionEvent, generation: UInt64) {
+    private func heard(_ event: NATSConnectionEvent, generation: UInt64) async {
         guard let link, link.generation == generation else { return }
         switch event {
         case .closed(let error):
-            lost(generation, ConnectionReason(error ?? .closed))
+            await lost(generation, ConnectionReason(error ?? .closed))
         case .roundTrip(let duration): handle(.roundTrip(generation: generation, duration))
         case .lameDuck:
             // Its JetStream has stopped already, so nothing is gained by staying.
-            lost(generation, .connectionLost("the server is shutting down"))
+            await lost(generation, .connectionLost("the server is shutting down"))
         case .infoChanged(let info): advertised(by: link.connection, info)
         case .notice, .slowConsumer: break
         }
@@ -296,7 +296,9 @@ extension RelayClient {
     // MARK: Letting go
 
     /// A connection that stood is of no use any more: its server becomes the last choice.
-    private func lost(_ generation: UInt64, _ reason: ConnectionReason) {
+    private func lost(_ generation: UInt64, _ reason: ConnectionReason) async {
+        // What the administrator said before the server closed it is why it was closed.
+        if let link, link.generation == generation, !link.connection.isOpen { await link.control?.value }
         guard let link, link.generation == generation else { return }
         pool.failed(link.connection.address)
         if reason.isRenewable { hasUnrefusedToken = false }

@@ -81,6 +81,8 @@ public actor RelayClient {
         let generation: UInt64
         /// What listens to this connection: its events, the administrator, and the session's other devices.
         var watchers: [Task<Void, Never>]
+        /// The one of them that hears the administrator; it ends when all that came before the connection's end is heard.
+        var control: Task<Void, Never>?
 
         var jetStream: JetStream { JetStream(connection) }
     }

@@ -91,9 +91,7 @@ struct UserCommandTests {
                     }
                     return try await program.waitForExit()
                 }
-                var result = try await kicked()
-                // Whose connection is closed while it is made has lost it, and has not heard why.
-                for _ in 0..<20 where result.exitCode == 69 { result = try await kicked() }
+                let result = try await kicked()
                 #expect(result.exitCode == 77, "\(result)")
                 #expect(result.diagnostics.contains("Disconnected by"), "\(result)")
             }
