@@ -18,6 +18,10 @@ public enum NetworkError: Error, Hashable, Sendable {
     case file(path: String, reason: String)
     /// A file of the network holds something else than it should.
     case damaged(path: String, reason: String)
+    /// The network's settings cannot be used; the reason says what is wrong with them.
+    case invalidSettings(path: String, reason: String)
+    /// A program of the version before keeps the network running, which cannot be carried over meanwhile.
+    case olderNetworkRuns
     /// No `nats-server` was found on this machine.
     case serverMissing
     /// The `nats-server` named in `PARLEY_NATS_SERVER` cannot be run.
@@ -63,6 +67,10 @@ extension NetworkError: CustomStringConvertible {
         case .file(let path, let reason): "\(path) cannot be used: \(reason)."
         case .damaged(let path, let reason):
             "\(path) is damaged: \(reason). Restore it, or move the network's folder away to begin a new network."
+        case .invalidSettings(let path, let reason):
+            "\(path) cannot be used: \(reason). Correct it, or remove it to have the standard settings."
+        case .olderNetworkRuns:
+            "The private network was started by an earlier version of parley: close its clients, or run `parley network stop --force`, and try again."
         case .serverMissing:
             "nats-server is not installed: run `./setup`, or name it in PARLEY_NATS_SERVER."
         case .serverNotExecutable(let path):

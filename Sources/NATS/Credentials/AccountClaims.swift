@@ -18,6 +18,12 @@ public struct AccountGrant: ClaimsGrant {
     public var revocations: [String: Int64]?
     /// The permissions of users whose token has none.
     public var defaultPermissions: Permissions?
+    /// What the account offers to others.
+    public var exports: [AccountExport]?
+    /// What the account may use of others.
+    public var imports: [AccountImport]?
+    /// Subjects whose messages go to other subjects of the account.
+    public var mappings: [String: [SubjectMapping]]?
     /// A text for people.
     public var description: String?
     /// `account`.
@@ -28,12 +34,16 @@ public struct AccountGrant: ClaimsGrant {
     /// Makes an account's grant.
     public init(
         limits: AccountLimits = .unlimited, signingKeys: [AccountSigningKey] = [],
-        revocations: [String: Int64] = [:], defaultPermissions: Permissions? = nil
+        revocations: [String: Int64] = [:], defaultPermissions: Permissions? = nil,
+        exports: [AccountExport] = [], imports: [AccountImport] = [], mappings: [String: [SubjectMapping]] = [:]
     ) {
         self.limits = limits
         self.signingKeys = signingKeys.isEmpty ? nil : signingKeys
         self.revocations = revocations.isEmpty ? nil : revocations
         self.defaultPermissions = defaultPermissions
+        self.exports = exports.isEmpty ? nil : exports
+        self.imports = imports.isEmpty ? nil : imports
+        self.mappings = mappings.isEmpty ? nil : mappings
         self.type = Self.type
         self.version = 2
     }
@@ -51,7 +61,7 @@ public struct AccountGrant: ClaimsGrant {
         case signingKeys = "signing_keys"
         case revocations
         case defaultPermissions = "default_permissions"
-        case description, type, version
+        case description, exports, imports, mappings, type, version
     }
 }
 

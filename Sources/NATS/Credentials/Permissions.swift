@@ -53,9 +53,20 @@ public struct ResponseRules: Codable, Hashable, Sendable {
 }
 
 /// Comparison of NATS subject patterns.
-enum SubjectPattern {
+package enum SubjectPattern {
+    /// Whether some subject matches both patterns.
+    package static func overlaps(_ first: String, _ second: String) -> Bool {
+        let first = first.split(separator: ".", omittingEmptySubsequences: false)
+        let second = second.split(separator: ".", omittingEmptySubsequences: false)
+        for (one, other) in zip(first, second) {
+            if one == ">" || other == ">" { return true }
+            if one != "*", other != "*", one != other { return false }
+        }
+        return first.count == second.count
+    }
+
     /// Whether every subject that matches `inner` matches `outer` too.
-    static func covers(_ outer: String, _ inner: String) -> Bool {
+    package static func covers(_ outer: String, _ inner: String) -> Bool {
         let outerTokens = outer.split(separator: ".", omittingEmptySubsequences: false)
         let innerTokens = inner.split(separator: ".", omittingEmptySubsequences: false)
         for (index, token) in outerTokens.enumerated() {

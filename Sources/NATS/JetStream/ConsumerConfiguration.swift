@@ -104,6 +104,25 @@ public struct ConsumerInfo: Sendable, Hashable, Decodable {
     /// The stream sequence behind which it begins or goes on; 0 for the beginning, nil when the server does not tell.
     public var deliveredSequence: UInt64? { delivered?.streamSequence }
     private var delivered: Place?
+    private var configuration: Reading?
+    /// The subjects it delivers, wildcards allowed; empty for all of the stream.
+    public var filters: [String] {
+        configuration?.filters ?? configuration?.filter.flatMap { $0.isEmpty ? nil : [$0] } ?? []
+    }
+    /// Where it delivers by itself; nil for a consumer that waits to be asked.
+    public var deliverSubject: String? { configuration?.deliverSubject }
+
+    private struct Reading: Sendable, Hashable, Decodable {
+        var filter: String?
+        var filters: [String]?
+        var deliverSubject: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case filter = "filter_subject"
+            case filters = "filter_subjects"
+            case deliverSubject = "deliver_subject"
+        }
+    }
 
     private struct Place: Sendable, Hashable, Decodable {
         var streamSequence: UInt64?
@@ -113,6 +132,7 @@ public struct ConsumerInfo: Sendable, Hashable, Decodable {
 
     private enum CodingKeys: String, CodingKey {
         case name, delivered
+        case configuration = "config"
         case stream = "stream_name"
         case pending = "num_pending"
     }

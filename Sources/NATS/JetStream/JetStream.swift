@@ -18,13 +18,19 @@ public struct JetStream: Sendable {
     ///
     /// - Parameters:
     ///   - connection: a connection to a server with JetStream.
-    ///   - domain: a JetStream domain to speak to, when it is not the server's own.
+    ///   - apiPrefix: what the subjects of the calls begin with: `$JS.API`, `$JS.<domain>.API` for a JetStream domain, or
+    ///     the prefix under which an account imports JetStream from another one.
     ///   - timeout: how long one call may take.
-    public init(_ connection: NATSConnection, domain: String? = nil, timeout: Duration = .seconds(5)) {
+    public init(
+        _ connection: NATSConnection, apiPrefix: String = JetStream.standardPrefix, timeout: Duration = .seconds(5)
+    ) {
         self.connection = connection
         self.timeout = timeout
-        prefix = domain.map { "$JS.\($0).API." } ?? "$JS.API."
+        prefix = apiPrefix + "."
     }
+
+    /// The API prefix of every account that has JetStream itself: `$JS.API`.
+    public static let standardPrefix = "$JS.API"
 
     // MARK: Account and streams
 
@@ -139,7 +145,24 @@ public struct JetStream: Sendable {
         try await call("CONSUMER.INFO.\(try name(stream)).\(try name(consumer))")
     }
 
+    /// Describes all consumers of a stream.
+    public func consumers(in stream: String) async throws(NATSError) -> [ConsumerInfo] {
+        let subject = "CONSUMER.LIST.\(try name(stream))"
+        var found: [ConsumerInfo] = []
+        while true {
+            let page: ConsumerPage = try await call(subject, ["offset": found.count])
+            found += page.consumers ?? []
+            // A server gives 256 at a time.
+            guard let count = page.consumers?.count, count > 0, found.count < page.total else { return found }
+        }
+    }
+
     // MARK: Requests
+
+    private struct ConsumerPage: Decodable {
+        var total: Int
+        var consumers: [ConsumerInfo]?
+    }
 
     private struct StoredReply: Decodable { var message: EncodedMessage }
 

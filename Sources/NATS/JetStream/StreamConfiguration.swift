@@ -50,6 +50,8 @@ public struct StreamConfiguration: Sendable, Hashable, Codable {
     public var maximumMessagesPerSubject: Int64?
     /// Largest message in bytes; −1 for the server's limit.
     public var maximumMessageSize: Int32?
+    /// Most consumers at once; −1 for no limit. It cannot be changed later.
+    public var maximumConsumers: Int?
     /// How long a `Nats-Msg-Id` is remembered, in nanoseconds.
     public var duplicateWindow: Int64?
     /// Whether messages can be read directly from any replica.
@@ -71,6 +73,7 @@ public struct StreamConfiguration: Sendable, Hashable, Codable {
         case maximumAge = "max_age"
         case maximumMessagesPerSubject = "max_msgs_per_subject"
         case maximumMessageSize = "max_msg_size"
+        case maximumConsumers = "max_consumers"
         case duplicateWindow = "duplicate_window"
         case allowsDirectAccess = "allow_direct"
         case allowsRollup = "allow_rollup_hdrs"

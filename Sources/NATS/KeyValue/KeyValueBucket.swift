@@ -92,10 +92,18 @@ public struct KeyValueBucket: Sendable {
         _ = try await jetStream.publish(ByteBuffer(), to: subject(key), headers: headers)
     }
 
-    /// Deletes a key with its history.
+    /// Deletes a key with its history. Where the bucket takes no rollups, the history leaves as new values come.
     public func purge(_ key: String) async throws(NATSError) {
-        _ = try await jetStream.publish(
-            ByteBuffer(), to: subject(key), headers: ["KV-Operation": "PURGE", "Nats-Rollup": "sub"])
+        var headers: NATSHeaders = ["KV-Operation": "PURGE", "Nats-Rollup": "sub"]
+        do throws(NATSError) {
+            _ = try await jetStream.publish(ByteBuffer(), to: subject(key), headers: headers)
+        } catch {
+            guard case .jetStream(let failure) = error, failure.errorCode == JetStreamFailure.rollupRefused else {
+                throw error
+            }
+            headers["Nats-Rollup"] = nil
+            _ = try await jetStream.publish(ByteBuffer(), to: subject(key), headers: headers)
+        }
     }
 
     /// The keys that have a value, in the order of their last change.

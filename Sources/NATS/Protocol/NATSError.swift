@@ -123,6 +123,8 @@ public struct JetStreamFailure: Sendable, Hashable {
     public static let sequenceNotFound = 10043
     /// An expected last sequence did not match.
     public static let wrongLastSequence = 10071
+    /// The stream takes no message that replaces those before it.
+    public static let rollupRefused = 10111
     /// A stream of that name exists with another configuration.
     public static let streamNameInUse = 10058
 }

@@ -127,3 +127,11 @@ public struct ServerInfo: Sendable, Hashable, Codable {
         clientAddress = newer.clientAddress ?? older.clientAddress
     }
 }
+
+extension ServerInfo {
+    /// Whether the server is of this version or a later one. One that tells no version is taken for a new one.
+    public func isAtLeast(_ major: Int, _ minor: Int) -> Bool {
+        let numbers = version.split(separator: ".").prefix(2).map { Int($0) ?? 0 }
+        return numbers.count < 2 || (numbers[0], numbers[1]) >= (major, minor)
+    }
+}

@@ -38,9 +38,11 @@ struct CommandFailure: Error, Hashable {
         switch error {
         case .invalidUserName, .unknownUser, .invalidReason, .invalidGrant: code = Self.badData
         case .file: code = Self.cannotCreate
-        case .damaged, .serverMissing, .serverNotExecutable, .credentials: code = Self.badConfiguration
+        case .damaged, .serverMissing, .serverNotExecutable, .credentials, .invalidSettings:
+            code = Self.badConfiguration
         case .userBanned, .userDeactivated: code = Self.refused
-        case .serverFailed, .hostNotStarted, .hostFailed, .port, .timedOut, .notRunning, .refused, .connection:
+        case .serverFailed, .hostNotStarted, .hostFailed, .port, .timedOut, .notRunning, .refused, .connection,
+            .olderNetworkRuns:
             code = Self.noConnection
         case .cancelled: code = Self.interrupted
         }
@@ -66,8 +68,8 @@ struct CommandFailure: Error, Hashable {
         case .authenticationFailed, .tokenExpired, .kicked, .kickedByOtherDevice, .banned, .appBlocked, .deactivated:
             return refused
         case .invalidCredentials, .tlsFailure: return badConfiguration
-        case .closedByUser, .networkUnavailable, .connectionLost, .unreachable, .timeLimit, .windowExpired,
-            .backgrounded, .proxyUnavailable, .store, .unknown:
+        case .closedByUser, .networkUnavailable, .connectionLost, .permissionsChanged, .unreachable, .timeLimit,
+            .windowExpired, .backgrounded, .proxyUnavailable, .store, .unknown:
             return noConnection
         }
     }

@@ -38,18 +38,13 @@ struct NetworkUserKickCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let outcome = try await NetworkAdministrator().kick(user: options.name, reason: why.reason)
-            if outcome.connections == 0 {
+            let count = try await NetworkAdministrator().kick(user: options.name, reason: why.reason)
+            if count == 0 {
                 Output.complain("parley: \(options.name) is not connected; nobody was kicked")
                 if options.json { options.report("kick", "") }
                 return
             }
-            if !outcome.wereClosed {
-                Output.complain(
-                    "parley: this nats-server cannot close connections (2.10 can); other clients than parley may stay")
-            }
-            let count = outcome.connections == 1 ? "1 connection" : "\(outcome.connections) connections"
-            options.report("kick", "kicked \(options.name), \(count)")
+            options.report("kick", "kicked \(options.name), \(count == 1 ? "1 connection" : "\(count) connections")")
         }
     }
 }
@@ -108,6 +103,32 @@ struct NetworkUserActivateCommand: AsyncParsableCommand {
         try await reportingFailures {
             let wasClosed = try await NetworkAdministrator().activate(user: options.name)
             options.report("activate", wasClosed ? "activated \(options.name)" : "\(options.name) was not deactivated")
+        }
+    }
+}
+
+/// `parley network block`.
+struct NetworkBlockCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "block", abstract: "End all users' connections and let nobody in; what is stored stays.")
+    @OptionGroup var why: ReasonOption
+
+    func run() async throws {
+        try await reportingFailures {
+            try await NetworkAdministrator().blockApplication(reason: why.reason)
+            Output.line("blocked: nobody can connect until `parley network unblock`")
+        }
+    }
+}
+
+/// `parley network unblock`.
+struct NetworkUnblockCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "unblock", abstract: "Let users in again.")
+
+    func run() async throws {
+        try await reportingFailures {
+            try await NetworkAdministrator().unblockApplication()
+            Output.line("open")
         }
     }
 }

@@ -14,7 +14,7 @@ struct NetworkCommand: AsyncParsableCommand {
         commandName: "network", abstract: "Start, stop and look at the private network; make users.",
         subcommands: [
             NetworkStartCommand.self, NetworkStopCommand.self, NetworkStatusCommand.self, NetworkUserCommand.self,
-            NetworkHostCommand.self,
+            NetworkBlockCommand.self, NetworkUnblockCommand.self, NetworkHostCommand.self,
         ])
 }
 
@@ -80,66 +80,13 @@ struct NetworkStatusCommand: AsyncParsableCommand {
 /// `parley network user`.
 struct NetworkUserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "user", abstract: "Make users of the private network, and keep them out.",
+        commandName: "user", abstract: "Make users of the private network, look at them, and say what they may do.",
         subcommands: [
-            NetworkUserAddCommand.self, NetworkUserKickCommand.self, NetworkUserBanCommand.self,
+            NetworkUserAddCommand.self, NetworkUserListCommand.self, NetworkUserShowCommand.self,
+            NetworkUserGrantCommand.self, NetworkUserExpireCommand.self, NetworkUserKickCommand.self,
+            NetworkUserBanCommand.self,
             NetworkUserUnbanCommand.self, NetworkUserDeactivateCommand.self, NetworkUserActivateCommand.self,
         ])
-}
-
-/// `parley network user add`.
-struct NetworkUserAddCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Make a user and write the credentials file.")
-
-    @Option(help: ArgumentHelp("How long the credentials hold, such as 12h or 30d.", valueName: "length"))
-    var expires: String?
-
-    @Option(
-        parsing: .upToNextOption,
-        help: ArgumentHelp("Topics the user may use; all when left out.", valueName: "pattern"))
-    var topics: [String] = []
-
-    @Option(help: ArgumentHelp("Where the credentials file goes.", valueName: "file"))
-    var out: String?
-
-    @Flag(help: "Print one JSON object.")
-    var json = false
-
-    @Argument(help: "The user's name.")
-    var name: String
-
-    func validate() throws {
-        if let expires, PastTime.seconds(expires) == nil {
-            throw ValidationError("--expires takes a length such as 12h or 30d.")
-        }
-    }
-
-    func run() throws {
-        try reportingFailures {
-            let now = WallClock.now.milliseconds / 1_000
-            let end = expires.flatMap(PastTime.seconds).map { now + Int64($0) }
-            let directory = NetworkDirectory.standard()
-            let credentials = try directory.issueCredentials(
-                for: name, topics: topics.isEmpty ? [">"] : topics, expires: end)
-            var path = directory.credentialsPath(for: try UserName(name))
-            if let out {
-                try CredentialsFile.write(credentials.fileText(), to: out)
-                path = out
-            }
-            let key = credentials.keyPair.publicKey.description
-            let endText = end.map { Timestamp(milliseconds: $0 * 1_000).iso8601 }
-            if json {
-                Output.json([
-                    "user": .string(name), "publicKey": .string(key), "creds": .string(path),
-                    "expires": MessageValue(endText),
-                ])
-            } else {
-                Output.line("\(name)  \(key)")
-                Output.line("credentials in \(path)" + (endText.map { ", until \($0)" } ?? ""))
-            }
-        }
-    }
 }
 
 /// `parley network host`: the process that keeps the private network; clients start it by themselves.

@@ -108,8 +108,8 @@ struct ServerFindings: Sendable {
         case .proxyUnavailable(let detail):
             return Finding(
                 name, .failure(code), "proxy: \(detail)", fix: "check the proxy's address, its kind and its password")
-        case .closedByUser, .networkUnavailable, .connectionLost, .unreachable, .timeLimit, .windowExpired,
-            .backgrounded, .store, .unknown:
+        case .closedByUser, .networkUnavailable, .connectionLost, .permissionsChanged, .unreachable, .timeLimit,
+            .windowExpired, .backgrounded, .store, .unknown:
             return Finding(name, .failure(code), "login: \(reason.words)", fix: "read the server's log")
         }
     }

@@ -43,6 +43,7 @@ extension ConnectionReason {
         case .closedByUser: "closed here"
         case .networkUnavailable: "no network"
         case .connectionLost: "connection lost"
+        case .permissionsChanged: "permissions changed"
         case .unreachable: "server unreachable"
         case .timeLimit, .windowExpired: "out of time"
         case .backgrounded: "in the background"

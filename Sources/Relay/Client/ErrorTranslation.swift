@@ -5,9 +5,8 @@ extension ConnectionReason {
     init(_ error: NATSError) {
         switch error {
         case .authorization(.violation): self = .authenticationFailed("")
-        case .authorization(.userExpired): self = .tokenExpired
         case .authorization(.userRevoked): self = .banned(nil)
-        case .authorization(.accountExpired): self = .appBlocked
+        case .authorization(.userExpired), .authorization(.accountExpired): self = .tokenExpired
         case .proxy(let text): self = .proxyUnavailable(text)
         case .tls(let text): self = .tlsFailure(text)
         case .tlsRequired: self = .tlsFailure("the server requires TLS; use a tls:// address")

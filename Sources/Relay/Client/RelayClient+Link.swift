@@ -153,10 +153,11 @@ extension RelayClient {
 
     /// The server never says why it refuses a token; the token itself may.
     private func explained(_ reason: ConnectionReason) -> ConnectionReason {
-        guard case .authenticationFailed = reason, configuration.credentials.isExpired(at: Self.secondsNow) else {
-            return reason
-        }
-        return .tokenExpired
+        guard case .authenticationFailed = reason else { return reason }
+        if configuration.credentials.isExpired(at: Self.secondsNow) { return .tokenExpired }
+        guard configuration.credentials.areOfSharedAccount else { return reason }
+        return .authenticationFailed(
+            "they are of the kind that private networks gave before every user had an account, and none takes any more")
     }
 
     static var secondsNow: Int64 { Int64(Date().timeIntervalSince1970) }
@@ -191,6 +192,7 @@ extension RelayClient {
         restoration = Task { [weak self, configuration, namespace] in
             do throws(NATSError) {
                 let found = try await Self.namespace(configuration, known: namespace, link.connection)
+                guard let link = await self?.adopt(found, generation) else { return }
                 if let entry = try await self?.sessionEntry(link) {
                     let outcome = try await Self.take(entry)
                     guard await self?.tookSession(entry, outcome, generation: generation) == true else { return }
@@ -216,6 +218,13 @@ extension RelayClient {
                 await self?.lost(generation, ConnectionReason(error))
             }
         }
+    }
+
+    /// Speaks to JetStream as the network has it from now on; nil when the connection is no longer the present one.
+    private func adopt(_ namespace: RelayConfiguration.Namespace, _ generation: UInt64) -> Link? {
+        guard link?.generation == generation else { return nil }
+        link?.apiPrefix = namespace.apiPrefix
+        return link
     }
 
     private struct FollowerOpening: Sendable {
@@ -261,6 +270,9 @@ extension RelayClient {
         struct Names: Decodable {
             var namespace: String
             var hash: String
+            var api: String?
+            var topics: [String]?
+            var created: UInt64?
         }
         var status: String
         var data: Names?
@@ -282,7 +294,9 @@ extension RelayClient {
                 guard let answer = try? JSONDecoder().decode(NamespaceReply.self, from: Data(reply.bytes)),
                     answer.status == "NAMESPACE_RETRIEVE_SUCCESS", let names = answer.data
                 else { throw .protocolViolation("the namespace service refused this user") }
-                return RelayConfiguration.Namespace(name: names.namespace, hash: names.hash)
+                return RelayConfiguration.Namespace(
+                    name: names.namespace, hash: names.hash, apiPrefix: names.api ?? JetStream.standardPrefix,
+                    topics: names.topics, streamCreated: names.created)
             } catch .noResponders(let subject) {
                 // The names of an earlier connection hold while nobody says otherwise.
                 if let known { return known }

@@ -65,7 +65,7 @@ private struct PostboxFollower: Follower {
     func follow(
         _ link: RelayClient.Link, _ namespace: RelayConfiguration.Namespace
     ) -> Completion<Result<Void, NATSError>> {
-        subscription.follow(stream, filter: nil, link.jetStream)
+        subscription.follow(StreamSource(name: stream, filter: nil, jetStream: link.jetStream))
     }
 
     func pause() { subscription.pause() }
@@ -106,9 +106,8 @@ extension RelayClient {
             let info = try await link.jetStream.streamInfo("PB_" + user)
             let incarnation = UInt64(clamping: info.created.nanoseconds)
             if let token, token.incarnation != incarnation { return try Self.wrongToken() }
-            let subject = postbox.map { "postbox.\(user).\($0)" }
             let found = try await Self.letters(
-                in: "PB_" + user, on: subject, from: token?.sequence ?? 1, limit: limit + 1, link.jetStream)
+                in: "PB_" + user, of: postbox, from: token?.sequence ?? 1, limit: limit + 1, link.jetStream)
             let next = found.count > limit ? found[limit].sequence : nil
             return ListOutput(
                 items: found.prefix(limit).map { Self.letter($0, incarnation: incarnation, owner: user) },
@@ -126,14 +125,14 @@ extension RelayClient {
     /// Letters from a place on. One postbox's are picked here and not by the server: a disabled postbox has no subject
     /// of its own there any more, and its letters are still to be read.
     private static func letters(
-        in stream: String, on subject: String?, from sequence: UInt64, limit: Int, _ jetStream: JetStream
+        in stream: String, of postbox: String?, from sequence: UInt64, limit: Int, _ jetStream: JetStream
     ) async throws(NATSError) -> [StoredMessage] {
         var found: [StoredMessage] = []
         var start = sequence
         while true {
-            let wanted = subject == nil ? limit : 256
+            let wanted = postbox == nil ? limit : 256
             let page = try await jetStream.page(of: stream, from: .sequence(start), limit: wanted)
-            for message in page.messages where subject == nil || message.subject == subject {
+            for message in page.messages where postbox == nil || PostboxAddress(message.subject)?.postbox == postbox {
                 found.append(message)
                 if found.count == limit { return found }
             }
@@ -149,7 +148,7 @@ extension RelayClient {
             let info = try await link.jetStream.streamInfo("PB_" + user, subjectsFilter: ">")
             var counts: [String: Int] = [:]
             for (subject, count) in info.state.subjects ?? [:] {
-                counts[subject.split(separator: ".").last.map(String.init) ?? subject] = Int(clamping: count)
+                counts[PostboxAddress(subject)?.postbox ?? subject, default: 0] += Int(clamping: count)
             }
             return counts
         } catch { throw Self.postboxError(error, during: "counting the letters") }
@@ -291,11 +290,11 @@ extension RelayClient {
     static func letter(_ message: StoredMessage, incarnation: UInt64, owner: String) -> PostboxMessage {
         let letter = PostboxLetter(reading: Array(message.payload.readableBytesView))
         let stored = Timestamp(milliseconds: message.time.milliseconds)
-        let postbox = message.subject.split(separator: ".").last.map(String.init) ?? ""
+        let address = PostboxAddress(message.subject)
         return PostboxMessage(
             id: PostboxMessageID(incarnation: incarnation, sequence: message.sequence).text, createdAt: stored,
-            updatedAt: stored, ownerId: owner, sudoId: letter.sudoId ?? owner, postboxId: postbox,
-            message: letter.message, from: letter.from)
+            updatedAt: stored, ownerId: owner, sudoId: letter.sudoId ?? owner, postboxId: address?.postbox ?? "",
+            message: letter.message, from: address?.sender)
     }
 }
 

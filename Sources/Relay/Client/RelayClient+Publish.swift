@@ -1,6 +1,12 @@
 import NATS
 import NIOCore
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Where one publish is now.
 public struct PublishNews: Hashable, Sendable {
     /// The message's identifier.
@@ -135,14 +141,14 @@ extension RelayClient {
             throw .invalidArgument("Name the postbox as USER/POSTBOX")
         }
         let id = id ?? Self.newID()
-        let letter = PostboxLetter(id: id, createdAt: Timestamp.now.milliseconds, from: user, message: text)
+        let letter = PostboxLetter(id: id, createdAt: Timestamp.now.milliseconds, message: text)
         try admit(OutboxMessage(id: id, topic: "@\(recipient)/\(postbox)", payload: letter.encoded()))
         return id
     }
 
     /// Sends a letter to somebody's postbox and waits until it is stored.
     ///
-    /// - Throws: ``RelayError/postboxNotAccepting(_:)`` for a postbox that is disabled or does not exist.
+    /// - Throws: ``RelayError/postboxNotAccepting(_:because:)`` for a postbox that is disabled or does not exist.
     public func post(
         to recipient: String, postbox: String, text: String, id: String? = nil, timeout: Duration = .seconds(10)
     ) async throws(RelayError) -> PublishReceipt {
@@ -202,6 +208,10 @@ extension RelayClient {
                 ) { [weak self] result in
                     Task { await self?.answered(id, result, generation: generation) }
                 }
+                // Through an import, a server before 2.10 does not say that no stream takes the subject.
+                if message.topic.hasPrefix("@"), !link.connection.info.isAtLeast(2, 10) {
+                    askAboutPostbox(of: id, message.topic, generation: generation, isRefused: false)
+                }
             } catch {
                 answered(id, .failure(error), generation: generation)
                 hasRoom = link.connection.isOpen
@@ -241,13 +251,11 @@ extension RelayClient {
             // No answer at all may mean that the connection is dead without a word.
             if case .timeout = error { link?.connection.probe() }
             let topic = outbox.topic(of: id) ?? ""
-            let isRetryable: Bool
             // A postbox without a subject takes nothing; a topic's stream may be without a leader for a moment.
-            if case .noResponders = error {
-                isRetryable = !topic.hasPrefix("@")
-            } else {
-                isRetryable = error.isRetryable
+            if case .noResponders = error, topic.hasPrefix("@") {
+                return askAboutPostbox(of: id, topic, generation: generation, isRefused: true)
             }
+            let isRetryable = error.isRetryable
             if let resolution = outbox.failed(id: id, publishFailure(error, topic: topic), retryable: isRetryable) {
                 report(resolution)
             } else if outbox.state(of: id) != nil {
@@ -258,9 +266,35 @@ extension RelayClient {
         flushOutbox()
     }
 
+    /// Asks the network how the postbox of a letter stands, and gives the letter up where it takes none.
+    ///
+    /// - Parameter isRefused: whether the letter was refused already; otherwise it is under way meanwhile.
+    private func askAboutPostbox(of id: String, _ lane: String, generation: UInt64, isRefused: Bool) {
+        guard let connection = link?.connection else { return }
+        let (user, postbox) = Self.recipient(of: lane)
+        Task { [weak self] in
+            let answer = try? await connection.request(
+                ByteBuffer(), to: "relay.recipient.\(user).\(postbox)", timeout: .seconds(5))
+            let reply = answer.flatMap { try? JSONDecoder().decode(RecipientReply.self, from: Data($0.bytes)) }
+            if !isRefused {
+                guard let state = reply?.state, state != .accepting else { return }
+                // It may have been stored a moment before the postbox was closed.
+                try? await Task.sleep(for: .milliseconds(250))
+            }
+            await self?.refuseLetter(
+                id, .postboxNotAccepting(String(lane.dropFirst()), because: reply?.state), generation)
+        }
+    }
+
+    private func refuseLetter(_ id: String, _ error: RelayError, _ generation: UInt64) {
+        // Another connection tries it anew.
+        guard link?.generation == generation, outbox.state(of: id) == .sending else { return }
+        if let resolution = outbox.failed(id: id, error, retryable: false) { report(resolution) }
+        flushOutbox()
+    }
+
     private func publishFailure(_ error: NATSError, topic: String) -> RelayError {
         switch error {
-        case .noResponders where topic.hasPrefix("@"): return .postboxNotAccepting(String(topic.dropFirst()))
         case .noResponders: return .server(code: 503, "no stream stores \(topic)")
         case .publishNotPermitted: return .notAuthorized("publishing to \(topic)")
         default: return RelayError(error, during: "publishing")
@@ -327,8 +361,14 @@ extension RelayClient {
 
     static func subject(of lane: String, _ namespace: RelayConfiguration.Namespace) -> String {
         guard lane.hasPrefix("@") else { return "\(namespace.hash).\(lane)" }
-        let parts = lane.dropFirst().split(separator: "/", maxSplits: 1)
-        return "postbox.\(parts.first ?? "").\(parts.last ?? "")"
+        let (user, postbox) = recipient(of: lane)
+        return "postbox.\(user).\(postbox)"
+    }
+
+    /// The user and the postbox of a letter's lane, `@user/postbox`.
+    private static func recipient(of lane: String) -> (user: String, postbox: String) {
+        let parts = lane.dropFirst().split(separator: "/", maxSplits: 1).map(String.init)
+        return (parts.first ?? "", parts.last ?? "")
     }
 
     static func topic(_ text: String) throws(RelayError) -> Topic {

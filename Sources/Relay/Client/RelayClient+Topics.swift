@@ -70,11 +70,20 @@ private struct TopicFollower: Follower {
     func follow(
         _ link: RelayClient.Link, _ namespace: RelayConfiguration.Namespace
     ) -> Completion<Result<Void, NATSError>> {
-        subscription.follow(namespace.stream, filter: pattern.subject(under: namespace.hash), link.jetStream)
+        subscription.follow(namespace.source(of: pattern, link.jetStream))
     }
 
     func pause() { subscription.pause() }
     func end(_ ending: Result<Void, RelayError>) { subscription.end(ending) }
+}
+
+extension RelayConfiguration.Namespace {
+    /// The messages of a topic or pattern.
+    func source(of pattern: TopicPattern, _ jetStream: JetStream) -> StreamSource {
+        StreamSource(
+            name: stream, filter: pattern.subject(under: hash), jetStream: jetStream, madeAt: streamCreated,
+            mayAsk: topics?.contains(">") ?? true)
+    }
 }
 
 extension RelayClient {
@@ -118,9 +127,9 @@ extension RelayClient {
     ) async throws(RelayError) -> [TopicMessage] {
         guard start <= .now else { throw .invalidArgument("The start lies in the future") }
         if let end, end < start { throw .invalidArgument("The start lies after the end") }
-        let (link, namespace, filter) = try readContext(topic, limit)
+        let source = try readContext(topic, limit)
         let from = ServerTime(nanoseconds: max(0, start.milliseconds) * 1_000_000)
-        let page = try await readPage(link, namespace, filter, from: .time(from), limit: limit)
+        let page = try await readPage(source, from: .time(from), limit: limit)
         return page.compactMap(Self.readable).filter { message in end.map { message.time <= $0 } ?? true }
     }
 
@@ -134,36 +143,35 @@ extension RelayClient {
     public func history(
         topic: String, before sequence: UInt64?, limit: Int
     ) async throws(RelayError) -> (messages: [TopicMessage], isComplete: Bool) {
-        let (link, namespace, filter) = try readContext(topic, limit)
+        let source = try readContext(topic, limit)
         do throws(NATSError) {
-            let info = try await link.jetStream.streamInfo(namespace.stream)
-            let newest = min(info.state.lastSequence, sequence.map { max(1, $0) - 1 } ?? .max)
-            let start = try await link.jetStream.sequence(before: newest + 1, newest: limit, in: info, filter: filter)
+            let extent = try await source.extent()
+            let newest = min(extent.last, sequence.map { max(1, $0) - 1 } ?? .max)
+            let start = try await source.sequence(before: newest + 1, newest: limit, in: extent)
             guard start <= newest else { return ([], true) }
-            let page = try await link.jetStream.page(
-                of: namespace.stream, filter: filter, from: .sequence(start), limit: min(40_000, limit * 4))
+            let page = try await source.jetStream.page(
+                of: source.name, filter: source.filter, from: .sequence(start), limit: min(40_000, limit * 4))
             let found = page.messages.filter { $0.sequence <= newest }
-            let isComplete = start <= max(1, info.state.firstSequence) && found.count <= limit
+            let isComplete = start <= max(1, extent.first) && found.count <= limit
             return (found.suffix(limit).compactMap(Self.readable), isComplete)
         } catch { throw RelayError(error, during: "reading the history") }
     }
 
-    private func readContext(
-        _ topic: String, _ limit: Int
-    ) throws(RelayError) -> (Link, RelayConfiguration.Namespace, String) {
+    private func readContext(_ topic: String, _ limit: Int) throws(RelayError) -> StreamSource {
         guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
         let pattern: TopicPattern
         do throws(TopicError) { pattern = try TopicPattern(topic) } catch { throw .invalidTopic("\(error)") }
         guard let link, let namespace else { throw .notConnected }
-        return (link, namespace, pattern.subject(under: namespace.hash))
+        return namespace.source(of: pattern, link.jetStream)
     }
 
     private func readPage(
-        _ link: Link, _ namespace: RelayConfiguration.Namespace, _ filter: String, from start: StartPosition, limit: Int
+        _ source: StreamSource, from start: StartPosition, limit: Int
     ) async throws(RelayError) -> [StoredMessage] {
         do throws(NATSError) {
-            return try await link.jetStream.page(of: namespace.stream, filter: filter, from: start, limit: limit)
-                .messages
+            return try await source.jetStream.page(
+                of: source.name, filter: source.filter, from: start, limit: limit
+            ).messages
         } catch { throw RelayError(error, during: "reading the history") }
     }
 

@@ -83,8 +83,10 @@ public actor RelayClient {
         var watchers: [Task<Void, Never>]
         /// The one of them that hears the administrator; it ends when all that came before the connection's end is heard.
         var control: Task<Void, Never>?
+        /// What the subjects of JetStream's calls begin with on this network.
+        var apiPrefix = JetStream.standardPrefix
 
-        var jetStream: JetStream { JetStream(connection) }
+        var jetStream: JetStream { JetStream(connection, apiPrefix: apiPrefix) }
     }
 
     /// What a client was made and prepared with.

@@ -24,11 +24,23 @@ public struct RelayConfiguration: Sendable {
         public var name: String
         /// The first token of every topic's subject.
         public var hash: String
+        /// What the subjects of JetStream's calls begin with.
+        public var apiPrefix: String
+        /// The topics that the user was granted; nil where the network does not tell.
+        public var topics: [String]?
+        /// When the stream of topics was made, in nanoseconds since 1970; nil where the network does not tell.
+        public var streamCreated: UInt64?
 
         /// Creates a namespace.
-        public init(name: String, hash: String) {
+        public init(
+            name: String, hash: String, apiPrefix: String = JetStream.standardPrefix, topics: [String]? = nil,
+            streamCreated: UInt64? = nil
+        ) {
             self.name = name
             self.hash = hash
+            self.apiPrefix = apiPrefix
+            self.topics = topics
+            self.streamCreated = streamCreated
         }
 
         var stream: String { name + "_stream" }

@@ -126,6 +126,13 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
         }
     }
 
+    /// Whether an earlier version's private network made the token: its users shared one account, and the token said what
+    /// each may do.
+    var areOfSharedAccount: Bool {
+        guard let user, let token, let claims = try? UserClaims.decode(token) else { return false }
+        return claims.grant.template.pub?.allow?.contains("relay.postbox.\(user).*") == true
+    }
+
     /// Whether the token's own expiry has passed, by this machine's clock (seconds since 1970).
     func isExpired(at now: Int64) -> Bool {
         guard let token, let claims = try? UserClaims.decode(token), let expires = claims.expires else { return false }

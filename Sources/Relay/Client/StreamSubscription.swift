@@ -62,7 +62,7 @@ final class StreamSubscription<Element: Sendable>: Sendable {
     /// Follows the stream over this connection, in place of an earlier one.
     ///
     /// - Returns: fulfilled once the server's consumer stands, so that nothing stored later is missed.
-    func follow(_ stream: String, filter: String?, _ jetStream: JetStream) -> Completion<Result<Void, NATSError>> {
+    func follow(_ source: StreamSource) -> Completion<Result<Void, NATSError>> {
         let opened = Completion<Result<Void, NATSError>>()
         state.withLockedValue { state in
             let previous = state.task
@@ -70,7 +70,7 @@ final class StreamSubscription<Element: Sendable>: Sendable {
             state.task = Task { [self] in
                 // Two readers at once would deliver out of order.
                 await previous?.value
-                await run(stream, filter, jetStream, opened)
+                await run(source, opened)
                 opened.fulfil(.failure(.cancelled))
             }
         }
@@ -88,13 +88,12 @@ final class StreamSubscription<Element: Sendable>: Sendable {
         channel.close(ending)
     }
 
-    private func run(
-        _ stream: String, _ filter: String?, _ jetStream: JetStream, _ opened: Completion<Result<Void, NATSError>>
-    ) async {
+    private func run(_ source: StreamSource, _ opened: Completion<Result<Void, NATSError>>) async {
+        let jetStream = source.jetStream
         var failures = 0
         while !Task.isCancelled {
             do throws(NATSError) {
-                try await read(stream, filter, jetStream, opened)
+                try await read(source, opened)
                 return
             } catch {
                 guard jetStream.connection.isOpen, error != .cancelled else {
@@ -102,7 +101,9 @@ final class StreamSubscription<Element: Sendable>: Sendable {
                     return
                 }
                 guard Self.passes(error, jetStream) else {
-                    if !opened.fulfil(.failure(error)) { channel.close(.failure(RelayError(error, during: stream))) }
+                    if !opened.fulfil(.failure(error)) {
+                        channel.close(.failure(RelayError(error, during: source.name)))
+                    }
                     return
                 }
                 // The stream is without a leader for a moment. The other topics and the outbox do not wait for long.
@@ -121,11 +122,11 @@ final class StreamSubscription<Element: Sendable>: Sendable {
     }
 
     private func read(
-        _ stream: String, _ filter: String?, _ jetStream: JetStream, _ opened: Completion<Result<Void, NATSError>>
+        _ source: StreamSource, _ opened: Completion<Result<Void, NATSError>>
     ) async throws(NATSError) {
-        let info = try await jetStream.streamInfo(stream)
-        let position = try await position(info, filter, jetStream)
-        var iterator = try jetStream.orderedMessages(in: stream, filter: filter, from: position)
+        let extent = try await source.extent()
+        let position = try await position(extent, source)
+        var iterator = try source.jetStream.orderedMessages(in: source.name, filter: source.filter, from: position)
             .makeAsyncIterator()
         try await iterator.open(isolation: nil)
         // The connection counts as restored however slow this one reader is.
@@ -134,7 +135,7 @@ final class StreamSubscription<Element: Sendable>: Sendable {
         var isLive = false
         if iterator.initiallyPending == 0 {
             isLive = true
-            state.withLockedValue { $0.cursor.reach(info.state.lastSequence) }
+            state.withLockedValue { $0.cursor.reach(extent.last) }
             guard await channel.send(.live) else { return }
         }
         while let message = try await iterator.next(isolation: nil) {
@@ -177,11 +178,11 @@ final class StreamSubscription<Element: Sendable>: Sendable {
 
     /// Where to begin on this connection: behind the cursor, or where the subscription was asked to.
     private func position(
-        _ info: StreamInfo, _ filter: String?, _ jetStream: JetStream
+        _ extent: StreamExtent, _ source: StreamSource
     ) async throws(NATSError) -> StartPosition {
-        let (first, last) = (info.state.firstSequence, info.state.lastSequence)
+        let (first, last) = (extent.first, extent.last)
         let resumed = state.withLockedValue { state -> StartPosition? in
-            let incarnation = UInt64(clamping: info.created.nanoseconds)
+            let incarnation = extent.incarnation ?? state.incarnation
             let isSameStream = state.incarnation == 0 || state.incarnation == incarnation
             state.incarnation = incarnation
             guard state.hasBegun, state.cursor.last != nil else { return nil }
@@ -204,7 +205,7 @@ final class StreamSubscription<Element: Sendable>: Sendable {
         case .all: begin = first
         case .sequence(let sequence): begin = sequence
         case .recent(let count):
-            begin = try await jetStream.sequence(ofNewest: count, in: info, filter: filter)
+            begin = try await source.sequence(before: last + 1, newest: count, in: extent)
         case .time(let time):
             // Until a message comes the time itself is the position, on every connection.
             state.withLockedValue { $0.hasBegun = true }
@@ -216,57 +217,5 @@ final class StreamSubscription<Element: Sendable>: Sendable {
             state.cursor = TopicCursor(last: max(begin, 1) - 1)
         }
         return .sequence(max(begin, 1))
-    }
-}
-
-extension JetStream {
-    /// The sequence from which `count` matching messages are left, or a little more than that when finding the exact
-    /// one would cost more questions than the surplus is worth.
-    func sequence(ofNewest count: Int, in info: StreamInfo, filter: String?) async throws(NATSError) -> UInt64 {
-        try await sequence(before: info.state.lastSequence + 1, newest: count, in: info, filter: filter)
-    }
-
-    /// As `sequence(ofNewest:in:filter:)`, for the messages before a sequence.
-    func sequence(
-        before end: UInt64, newest count: Int, in info: StreamInfo, filter: String?
-    ) async throws(NATSError) -> UInt64 {
-        let (first, last) = (max(1, info.state.firstSequence), max(1, end) - 1)
-        guard count > 0, last >= first else { return last + 1 }
-        let name = info.configuration.name
-        // The server counts to the stream's end, so what lies behind the wanted part is subtracted.
-        let behind = last < info.state.lastSequence ? try await pending(in: name, filter: filter, from: last + 1) : 0
-        let wanted = UInt64(count)
-        // Matching messages may be thinly spread, so the span grows until it holds enough.
-        var span = wanted
-        var low = first
-        while true {
-            low = last - min(last - first, span - 1)
-            let found = try await max(behind, pending(in: name, filter: filter, from: low)) - behind
-            if found >= wanted || low == first {
-                guard found > wanted * 2 else { return low }
-                break
-            }
-            span = span.multipliedReportingOverflow(by: 8).overflow ? .max : span * 8
-        }
-        var high = last
-        for _ in 0..<40 where high - low > 1 {
-            let middle = low + (high - low) / 2
-            let found = try await max(behind, pending(in: name, filter: filter, from: middle)) - behind
-            if found >= wanted { low = middle } else { high = middle }
-            if found >= wanted, found <= wanted + wanted / 4 { break }
-        }
-        return low
-    }
-
-    /// How many matching messages there are from a sequence on.
-    private func pending(in stream: String, filter: String?, from sequence: UInt64) async throws(NATSError) -> UInt64 {
-        var configuration = ConsumerConfiguration(
-            name: UniqueToken.next(), from: .sequence(sequence), filter: filter, acknowledgement: .none)
-        configuration.inactiveThreshold = 5_000_000_000
-        configuration.isInMemory = true
-        configuration.replicas = 1
-        let info = try await createConsumer(configuration, in: stream)
-        discardConsumer(configuration.name, in: stream)
-        return info.pending
     }
 }

@@ -92,7 +92,7 @@ public struct ConnectionMachine: Sendable {
         case .serverControl(let number, let reason):
             guard number == generation, hasSocket else { break }
             // The administrator's word is final even where this version does not know its code.
-            if reason.isUnknown { end(reason) } else if reason.isFinal { fail(reason, at: now) }
+            if reason.isUnknown { end(reason) } else if reason.isFinal || reason.isRenewal { fail(reason, at: now) }
         case .timerFired(let id): timerFired(id, at: now)
         case .disconnectRequested: if phase != .resting { end(.closedByUser) }
         case .suspendRequested: suspend()

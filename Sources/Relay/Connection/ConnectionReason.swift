@@ -33,6 +33,8 @@ public enum ConnectionReason: Hashable, Sendable {
     case appBlocked
     /// The user's account was deactivated, with the administrator's words when given.
     case deactivated(String?)
+    /// The administrator changed what the user may do, with the words given for it; the connection is made anew.
+    case permissionsChanged(String?)
     /// The configured proxy does not work.
     case proxyUnavailable(String)
     /// The secure connection could not be established.
@@ -54,7 +56,8 @@ extension ConnectionReason {
         case .closedByUser, .timeLimit, .windowExpired, .invalidCredentials, .authenticationFailed, .tokenExpired,
             .kicked, .kickedByOtherDevice, .banned, .appBlocked, .deactivated, .proxyUnavailable:
             true
-        case .networkUnavailable, .connectionLost, .unreachable, .backgrounded, .tlsFailure, .store:
+        case .networkUnavailable, .connectionLost, .unreachable, .backgrounded, .tlsFailure, .store,
+            .permissionsChanged:
             false
         case .unknown(let code):
             (4000...4999).contains(code)
@@ -67,6 +70,12 @@ extension ConnectionReason {
         case .tokenExpired, .authenticationFailed: true
         default: false
         }
+    }
+
+    /// Whether the connection, which stands, is to be made anew for this reason.
+    var isRenewal: Bool {
+        if case .permissionsChanged = self { return true }
+        return false
     }
 
     /// Whether it is a code that this version does not know.
@@ -99,6 +108,8 @@ extension ConnectionReason {
         case .appBlocked: "This application is blocked on the network. Ask the network's administrator."
         case .deactivated(let detail):
             "This account was deactivated\(Self.detail(detail ?? "")). Ask the network's administrator."
+        case .permissionsChanged(let detail):
+            "The administrator changed what you may use\(Self.detail(detail ?? "")). Connecting again with it."
         case .proxyUnavailable(let detail): "The proxy does not work\(Self.detail(detail)). Check its settings."
         case .tlsFailure(let detail):
             "No secure connection could be made\(Self.detail(detail)). Check the server's certificate and the clock."

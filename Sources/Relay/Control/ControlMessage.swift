@@ -26,6 +26,8 @@ public struct ControlMessage: Hashable, Sendable {
         case signedInElsewhere
         /// The whole application is blocked.
         case applicationBlocked
+        /// What the user may do has changed; a new connection has the rights that hold now.
+        case permissionsChanged
         /// Any other cause, by the status code of RongCloud or Nexconn that stands for it.
         case code(Int)
     }
@@ -58,6 +60,7 @@ public struct ControlMessage: Hashable, Sendable {
         case .deactivated: .deactivated(reason)
         case .signedInElsewhere: .kickedByOtherDevice(device)
         case .applicationBlocked: .appBlocked
+        case .permissionsChanged: .permissionsChanged(reason)
         case .code(let code):
             if let status = NexconnConnectionStatus.known.first(where: { $0.rawValue == code }) {
                 status.meaning.reason ?? .unknown(code)
@@ -160,6 +163,7 @@ extension ControlMessage {
                 case .deactivated: "deactivated"
                 case .signedInElsewhere: "signed_in_elsewhere"
                 case .applicationBlocked: "application_blocked"
+                case .permissionsChanged: "permissions_changed"
                 case .code: "code"
                 }
             if case .code(let number) = message.kind { code = number }
@@ -176,6 +180,7 @@ extension ControlMessage {
                 case "deactivated": .deactivated
                 case "signed_in_elsewhere": .signedInElsewhere
                 case "application_blocked": .applicationBlocked
+                case "permissions_changed": .permissionsChanged
                 case "code": code.map(Kind.code)
                 default: nil
                 }

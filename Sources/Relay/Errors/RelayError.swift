@@ -25,8 +25,8 @@ public enum RelayError: Error, Hashable, Sendable {
     case invalidToken
     /// Nothing exists under this identifier any more.
     case notFound(String)
-    /// The postbox is disabled or does not exist; the server refused the message.
-    case postboxNotAccepting(String)
+    /// The postbox, written `user/postbox`, takes no message, for this reason where the network tells it.
+    case postboxNotAccepting(String, because: RecipientReply.State? = nil)
     /// The server's permissions refuse this operation.
     case notAuthorized(String)
     /// No answer within the deadline. The text names the operation.
@@ -61,8 +61,7 @@ extension RelayError {
         case .invalidArgument(let detail): "\(Self.clause(detail))."
         case .invalidToken: "The page token is not valid here. Start again from the first page."
         case .notFound(let what): "\(what) does not exist, or was deleted."
-        case .postboxNotAccepting(let postbox):
-            "The postbox \(postbox) does not accept messages. Ask its owner to enable it."
+        case .postboxNotAccepting(let postbox, let state): Self.refusal(postbox, state)
         case .notAuthorized(let what):
             "Not permitted: \(Self.clause(what)). Ask the network's administrator for access."
         case .timeout(let operation): "\(operation) was not answered in time. It is safe to try again."
@@ -72,6 +71,19 @@ extension RelayError {
         case .cancelled: "Cancelled."
         case .storage(let detail):
             "The local store failed: \(Self.clause(detail)). Messages still travel; history is not kept."
+        }
+    }
+
+    /// Why a postbox takes no message.
+    private static func refusal(_ address: String, _ state: RecipientReply.State?) -> String {
+        let parts = address.split(separator: "/", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { return "The postbox \(address) does not accept messages." }
+        switch state {
+        case .unknownUser: return "There is no user \(parts[0]). Check the name."
+        case .unknownPostbox: return "\(parts[0]) has no postbox \(parts[1]). Try \(parts[0])/personal."
+        case .disabled: return "\(parts[0])'s postbox \(parts[1]) takes no letters now. Ask its owner to enable it."
+        case .accepting, nil:
+            return "The postbox \(address) does not accept messages. Ask its owner to enable it."
         }
     }
 

@@ -1,24 +1,21 @@
 /// A message on its way to a postbox: the JSON that is published to `postbox.<user>.<postboxId>`.
 ///
 /// The server's store time is the message's `createdAt` for the reader; the field of the same name here is what the
-/// sender's clock said. `from` is the sender's own word.
+/// sender's clock said. Who sends it is no field: the server puts the sender's name behind the subject.
 public struct PostboxLetter: Codable, Hashable, Sendable {
     /// The sender's id of the message, also its `Nats-Msg-Id`, so that a repeated send stores it once.
     public var id: String
     /// When it was written, in milliseconds since 1970 by the sender's clock.
     public var createdAt: Int64
-    /// Who wrote it, when the sender says so.
-    public var from: String?
     /// The text.
     public var message: String
     /// The identity (Sudo) that it is meant for, when the sender knows it.
     public var sudoId: String?
 
     /// Makes a letter.
-    public init(id: String, createdAt: Int64, from: String? = nil, message: String, sudoId: String? = nil) {
+    public init(id: String, createdAt: Int64, message: String, sudoId: String? = nil) {
         self.id = id
         self.createdAt = createdAt
-        self.from = from
         self.message = message
         self.sudoId = sudoId
     }
@@ -88,4 +85,25 @@ public struct PostboxReply: Codable, Hashable, Sendable {
     public init(postboxes: [Entry]) { self.postboxes = postboxes }
     /// A refusal.
     public init(error: Failure) { self.error = error }
+}
+
+/// The answer to somebody who asks `relay.recipient.<user>.<postbox>` whether a letter can be sent there.
+public struct RecipientReply: Codable, Hashable, Sendable {
+    /// How a postbox stands to its senders.
+    public enum State: String, Codable, Hashable, Sendable {
+        /// It takes letters.
+        case accepting
+        /// Its owner has disabled it.
+        case disabled
+        /// The user has no such postbox.
+        case unknownPostbox
+        /// There is no such user.
+        case unknownUser
+    }
+
+    /// How it stands; nil when the network could not find out now.
+    public var state: State?
+
+    /// Makes an answer.
+    public init(state: State?) { self.state = state }
 }

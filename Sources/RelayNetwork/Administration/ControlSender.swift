@@ -16,7 +16,7 @@ struct ControlSender: Sendable {
     init(url: String, identity: NetworkIdentity) async throws(NetworkError) {
         self.identity = identity
         let credentials = try identity.issue(
-            to: .generate(.user), name: Self.name,
+            name: Self.name,
             permissions: Permissions(
                 pub: SubjectRules(allow: ["relay.control.*"]),
                 sub: SubjectRules(allow: ["_INBOX_\(Self.name).>"])),

@@ -7,45 +7,51 @@ extension NetworkAdministrator {
     /// - Throws: as ``ban(user:reason:)``, and `.timedOut` when connections do not end; the block stays, and nobody gets
     ///   in anew.
     public func blockApplication(reason: String? = nil) async throws(NetworkError) {
-        try await blockApplication(reason: reason, limit: .seconds(30))
-    }
-
-    /// As the public form, with another time for the connections to end.
-    func blockApplication(reason: String?, limit: Duration) async throws(NetworkError) {
         let reason = try Self.checked(reason)
         try await alone { identity throws(NetworkError) in
             try PrivateFile.write([], to: directory.blockMarker)
+            try directory.identified { identity throws(NetworkError) in
+                try AccountSigner(directory, identity).installAll()
+            }
             try await onServer(identity) { system, url throws(NetworkError) in
-                let users = Set(try await system.connections().compactMap(\.name).filter { (try? UserName($0)) != nil })
-                // Nobody can be told where the account is blocked already.
-                try? await tell(users, .applicationBlocked, reason, url, identity)
-                try await system.withdrawAccount(of: identity, in: directory)
-                let deadline = ContinuousClock.now + limit
+                let connected = Set(try await system.connections().map(\.account))
+                let users = connected.compactMap(directory.user(ofAccount:))
+                // Clients that cannot be told are kept out all the same.
+                try? await tell(users.map(\.text), .applicationBlocked, reason, url, identity)
+                // Who is connected first; the server may know the accounts of others.
+                try await install(users, system)
+                try await install(directory.userNames().filter { !users.contains($0) }, system)
+                let deadline = ContinuousClock.now + .seconds(30)
                 while try await !system.connections().isEmpty {
                     guard ContinuousClock.now < deadline else { throw .timedOut("Ending the users' connections") }
-                    try await Pause.sleep(.milliseconds(50))
+                    try await Pause.sleep(.milliseconds(20))
                 }
             }
         }
     }
 
-    /// Lifts the block. A running network starts its server anew, since older servers do not take a blocked account's
-    /// streams up again; this returns when users can connect.
-    /// - Throws: as ``ban(user:reason:)``, and `.timedOut` when the server does not come back.
+    /// Lifts the block; users can connect when this returns.
+    /// - Throws: as ``ban(user:reason:)``.
     public func unblockApplication() async throws(NetworkError) {
         try await alone { identity throws(NetworkError) in
             guard directory.isBlocked else { return }
             PrivateFile.remove(directory.blockMarker)
-            let deadline = ContinuousClock.now + .seconds(60)
-            while try directory.isHosted() {
-                if let network = try await directory.running(),
-                    let sender = try? await ControlSender(url: network.url, identity: identity)
-                {
-                    return sender.close()
-                }
-                guard ContinuousClock.now < deadline else { throw .timedOut("Unblocking the private network") }
-                try await Pause.sleep(.milliseconds(100))
+            try directory.identified { identity throws(NetworkError) in
+                try AccountSigner(directory, identity).installAll()
             }
+            try await onServer(identity) { system, _ throws(NetworkError) in
+                try await install(directory.userNames(), system)
+            }
+        }
+    }
+
+    /// Hands the server the tokens of users' accounts as they are kept.
+    private func install(_ users: [UserName], _ system: SystemInterface) async throws(NetworkError) {
+        for user in users {
+            guard let record = try directory.record(of: user),
+                let token = try PrivateFile.read(directory.tokenPath(ofAccount: record.account))
+            else { continue }
+            try await system.install(String(decoding: token, as: UTF8.self))
         }
     }
 }

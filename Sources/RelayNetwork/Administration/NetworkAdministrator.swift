@@ -12,15 +12,6 @@ import Relay
 /// Each act first tells the user's clients why, by a signed ``Relay/ControlMessage``, and then has the server act.
 /// Acts run one after the other, whichever processes they come from. Bans and closed accounts need no running network.
 public struct NetworkAdministrator: Sendable {
-    /// What a kick met.
-    public struct Kick: Hashable, Sendable {
-        /// How many connections the user had; 0 also when the network does not run.
-        public var connections: Int
-        /// Whether there were any and the server closed them all. Before 2.10 it cannot: clients that understand the
-        /// message leave by themselves, others stay.
-        public var wereClosed: Bool
-    }
-
     /// The longest reason, in bytes of UTF-8.
     public static let maximumReasonLength = 1_024
 
@@ -38,23 +29,30 @@ public struct NetworkAdministrator: Sendable {
     // MARK: One user
 
     /// Ends a user's connections. Nothing keeps the user from connecting again.
+    /// - Returns: how many there were; 0 also when the network does not run.
     /// - Throws: `NetworkError.unknownUser`, `.invalidUserName`, `.invalidReason`, `.connection`, `.refused`, `.file`,
     ///   `.damaged`, `.credentials` or `.cancelled`.
     @discardableResult
-    public func kick(user: String, reason: String? = nil) async throws(NetworkError) -> Kick {
+    public func kick(user: String, reason: String? = nil) async throws(NetworkError) -> Int {
         let user = try UserName(user)
         let reason = try Self.checked(reason)
-        let key = try directory.publicKey(of: user)
-        let identity = try NetworkIdentity.open(in: directory)
-        let outcome = try await onServer(identity) { system, url throws(NetworkError) in
-            let connections = try await system.connections(of: key)
-            guard !connections.isEmpty else { return Kick(connections: 0, wereClosed: false) }
-            try await tell([user.text], .kicked, reason, url, identity)
-            var wereClosed = true
-            for connection in connections where try await !system.disconnect(connection) { wereClosed = false }
-            return Kick(connections: connections.count, wereClosed: wereClosed)
+        let account = try directory.knownRecord(of: user).account
+        return try await alone { identity throws(NetworkError) in
+            let outcome = try await onServer(identity) { system, url throws(NetworkError) in
+                let connections = try await system.connections(ofAccount: account)
+                guard !connections.isEmpty else { return 0 }
+                try await tell([user.text], .kicked, reason, url, identity)
+                for connection in connections where try await !system.disconnect(connection) {
+                    // Before 2.10 the server closes none by its number, but all whose tokens are void.
+                    let voided = try directory.changeUser(user) { $0 }
+                    try await system.install(directory.voidToken(voided.result, of: user))
+                    try await system.install(voided.token)
+                    break
+                }
+                return connections.count
+            }
+            return outcome ?? 0
         }
-        return outcome ?? Kick(connections: 0, wereClosed: false)
     }
 
     /// Keeps a user out until ``unban(user:)``: connections end, credentials are void, and none are issued anew.
@@ -89,7 +87,7 @@ public struct NetworkAdministrator: Sendable {
     /// - Throws: `NetworkError.notRunning`, and as ``kick(user:reason:)``.
     public func send(_ message: ControlMessage, to user: String) async throws(NetworkError) {
         let user = try UserName(user)
-        _ = try directory.publicKey(of: user)
+        _ = try directory.knownRecord(of: user)
         let identity = try NetworkIdentity.open(in: directory)
         guard let network = try await directory.running() else { throw .notRunning }
         let sender = try await ControlSender(url: network.url, identity: identity)
@@ -106,16 +104,15 @@ public struct NetworkAdministrator: Sendable {
         let user = try UserName(user)
         let reason = try Self.checked(reason)
         return try await alone { identity throws(NetworkError) in
-            let now = Self.now
-            let (wasAdmitted, token) = try directory.changeStanding(of: user, identity, at: now) { standing in
-                let wasAdmitted = standing[keyPath: mark] == nil
-                standing[keyPath: mark] = .init(since: now, reason: reason)
+            let (wasAdmitted, token) = try directory.changeUser(user) { record in
+                let wasAdmitted = record.standing[keyPath: mark] == nil
+                record.standing[keyPath: mark] = .init(since: Self.now, reason: reason)
                 return wasAdmitted
             }
             try await onServer(identity) { system, url throws(NetworkError) in
                 // Clients that cannot be told are kept out all the same.
                 try? await tell([user.text], kind, reason, url, identity)
-                try await install(token, system)
+                try await system.install(token)
             }
             return wasAdmitted
         }
@@ -126,19 +123,14 @@ public struct NetworkAdministrator: Sendable {
     ) async throws(NetworkError) -> Bool {
         let user = try UserName(user)
         return try await alone { identity throws(NetworkError) in
-            let (wasExcluded, token) = try directory.changeStanding(of: user, identity, at: Self.now) { standing in
-                let wasExcluded = standing[keyPath: mark] != nil
-                standing[keyPath: mark] = nil
+            let (wasExcluded, token) = try directory.changeUser(user) { record in
+                let wasExcluded = record.standing[keyPath: mark] != nil
+                record.standing[keyPath: mark] = nil
                 return wasExcluded
             }
-            try await onServer(identity) { system, _ throws(NetworkError) in try await install(token, system) }
+            try await onServer(identity) { system, _ throws(NetworkError) in try await system.install(token) }
             return wasExcluded
         }
-    }
-
-    /// Hands the server the account's token, unless the account is blocked altogether.
-    private func install(_ token: String, _ system: SystemInterface) async throws(NetworkError) {
-        if !directory.isBlocked { try await system.install(token) }
     }
 
     func tell(

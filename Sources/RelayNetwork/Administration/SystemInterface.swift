@@ -13,21 +13,23 @@ struct SystemInterface: Sendable {
     struct UserConnection: Hashable, Sendable {
         var server: String
         var number: UInt64
-        /// The public key of its user.
-        var user: String
-        /// The name in its token.
-        var name: String?
+        /// The public key of its account.
+        var account: String
+        /// What the client calls itself.
+        var client: String?
+        /// The address it comes from.
+        var address: String?
     }
 
     /// How many connections are asked for at once: each comes with its token, and an answer is one message.
     private static let pageLength = 100
 
     private let connection: NATSConnection
-    private let account: NKey
+    private let networkAccounts: Set<String>
 
     /// Connects as the system account's user.
     init(url: String, identity: NetworkIdentity) async throws(NetworkError) {
-        account = identity.account
+        networkAccounts = [identity.account.text, identity.systemAccount.text]
         connection = try await .administrator(at: url, as: identity.administrator)
     }
 
@@ -37,34 +39,35 @@ struct SystemInterface: Sendable {
     /// Ends the interface's own connection.
     func close() { connection.closeNow() }
 
-    /// The connections of the application account's users, or of one of them.
-    func connections(of user: NKey? = nil) async throws(NetworkError) -> [UserConnection] {
+    /// The connections of all users, or of one account.
+    func connections(ofAccount account: String? = nil) async throws(NetworkError) -> [UserConnection] {
         var found: [UserConnection] = []
         var offset = 0
+        let subject = account.map { "$SYS.REQ.ACCOUNT.\($0).CONNZ" } ?? "$SYS.REQ.SERVER.PING.CONNZ"
         while true {
             let question = #"{"auth":true,"limit":\#(Self.pageLength),"offset":\#(offset)}"#
-            let answer: Answer<ConnectionPage> = try await ask(question, connectionSubject)
+            let answer: Answer<ConnectionPage>
+            do throws(NetworkError) {
+                answer = try await ask(question, subject)
+            } catch .connection(.noResponders) where account != nil {
+                // An account that the server has not met has nobody connected.
+                return []
+            }
             let page = try answer.content()
             for entry in page.connections ?? [] {
                 // Older servers do not say whose connection it is; its token does.
-                guard let token = entry.jwt, let claims = try? UserClaims.decode(token) else { continue }
-                guard user == nil || claims.subject == user?.text else { continue }
+                guard let token = entry.jwt, let claims = try? UserClaims.decode(token),
+                    let holder = claims.grant.issuerAccount ?? claims.issuer, !networkAccounts.contains(holder)
+                else { continue }
                 found.append(
                     UserConnection(
-                        server: answer.server?.id ?? "", number: entry.cid, user: claims.subject, name: claims.name))
+                        server: answer.server?.id ?? "", number: entry.cid, account: holder, client: entry.name,
+                        address: entry.ip))
             }
             guard (page.connections?.count ?? 0) >= Self.pageLength else { return found }
             offset += Self.pageLength
         }
     }
-
-    /// How many connections the application account has, the host's own included.
-    func connectionCount() async throws(NetworkError) -> Int {
-        let answer: Answer<ConnectionPage> = try await ask(#"{"limit":1}"#, connectionSubject)
-        return try answer.content().total
-    }
-
-    private var connectionSubject: String { "$SYS.REQ.ACCOUNT.\(account).CONNZ" }
 
     /// Has the server close a connection.
     /// - Returns: false when the server cannot, which it can from 2.10 on.
@@ -84,17 +87,6 @@ struct SystemInterface: Sendable {
     func install(_ token: String) async throws(NetworkError) {
         let answer: Answer<Acceptance> = try await ask(token, "$SYS.REQ.CLAIMS.UPDATE")
         _ = try answer.content()
-    }
-
-    /// Has the server close every connection of the application account soon, and let nobody in until it starts anew.
-    func withdrawAccount(of identity: NetworkIdentity, in directory: NetworkDirectory) async throws(NetworkError) {
-        for lifetime in [1, 2, 4, 8, 16] as [Int64] {
-            let now = NetworkAdministrator.now
-            try await install(identity.endingAccountToken(in: directory, at: now, after: lifetime))
-            // The server closes connections when a token ends that it has, and none for one that has ended on arrival.
-            if NetworkAdministrator.now < now + lifetime { return }
-        }
-        throw .timedOut("Blocking the private network")
     }
 
     private func ask<Content: Decodable>(
@@ -131,9 +123,10 @@ struct SystemInterface: Sendable {
         struct Entry: Decodable {
             var cid: UInt64
             var jwt: String?
+            var name: String?
+            var ip: String?
         }
 
-        var total: Int
         var connections: [Entry]?
     }
 

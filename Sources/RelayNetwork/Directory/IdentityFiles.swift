@@ -13,7 +13,6 @@ struct IdentityFiles {
     private var operatorToken: String { folder + "/operator.jwt" }
     private var systemToken: String { folder + "/system.jwt" }
     private var accountToken: String { folder + "/account.jwt" }
-    private var service: String { folder + "/service.creds" }
     private var administrator: String { folder + "/administrator.creds" }
 
     /// Makes a new identity and writes it. Should this be interrupted, the next attempt begins anew.
@@ -34,9 +33,8 @@ struct IdentityFiles {
             let systemClaims = AccountClaims(
                 subject: system.publicKey, name: "system", grant: AccountGrant(limits: .withoutJetStream))
             try write(systemClaims.encode(signedBy: root), to: systemToken)
-            let accountClaims = AccountClaims(
-                subject: account.publicKey, name: newNames.namespace,
-                grant: AccountGrant(signingKeys: [.key(signing.publicKey.text)]))
+            let accountClaims = NetworkAccount.claims(
+                account.publicKey, names: newNames, signingKey: signing.publicKey)
             try write(accountClaims.encode(signedBy: root), to: accountToken)
         } catch let error as CredentialsError {
             throw .credentials(error)
@@ -45,13 +43,14 @@ struct IdentityFiles {
         } catch {
             throw .damaged(path: folder, reason: "\(error)")
         }
-        let servant = try NetworkIdentity.issue(
-            to: .generate(.user), name: NetworkIdentity.serviceName, account: account.publicKey, signer: signing,
-            permissions: ServicePermissions.permissions)
-        try PrivateFile.write(servant.fileText().utf8, to: service)
-        let asker = try NetworkIdentity.issue(
-            to: .generate(.user), name: NetworkIdentity.serviceName, account: system.publicKey, signer: system,
-            permissions: Permissions())
+        let pair = NKeyPair.generate(.user)
+        let asker: Credentials
+        do throws(CredentialsError) {
+            let claims = UserClaims(subject: pair.publicKey, name: "~administrator", grant: UserGrant())
+            asker = try Credentials(jwt: claims.encode(signedBy: system), keyPair: pair)
+        } catch {
+            throw .credentials(error)
+        }
         try PrivateFile.write(asker.fileText().utf8, to: administrator)
         try PrivateFile.writeJSON(newNames, to: names)
         return try read(newNames)
@@ -68,7 +67,6 @@ struct IdentityFiles {
                 account: try NKey(AccountClaims.verify(accountToken).subject),
                 signingKey: try NKeyPair(seed: token(signingSeed)),
                 operatorToken: try token(operatorToken), systemToken: systemToken, accountToken: accountToken,
-                service: try Credentials.load(path: service),
                 administrator: try Credentials.load(path: administrator))
         } catch let error as NetworkError {
             throw error
@@ -88,9 +86,22 @@ struct IdentityFiles {
         }
     }
 
-    /// Puts another token of the application account in the place of the present one.
-    func replaceAccountToken(_ text: String) throws(NetworkError) {
-        try write(text, to: accountToken)
+    /// Gives the network's account, whose key and data stay, another signing key and what it exports now.
+    func renewAccount(_ names: NetworkIdentity.Names) throws(NetworkError) {
+        let signing = NKeyPair.generate(.account)
+        let root = try operatorPair()
+        let token: String
+        do {
+            let account = try NKey(AccountClaims.verify(self.token(accountToken)).subject)
+            let claims = NetworkAccount.claims(account, names: names, signingKey: signing.publicKey)
+            token = try claims.encode(signedBy: root)
+        } catch let error as NetworkError {
+            throw error
+        } catch {
+            throw .damaged(path: accountToken, reason: "\(error)")
+        }
+        try signing.withSeedText { seed throws(NetworkError) in try PrivateFile.write(seed.utf8, to: signingSeed) }
+        try write(token, to: accountToken)
     }
 
     private func token(_ path: String) throws(NetworkError) -> String {
@@ -101,16 +112,4 @@ struct IdentityFiles {
     private func write(_ text: String, to path: String) throws(NetworkError) {
         try PrivateFile.write(text.utf8, to: path)
     }
-}
-
-/// What the network's own service may do: all of JetStream, the postboxes, and answering requests. It cannot send to
-/// a user's inbox or topics except in answer to a request.
-enum ServicePermissions {
-    /// Where the service receives answers; `~` keeps it apart from every user's.
-    static let inboxPrefix = "_INBOX_~service"
-
-    static let permissions = Permissions(
-        pub: SubjectRules(allow: ["$JS.API.>", "$KV.>", "postbox.*.*"]),
-        sub: SubjectRules(allow: ["relay.postbox.*.*", "accounts.user.get_namespace", "\(inboxPrefix).>"]),
-        resp: ResponseRules(max: 1, ttl: 60_000_000_000))
 }

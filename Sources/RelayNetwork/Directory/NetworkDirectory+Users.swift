@@ -1,5 +1,11 @@
 import NATS
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 extension NetworkDirectory {
     /// The credentials of a user of this network, made on first use with every topic granted.
     /// - Throws: `NetworkError.invalidUserName`, `.userBanned`, `.userDeactivated`, `.file`, `.damaged` or
@@ -7,63 +13,137 @@ extension NetworkDirectory {
     public func credentials(for user: String) throws(NetworkError) -> Credentials {
         let name = try UserName(user)
         return try identified { identity throws(NetworkError) in
-            try checkStanding(of: name)
-            if let existing = try existingCredentials(of: name) { return existing }
-            return try issue(to: .generate(.user), name: name, topics: [">"], expires: nil, identity)
+            if var record = try record(of: name) {
+                try record.standing.check(name)
+                if let existing = try existingCredentials(of: name) { return existing }
+                try AccountSigner(self, identity).install(&record, of: name)
+                return try issue(to: .generate(.user), name, record, identity)
+            }
+            return try makeUser(name, topics: [">"], expires: nil, identity).credentials
         }
     }
 
-    /// Issues a user's credentials anew, with topics and an end. A known user keeps its key.
-    /// - Parameters:
-    ///   - user: the name.
-    ///   - topics: the patterns granted.
-    ///   - expires: the end, in seconds since 1970; nil means without end.
-    /// - Throws: `NetworkError.invalidUserName`, `.invalidGrant`, `.userBanned`, `.userDeactivated`, `.file`,
-    ///   `.damaged` or `.credentials`.
-    public func issueCredentials(
-        for user: String, topics: [String] = [">"], expires: Int64? = nil
-    ) throws(NetworkError) -> Credentials {
-        let name = try UserName(user)
-        return try identified { identity throws(NetworkError) in
-            try checkStanding(of: name)
+    /// Every user of the network, by name.
+    /// - Throws: `NetworkError.file`.
+    public func userNames() throws(NetworkError) -> [UserName] {
+        try userNames(suffix: ".json").sorted { $0.text < $1.text }
+    }
+
+    /// Makes a user, or gives one that exists other topics and another end; the key and the account stay.
+    /// - Returns: the credentials, and the account's token where a server may know an older one.
+    func issueCredentials(
+        for name: UserName, topics: [String], expires: Int64?
+    ) throws(NetworkError) -> (credentials: Credentials, token: String) {
+        try identified { identity throws(NetworkError) in
+            guard var record = try record(of: name) else {
+                return try makeUser(name, topics: topics, expires: expires, identity)
+            }
+            try record.standing.check(name)
+            record.topics = topics
+            record.expires = expires
+            let token = try AccountSigner(self, identity).install(&record, of: name)
             let pair = try existingCredentials(of: name)?.keyPair ?? .generate(.user)
-            return try issue(to: pair, name: name, topics: topics, expires: expires, identity)
+            return (try issue(to: pair, name, record, identity), token)
         }
     }
 
-    /// The public key of a user whom the network has.
-    func publicKey(of name: UserName) throws(NetworkError) -> NKey {
-        guard let credentials = try existingCredentials(of: name) else { throw .unknownUser(name.text) }
-        return credentials.keyPair.publicKey
-    }
-
-    /// Changes a user's standing, and the account's token so that the server enforces it.
+    /// Changes what is kept of a user, and the account's token with it.
     /// - Returns: what the body returned, and the token.
-    func changeStanding<R>(
-        of name: UserName, _ identity: NetworkIdentity, at now: Int64, _ body: (inout UserStanding) -> R
+    func changeUser<R>(
+        _ name: UserName, _ body: (inout UserRecord) throws(NetworkError) -> R
     ) throws(NetworkError) -> (result: R, token: String) {
-        let lock = try FileLock.wait(identityLock, .exclusive)
-        defer { withExtendedLifetime(lock) {} }
-        let key = try publicKey(of: name).text
-        var standing = try standing(of: name)
-        let result = body(&standing)
-        let token = try identity.accountToken(in: self, at: now) { revocations in
-            revocations[key] = standing.isAdmitted ? nil : max(now, revocations[key] ?? now)
+        try identified { identity throws(NetworkError) in
+            guard var record = try record(of: name) else { throw .unknownUser(name.text) }
+            let result = try body(&record)
+            return (result, try AccountSigner(self, identity).install(&record, of: name))
         }
-        // The mark first: without it new credentials could be issued that the token does not revoke.
-        try setStanding(standing, of: name)
-        try IdentityFiles(folder: keys).replaceAccountToken(token)
-        return (result, token)
     }
 
-    /// Runs the body while no other process makes users.
-    private func identified<R>(
+    /// A token of a user's account that shuts the user out until another takes its place.
+    func voidToken(_ record: UserRecord, of name: UserName) throws(NetworkError) -> String {
+        try identified { identity throws(NetworkError) in
+            try AccountSigner(self, identity).voidToken(record, of: name)
+        }
+    }
+
+    /// Issues a user's credentials anew, with the end that the record has.
+    func renewCredentials(of name: UserName) throws(NetworkError) {
+        try identified { identity throws(NetworkError) in
+            let pair = try existingCredentials(of: name)?.keyPair ?? .generate(.user)
+            try issue(to: pair, name, knownRecord(of: name), identity)
+        }
+    }
+
+    /// What is kept of a user; nil for a user whom the network does not have.
+    func record(of name: UserName) throws(NetworkError) -> UserRecord? {
+        try PrivateFile.readJSON(UserRecord.self, from: recordPath(of: name))
+    }
+
+    /// What is kept of a user.
+    /// - Throws: `NetworkError.unknownUser` for one whom the network does not have.
+    func knownRecord(of name: UserName) throws(NetworkError) -> UserRecord {
+        guard let record = try record(of: name) else { throw .unknownUser(name.text) }
+        return record
+    }
+
+    // A user's name has no dot, so that none is another one's file.
+    func recordPath(of name: UserName) -> String { "\(users)/\(name).json" }
+    func tokenPath(ofAccount account: String) -> String { "\(resolver)/\(account).jwt" }
+
+    /// The user whose account it is, as the account's token says; nil for an account that is no user's.
+    func user(ofAccount account: String) -> UserName? {
+        guard let key = try? NKey(account), key.kind == .account,
+            let token = try? PrivateFile.read(tokenPath(ofAccount: account)),
+            let claims = try? AccountClaims.decode(String(decoding: token, as: UTF8.self)),
+            claims.subject == account, let name = claims.name.flatMap({ try? UserName($0) }),
+            (try? record(of: name))?.account == account
+        else { return nil }
+        return name
+    }
+
+    /// The users who have a file with this suffix.
+    func userNames(suffix: String) throws(NetworkError) -> [UserName] {
+        let files: [String]
+        do {
+            files = try FileManager.default.contentsOfDirectory(atPath: users)
+        } catch {
+            throw .file(path: users, reason: "it cannot be listed")
+        }
+        return files.filter { $0.hasSuffix(suffix) }.compactMap { try? UserName(String($0.dropLast(suffix.count))) }
+    }
+
+    /// Runs the body while no other process makes or changes users.
+    func identified<R>(
         _ body: (NetworkIdentity) throws(NetworkError) -> R
     ) throws(NetworkError) -> R {
         let identity = try NetworkIdentity.open(in: self)
         let lock = try FileLock.wait(identityLock, .exclusive)
         defer { withExtendedLifetime(lock) {} }
         return try body(identity)
+    }
+
+    /// Issues a user's credentials and keeps them.
+    @discardableResult
+    func issue(
+        to pair: NKeyPair, _ name: UserName, _ record: UserRecord, _ identity: NetworkIdentity
+    ) throws(NetworkError) -> Credentials {
+        let account: NKey
+        do throws(CredentialsError) { account = try NKey(record.account) } catch { throw .credentials(error) }
+        let credentials = try identity.issue(to: pair, name: name.text, account: account, expires: record.expires)
+        try PrivateFile.write(credentials.fileText().utf8, to: credentialsPath(for: name))
+        return credentials
+    }
+
+    private func makeUser(
+        _ name: UserName, topics: [String], expires: Int64?, _ identity: NetworkIdentity
+    ) throws(NetworkError) -> (credentials: Credentials, token: String) {
+        // A file system that ignores case would give Alice's record to alice.
+        var record = UserRecord(
+            account: NKeyPair.generate(.account).publicKey.text, topics: topics, expires: expires,
+            created: NetworkAdministrator.now, signed: 0)
+        let pair = try existingCredentials(of: name)?.keyPair ?? .generate(.user)
+        let token = try AccountSigner(self, identity).install(&record, of: name)
+        return (try issue(to: pair, name, record, identity), token)
     }
 
     private func existingCredentials(of name: UserName) throws(NetworkError) -> Credentials? {
@@ -83,16 +163,5 @@ extension NetworkDirectory {
         } catch {
             throw .damaged(path: path, reason: "\(error)")
         }
-    }
-
-    private func issue(
-        to pair: NKeyPair, name: UserName, topics: [String], expires: Int64?, _ identity: NetworkIdentity
-    ) throws(NetworkError) -> Credentials {
-        let rules = try UserPermissions(
-            user: name, topics: topics, namespace: identity.names.namespace, hash: identity.names.hash)
-        let credentials = try identity.issue(
-            to: pair, name: name.text, permissions: rules.permissions, expires: expires)
-        try PrivateFile.write(credentials.fileText().utf8, to: credentialsPath(for: name))
-        return credentials
     }
 }

@@ -42,6 +42,10 @@ public struct NetworkDirectory: Hashable, Sendable {
     var keys: String { path + "/keys" }
     var users: String { path + "/users" }
     var resolver: String { path + "/resolver" }
+    /// What the users' tokens depend on beside their records.
+    var accountsFile: String { path + "/accounts.json" }
+    /// There from a carrying over on until the host has brought the postboxes' subjects in line.
+    var carriedOverMarker: String { path + "/carried-over" }
     var serverConfiguration: String { path + "/server.conf" }
     /// Held while keys or users are made.
     var identityLock: String { path + "/identity.lock" }

@@ -8,59 +8,99 @@ import NATS
     import Darwin
 #endif
 
-/// The host's work on one running server: waiting for its answer, provisioning, announcing, and answering services.
+/// The host's work on one running server: waiting for its answer, provisioning, announcing, answering services, and
+/// watching over what users make and what the disk holds.
 struct HostSession: Sendable {
     let supervisor: ServerSupervisor
     let process: Subprocess
     let port: Int
-    /// What the server began with.
-    let installed: InstalledToken
+    /// When the server was started, in seconds since 1970: older tokens it read itself.
+    let start: Int64
 
     private var address: ServerAddress { ServerAddress(host: "127.0.0.1", port: port) }
 
-    /// Works until the task is cancelled, which it is when the server ends, or until the server has to start anew, since
-    /// the network's users were blocked and are not any more.
+    /// Works until the task is cancelled, which it is when the server ends.
     /// - Throws: `NetworkError` when the server does not answer in time or refuses what the network needs.
     func run() async throws(NetworkError) {
-        // Whoever was let in once and is refused later was shut out by a block.
-        var wasShutOut = installed.wasBlocked
-        while let connection = try await firstAnswer(wasShutOut) {
-            wasShutOut = true
-            do throws(NATSError) {
-                try await NetworkProvision(jetStream: JetStream(connection), names: supervisor.identity.names).run()
-                let services = try NetworkServices(connection: connection, identity: supervisor.identity)
-                try await connection.flush()
-                try announce(connection.info.version)
-                try await installNewerToken(connection)
-                try await services.run()
+        while true {
+            let keeping = try await firstAnswer()
+            do throws(NetworkError) {
+                try await serve(keeping)
             } catch {
-                connection.closeNow()
+                keeping.closeNow()
                 if Task.isCancelled { throw .cancelled }
-                if case .authorization = error { return try await waitWhileBlocked() }
-                guard error.isRetryable || !connection.isOpen else { throw .connection(error) }
-                supervisor.log.note("the service's connection ended: \(error)")
+                guard case .connection(let cause) = error, cause.isRetryable || !keeping.isOpen else { throw error }
+                supervisor.log.note("the host's connection ended: \(cause)")
             }
-            connection.closeNow()
+            keeping.closeNow()
             try await Pause.sleep(.milliseconds(100))
         }
     }
 
-    /// Connects as the service, as soon as the server lets it; nil when the server has to start anew.
-    private func firstAnswer(_ wasShutOut: Bool) async throws(NetworkError) -> NATSConnection? {
+    /// Provisions, announces and serves until the connection ends.
+    private func serve(_ keeping: NATSConnection) async throws(NetworkError) {
+        let (directory, identity) = (supervisor.directory, supervisor.identity)
+        let answering = try await HostRole.answering.connect(to: address, identity)
+        defer { answering.closeNow() }
+        let jetStream = JetStream(keeping)
+        let settings = try directory.settings()
+        do throws(NATSError) {
+            try await NetworkProvision(
+                jetStream: jetStream, names: identity.names, settings: settings,
+                areBoundsSet: PrivateFile.exists(directory.settingsFile)
+            ).run()
+            let postboxes = try PostboxService(jetStream: jetStream, settings: settings, directory: directory)
+            if PrivateFile.exists(directory.carriedOverMarker) {
+                await postboxes.alignAll()
+                PrivateFile.remove(directory.carriedOverMarker)
+            }
+            let services = try NetworkServices(
+                connection: answering, directory: directory, identity: identity, jetStream: jetStream,
+                postboxes: postboxes)
+            let guardian = try PushConsumerGuard(jetStream: jetStream)
+            try await answering.flush()
+            try await keeping.flush()
+            try announce(keeping.info.version)
+            try await installNewerTokens(keeping)
+            if let failure = await untilOneEnds(services, guardian, settings) { throw failure }
+        } catch {
+            throw .connection(error)
+        }
+    }
+
+    /// Does all that is done as long as the connection stands.
+    private func untilOneEnds(
+        _ services: NetworkServices, _ guardian: PushConsumerGuard, _ settings: NetworkSettings
+    ) async -> NATSError? {
+        await withTaskGroup(of: NATSError?.self) { group in
+            group.addTask {
+                do throws(NATSError) { try await services.run() } catch { return error }
+                return nil
+            }
+            group.addTask {
+                do throws(NATSError) { try await guardian.run() } catch { return error }
+                return nil
+            }
+            group.addTask {
+                await watchDisk(settings)
+                return nil
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            await group.waitForAll()
+            return first
+        }
+    }
+
+    /// Connects as soon as the server lets it.
+    private func firstAnswer() async throws(NetworkError) -> NATSConnection {
         let deadline = ContinuousClock.now + supervisor.options.startTimeout
         while true {
-            do throws(NATSError) {
-                let options = ConnectOptions(
-                    name: "parley network host", authentication: .init(supervisor.identity.service),
-                    connectTimeout: .seconds(2))
-                return try await NATSConnection.connect(to: address, options: options)
+            do throws(NetworkError) {
+                return try await HostRole.keeping.connect(to: address, supervisor.identity)
             } catch {
                 if Task.isCancelled { throw .cancelled }
-                if case .authorization = error, wasShutOut || supervisor.directory.isBlocked {
-                    try await waitWhileBlocked()
-                    return nil
-                }
-                guard ContinuousClock.now < deadline else { throw .connection(error) }
+                guard ContinuousClock.now < deadline else { throw error }
             }
             try await Pause.sleep(.milliseconds(20))
         }
@@ -68,20 +108,18 @@ struct HostSession: Sendable {
 
     /// An administrator who acted while this server was starting saw no network to tell; it is told now. None acts
     /// meanwhile, or an older token could take the place of a newer one.
-    private func installNewerToken(_ connection: NATSConnection) async throws(NATSError) {
+    private func installNewerTokens(_ connection: NATSConnection) async throws(NATSError) {
         let directory = supervisor.directory
         do throws(NetworkError) {
             guard let lock = try await administrationLock(while: connection) else { return }
             defer { withExtendedLifetime(lock) {} }
-            let identity = try NetworkIdentity.open(in: directory)
-            let isBlocked = directory.isBlocked
-            guard isBlocked || installed.wasBlocked || identity.accountToken != installed.token else { return }
-            let system = try await SystemInterface(url: "\(address)", identity: identity)
+            let system = try await SystemInterface(url: "\(address)", identity: supervisor.identity)
             defer { system.close() }
-            if isBlocked {
-                try await system.withdrawAccount(of: identity, in: directory)
-            } else {
-                try await system.install(identity.accountToken)
+            for name in try directory.userNames() {
+                guard let record = try directory.record(of: name), record.signed >= start,
+                    let token = try PrivateFile.read(directory.tokenPath(ofAccount: record.account))
+                else { continue }
+                try await system.install(String(decoding: token, as: UTF8.self))
             }
         } catch {
             if case .connection(let cause) = error { throw cause }
@@ -89,8 +127,7 @@ struct HostSession: Sendable {
         }
     }
 
-    /// The administrators' lock; nil when the connection ends before it is free. Whoever lifts a block holds it until
-    /// the server has started anew, which it cannot while this waits.
+    /// The administrators' lock; nil when the connection ends before it is free.
     private func administrationLock(while connection: NATSConnection) async throws(NetworkError) -> FileLock? {
         while connection.isOpen {
             if let lock = try FileLock.attempt(supervisor.directory.administrationLock, .exclusive) { return lock }
@@ -99,17 +136,28 @@ struct HostSession: Sendable {
         return nil
     }
 
-    /// The account was withdrawn under this session. Clients learn it from the server, which stays up; when the block
-    /// is lifted, the server has to start anew.
-    private func waitWhileBlocked() async throws(NetworkError) {
-        guard supervisor.directory.isBlocked else { return }
-        supervisor.log.note("the network is blocked for its users")
-        if !PrivateFile.exists(supervisor.directory.networkFile) {
-            let system = try await SystemInterface(url: "\(address)", identity: supervisor.identity)
-            defer { system.close() }
-            do throws(NATSError) { try announce(system.version) } catch { throw .connection(error) }
+    /// Keeps the server from filling the disk: a server that cannot write ends JetStream altogether, and nobody could
+    /// read any more.
+    private func watchDisk(_ settings: NetworkSettings) async {
+        let directory = supervisor.directory
+        var diskGuard = DiskGuard(reserved: settings.reservedDiskBytes)
+        while !Task.isCancelled {
+            if let accepts = supervisor.options.freeDiskSpace(directory.store).flatMap({ diskGuard.observe(free: $0) })
+            {
+                do throws(NetworkError) {
+                    let token = try AccountSigner(directory, supervisor.identity).networkToken(acceptsMessages: accepts)
+                    let system = try await SystemInterface(url: "\(address)", identity: supervisor.identity)
+                    defer { system.close() }
+                    try await system.install(token)
+                    let state = accepts ? "has room again" : "is full: nothing more is stored"
+                    supervisor.log.note("the disk of \(directory.store) \(state)")
+                } catch {
+                    diskGuard.forget()
+                    supervisor.log.note("the disk's state could not be told to the server: \(error)")
+                }
+            }
+            do { try await Task.sleep(for: .seconds(1)) } catch { return }
         }
-        while supervisor.directory.isBlocked { try await Pause.sleep(.milliseconds(100)) }
     }
 
     private func announce(_ version: String) throws(NATSError) {

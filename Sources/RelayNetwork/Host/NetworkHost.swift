@@ -28,6 +28,8 @@ public struct NetworkHost: Sendable {
         public var handlesSignals = true
         /// Where `PATH` and `PARLEY_NATS_SERVER` are looked up; the server inherits it.
         public var environment: [String: String]
+        /// How many bytes the disk of a folder has left; nil where that is not known.
+        var freeDiskSpace: @Sendable (String) -> Int64? = DiskGuard.freeSpace(of:)
 
         /// The options of the application's own host.
         public init(environment: [String: String] = ProcessInfo.processInfo.environment) {
@@ -87,12 +89,12 @@ public struct NetworkHost: Sendable {
         do throws(NetworkError) {
             let log = try LogFile(directory.hostLog)
             log.note("host started")
-            let identity = try NetworkIdentity.open(in: directory)
-            let executable = try ServerExecutable.find(in: options.environment)
+            let identity = try NetworkIdentity.open(in: directory, isHost: true)
+            let server = await ServerProgram.examine(try ServerExecutable.find(in: options.environment))
             try await StaleServer.end(in: directory, log: log)
             ending = await supervise(
                 ServerSupervisor(
-                    directory: directory, options: options, identity: identity, executable: executable, log: log))
+                    directory: directory, options: options, identity: identity, server: server, log: log))
             log.note("host ends: \(ending.outcome)")
         } catch {
             ending = error == .cancelled ? .stopped : .failed(error)

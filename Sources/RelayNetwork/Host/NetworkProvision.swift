@@ -1,9 +1,13 @@
 import NATS
+import Relay
 
-/// The stream and the buckets that every network has; making them again changes nothing.
+/// The stream and the buckets that every network has; making them again changes nothing but what the settings say.
 struct NetworkProvision: Sendable {
     let jetStream: JetStream
     let names: NetworkIdentity.Names
+    let settings: NetworkSettings
+    /// Whether the settings are the administrator's own.
+    let areBoundsSet: Bool
 
     /// The bucket that knows every user's postboxes.
     static let postboxes = "relay_postboxes"
@@ -13,24 +17,38 @@ struct NetworkProvision: Sendable {
         var stream = StreamConfiguration(name: "\(names.namespace)_stream", subjects: ["\(names.hash).>"])
         stream.allowsDirectAccess = true
         stream.duplicateWindow = 120_000_000_000
-        try await makeStream(stream)
-        for name in [names.namespace, Self.postboxes] {
-            let bucket = try KeyValueBucket(name, jetStream)
-            try await tolerant { () throws(NATSError) in try await bucket.create() }
-        }
+        stream.discard = .old
+        stream.bound(by: settings.topics)
+        // What was stored before there were bounds goes only when somebody has set them.
+        try await jetStream.provide(stream, keepsStored: !areBoundsSet)
+        var shared = Self.bucket(names.namespace)
+        shared.bound(by: settings.bucket)
+        for bucket in [shared, Self.bucket(Self.postboxes)] { try await jetStream.provide(bucket) }
         try await SessionBucket(jetStream: jetStream).provide()
     }
 
-    private func makeStream(_ configuration: StreamConfiguration) async throws(NATSError) {
-        try await tolerant { () throws(NATSError) in _ = try await jetStream.createStream(configuration) }
+    /// A bucket as ADR-8 has it, without history. It takes no rollups: with one, the owner of a key could erase all
+    /// others.
+    static func bucket(_ name: String) -> StreamConfiguration {
+        var stream = StreamConfiguration(name: "KV_\(name)", subjects: ["$KV.\(name).>"])
+        stream.maximumMessagesPerSubject = 1
+        stream.discard = .new
+        stream.allowsRollup = false
+        stream.deniesDelete = true
+        stream.allowsDirectAccess = true
+        stream.duplicateWindow = 120_000_000_000
+        return stream
     }
+}
 
-    /// A stream that exists with other settings was set so by its administrator and is left alone.
-    private func tolerant(_ create: () async throws(NATSError) -> Void) async throws(NATSError) {
-        do throws(NATSError) {
-            try await create()
-        } catch {
-            guard case .jetStream(let failure) = error, failure.errorCode == 10_058 else { throw error }
-        }
+extension StreamConfiguration {
+    /// Takes the bounds of the network's settings.
+    mutating func bound(by bounds: NetworkSettings.StreamBounds) {
+        maximumBytes = bounds.maximumBytes
+        maximumAge = bounds.maximumAge * 1_000_000_000
+        maximumMessageSize = bounds.maximumMessageBytes
+        maximumConsumers = bounds.maximumConsumers
+        // A repetition is not remembered for longer than a message lives.
+        if maximumAge != 0, let window = duplicateWindow { duplicateWindow = min(window, maximumAge ?? window) }
     }
 }

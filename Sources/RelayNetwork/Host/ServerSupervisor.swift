@@ -1,19 +1,11 @@
 import NATS
 
-/// The application account as a server that starts finds it.
-struct InstalledToken: Sendable {
-    /// The account's own token, which may be newer by now.
-    var token: String
-    /// Whether the network was blocked for its users: the server then began with a token that has ended instead.
-    var wasBlocked: Bool
-}
-
 /// Keeps one server running and the network on it in order.
 struct ServerSupervisor: Sendable {
     let directory: NetworkDirectory
     let options: NetworkHost.Options
     let identity: NetworkIdentity
-    let executable: String
+    let server: ServerProgram
     let log: LogFile
 
     /// Runs servers, one after the other, until cancelled.
@@ -21,23 +13,18 @@ struct ServerSupervisor: Sendable {
     func run() async throws(NetworkError) {
         var policy = RestartPolicy()
         while true {
-            // Anew for each server: an administrator may have changed the account meanwhile.
-            let installed = try installTokens()
+            try installTokens()
+            let startTime = NetworkAdministrator.now
             let record = try? PrivateFile.readJSON(ServerRecord.self, from: directory.serverFile)
             let port = try LoopbackPort.choose(preferred: record?.port)
             let begin = ContinuousClock.now
             let process = try await start(port: port)
-            let ending = await serve(process, port: port, installed: installed)
+            let ending = await serve(process, port: port, startTime: startTime)
             let didAnswer = PrivateFile.exists(directory.networkFile)
             PrivateFile.remove(directory.networkFile)
             if Task.isCancelled || ending != .byItself { await process.stop(grace: .seconds(5)) }
             try PrivateFile.writeJSON(ServerRecord(port: port, pid: nil), to: directory.serverFile)
             if Task.isCancelled { throw .cancelled }
-            if ending == .unblocked {
-                // Wanted, and no sign of a server that cannot live.
-                log.note("the network is not blocked any more; nats-server \(process.id) starts anew")
-                continue
-            }
             var failure: NetworkError?
             if case .failed(let error) = ending { failure = error }
             if let failure { log.note("\(failure)") }
@@ -49,26 +36,28 @@ struct ServerSupervisor: Sendable {
         }
     }
 
-    /// Lays the accounts' tokens where the server reads them; a blocked network's account has one that has ended.
-    private func installTokens() throws(NetworkError) -> InstalledToken {
-        let newest = try NetworkIdentity.open(in: directory)
-        let isBlocked = directory.isBlocked
-        let token =
-            isBlocked
-            ? try newest.endingAccountToken(in: directory, at: NetworkAdministrator.now - 1) : newest.accountToken
-        for (account, token) in [(newest.systemAccount, newest.systemToken), (newest.account, token)] {
-            try PrivateFile.write(token.utf8, to: "\(directory.resolver)/\(account).jwt")
+    /// Lays the accounts' tokens where the server reads them.
+    private func installTokens() throws(NetworkError) {
+        for (account, token) in [
+            (identity.systemAccount, identity.systemToken), (identity.account, identity.accountToken),
+        ] {
+            try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: account.text))
         }
-        return InstalledToken(token: newest.accountToken, wasBlocked: isBlocked)
+        try directory.identified { identity throws(NetworkError) in
+            try AccountSigner.bringUpToDate(
+                directory, identity, mappings: server.mapsWildcards ? .wildcards : .tokens)
+        }
     }
 
     private func start(port: Int) async throws(NetworkError) -> Subprocess {
         let configuration = ServerConfiguration(
             port: port, operatorToken: identity.operatorToken, systemAccount: identity.systemAccount.text,
-            resolver: directory.resolver, store: directory.store)
+            resolver: directory.resolver, store: directory.store,
+            syncInterval: server.takesSyncInterval ? try directory.settings().syncInterval : nil)
         try PrivateFile.write(configuration.text.utf8, to: directory.serverConfiguration)
         let process = try await Subprocess.start(
-            [executable, "-c", directory.serverConfiguration], environment: options.environment,
+            [server.path, "-c", directory.serverConfiguration],
+            environment: ChildEnvironment.reduced(options.environment),
             log: try LogFile(directory.serverLog))
         do throws(NetworkError) {
             try PrivateFile.writeJSON(ServerRecord(port: port, pid: process.id), to: directory.serverFile)
@@ -84,24 +73,22 @@ struct ServerSupervisor: Sendable {
     private enum Ending: Hashable, Sendable {
         /// It has ended, or the task was cancelled.
         case byItself
-        /// It has to start anew, since the network is not blocked any more.
-        case unblocked
         /// The network cannot be had from it.
         case failed(NetworkError)
     }
 
     /// Looks after one server until it ends, should end, or the task is cancelled.
-    private func serve(_ process: Subprocess, port: Int, installed: InstalledToken) async -> Ending {
+    private func serve(_ process: Subprocess, port: Int, startTime: Int64) async -> Ending {
         await withTaskGroup(of: Ending.self) { group in
             group.addTask {
                 _ = await process.end()
                 return .byItself
             }
             group.addTask {
-                let session = HostSession(supervisor: self, process: process, port: port, installed: installed)
+                let session = HostSession(supervisor: self, process: process, port: port, start: startTime)
                 do throws(NetworkError) {
                     try await session.run()
-                    return .unblocked
+                    return .byItself
                 } catch {
                     return error == .cancelled ? .byItself : .failed(error)
                 }

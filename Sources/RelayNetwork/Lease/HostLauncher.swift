@@ -42,6 +42,8 @@ struct HostLauncher: Sendable {
     private func launch() throws(NetworkError) {
         let log = try LogFile(directory.hostLog)
         let streams = ProcessStart.Streams(output: log.descriptor, errors: log.descriptor)
-        _ = try ProcessStart.start(command, environment: environment, streams: streams, place: .detached).get()
+        _ = try ProcessStart.start(
+            command, environment: ChildEnvironment.reduced(environment), streams: streams, place: .detached
+        ).get()
     }
 }

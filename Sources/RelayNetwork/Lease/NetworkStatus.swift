@@ -28,7 +28,6 @@ extension NetworkDirectory {
     private func clientCount(at url: String) async throws(NetworkError) -> Int {
         let system = try await SystemInterface(url: url, identity: NetworkIdentity.open(in: self))
         defer { system.close() }
-        // One of them is the host's own.
-        return max(0, try await system.connectionCount() - 1)
+        return try await system.connections().count
     }
 }

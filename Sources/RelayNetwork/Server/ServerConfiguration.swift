@@ -8,6 +8,8 @@ struct ServerConfiguration: Hashable, Sendable {
     var resolver: String
     /// The folder of JetStream's data.
     var store: String
+    /// How often what is stored is forced onto the disk, in seconds; nil where the server does not take it.
+    var syncInterval: Int64?
 
     /// The text of the file.
     var text: String {
@@ -28,6 +30,8 @@ struct ServerConfiguration: Hashable, Sendable {
         }
         jetstream: {
           store_dir: \(Self.quoted(store))
+          # The host watches the disk itself; bounds that streams only reserve are not to keep users out.
+          max_file_store: 1073741824GB\(syncInterval.map { "\n  sync_interval: \"\($0)s\"" } ?? "")
         }
 
         """

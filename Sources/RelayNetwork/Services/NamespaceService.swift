@@ -1,45 +1,59 @@
 import NATS
+import NIOConcurrencyHelpers
+import Relay
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-/// Tells a client that shows its token the names that the network's subjects are made of, as RelayX does.
+/// Tells a client the names that the network's subjects are made of, as RelayX does, and what it was granted.
 struct NamespaceService: Sendable {
     static let subject = "accounts.user.get_namespace"
 
-    let identity: NetworkIdentity
+    private let names: NetworkIdentity.Names
+    private let directory: NetworkDirectory
+    private let jetStream: JetStream
+    /// When the stream of topics was made, and until when that is believed.
+    private let made = NIOLockedValueBox<(time: Int64, until: ContinuousClock.Instant)?>(nil)
 
-    private struct Request: Decodable {
-        var apiKey: String
-
-        enum CodingKeys: String, CodingKey { case apiKey = "api_key" }
+    init(names: NetworkIdentity.Names, directory: NetworkDirectory, jetStream: JetStream) {
+        self.names = names
+        self.directory = directory
+        self.jetStream = jetStream
     }
 
-    private struct Reply: Encodable {
+    struct Reply: Codable {
+        /// RelayX's SDKs read the first two and take no notice of the others.
+        struct Names: Codable {
+            var namespace: String
+            var hash: String
+            /// What the subjects of JetStream's calls begin with.
+            var api: String
+            /// The topics granted.
+            var topics: [String]
+            /// When the stream of topics was made, in nanoseconds since 1970; nil when that is not known now.
+            var created: Int64?
+        }
+
         var status: String
-        var data: NetworkIdentity.Names?
+        var data: Names?
     }
 
-    /// The answer to a request's payload.
-    func reply(to payload: [UInt8], at now: Int64 = Int64(Date().timeIntervalSince1970)) -> [UInt8] {
-        let request = try? JSONDecoder().decode(Request.self, from: Data(payload))
-        let isKnown = request.flatMap { identity.verifiedUser($0.apiKey, at: now) } != nil
-        return Wire.json(
-            isKnown
-                ? Reply(status: "NAMESPACE_RETRIEVE_SUCCESS", data: identity.names)
-                : Reply(status: "NAMESPACE_RETRIEVE_FAILURE", data: nil))
+    /// The answer to a user.
+    func reply(to user: UserName) async -> [UInt8] {
+        guard let record = try? directory.record(of: user), record.standing.isAdmitted else {
+            return Wire.json(Reply(status: "NAMESPACE_RETRIEVE_FAILURE"))
+        }
+        let answer = Reply.Names(
+            namespace: names.namespace, hash: names.hash, api: UserPermissions.apiPrefix, topics: record.topics,
+            created: await streamMade())
+        return Wire.json(Reply(status: "NAMESPACE_RETRIEVE_SUCCESS", data: answer))
     }
-}
 
-/// JSON of the services.
-enum Wire {
-    /// A value as JSON, the same bytes for the same value. The service's own values always encode.
-    static func json(_ value: some Encodable) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(value)).map { Array($0) } ?? Array("{}".utf8)
+    /// When the stream was made; asked for at most once a second.
+    private func streamMade() async -> Int64? {
+        let now = ContinuousClock.now
+        if let known = made.withLockedValue(\.self), known.until > now { return known.time }
+        guard let created = try? await jetStream.streamInfo("\(names.namespace)_stream").created.nanoseconds else {
+            return nil
+        }
+        made.withLockedValue { $0 = (created, now + .seconds(1)) }
+        return created
     }
 }

@@ -1,70 +1,182 @@
 import NATS
-import NIOCore
+import NIOConcurrencyHelpers
+import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The services of a network, answered by any number of hosts together (a queue group).
+///
+/// Who asks is the server's word: a request that comes through an import carries the asker's account. What one user asks
+/// in excess waits behind that user's own requests, and is refused when too much of it waits.
 struct NetworkServices: Sendable {
+    /// The subjects of all services.
+    static let subjects = [NamespaceService.subject, "relay.postbox.*.*", "relay.recipient.*.*"]
     private static let queue = "relay-hosts"
-    /// How many requests are worked on at once.
-    private static let concurrency = 16
 
     private let connection: NATSConnection
+    private let users: UserAccounts
     private let namespace: NamespaceService
     private let postboxes: PostboxService
-    private let namespaceRequests: NATSSubscription
-    private let postboxRequests: NATSSubscription
+    private let requests: [NATSSubscription]
 
     /// Subscribes; the requests wait until ``run()``.
-    init(connection: NATSConnection, identity: NetworkIdentity) throws(NATSError) {
+    /// - Parameters:
+    ///   - connection: where requests come from.
+    ///   - jetStream: the network's streams, over another connection.
+    init(
+        connection: NATSConnection, directory: NetworkDirectory, identity: NetworkIdentity, jetStream: JetStream,
+        postboxes: PostboxService
+    ) throws(NATSError) {
         self.connection = connection
-        namespace = NamespaceService(identity: identity)
-        postboxes = try PostboxService(jetStream: JetStream(connection))
-        namespaceRequests = try connection.subscribe(to: NamespaceService.subject, queue: Self.queue)
-        postboxRequests = try connection.subscribe(to: "relay.postbox.*.*", queue: Self.queue)
+        self.postboxes = postboxes
+        users = UserAccounts(directory: directory)
+        namespace = NamespaceService(names: identity.names, directory: directory, jetStream: jetStream)
+        requests = try Self.subjects.map { subject throws(NATSError) in
+            // Requests are only put in line here, so that these buffers hold what one turn of the loop brings.
+            try connection.subscribe(
+                to: subject, queue: Self.queue,
+                limits: BufferLimits(messages: 65_536, bytes: 64 << 20, overflow: .dropNewest))
+        }
     }
 
     /// Answers requests until the connection ends or the task is cancelled.
     /// - Throws: the reason for the connection's end.
     func run() async throws(NATSError) {
-        let outcomes = await withTaskGroup(of: NATSError?.self) { group in
+        let desk = Desk()
+        let failure = await withTaskGroup(of: NATSError?.self) { group in
+            for subscription in requests { group.addTask { await read(subscription, desk) } }
             group.addTask {
-                await answer(namespaceRequests) { message in namespace.reply(to: message.bytes) }
-            }
-            group.addTask {
-                await answer(postboxRequests) { message in await postboxes.reply(to: message) }
+                await withDiscardingTaskGroup { work in
+                    // At most as many as may be worked on at once are ready.
+                    for await request in desk.ready {
+                        work.addTask {
+                            if let answer = await answer(request.message, request.account) {
+                                send(answer, to: request.message)
+                            }
+                            desk.finished(request)
+                        }
+                    }
+                    work.cancelAll()
+                }
+                return nil
             }
             let first = await group.next() ?? nil
             group.cancelAll()
+            desk.close()
             await group.waitForAll()
             return first
         }
-        if let outcomes { throw outcomes }
+        if let failure { throw failure }
     }
 
-    private func answer(
-        _ requests: NATSSubscription, _ reply: @escaping @Sendable (NATSMessage) async -> [UInt8]?
-    ) async -> NATSError? {
-        await withTaskGroup(of: Void.self) { group in
-            var running = 0
-            var iterator = requests.makeAsyncIterator()
-            while true {
-                do throws(NATSError) {
-                    guard let message = try await iterator.next() else { return nil }
-                    guard let inbox = message.reply else { continue }
-                    if running >= Self.concurrency {
-                        await group.next()
-                        running -= 1
-                    }
-                    running += 1
-                    group.addTask {
-                        guard let bytes = await reply(message) else { return }
-                        // A reply that cannot leave is the requester's time-out; the connection's end is seen above.
-                        _ = try? connection.publish(bytes, to: inbox)
-                    }
-                } catch {
-                    group.cancelAll()
-                    return error
+    /// A request and the account it comes from.
+    private struct Request: Sendable {
+        let account: String
+        let message: NATSMessage
+    }
+
+    /// Where requests wait for their turn.
+    private final class Desk: Sendable {
+        let ready: AsyncStream<Request>
+        private let begin: AsyncStream<Request>.Continuation
+        private let queue = NIOLockedValueBox(RequestQueue<String, Request>())
+
+        init() {
+            (ready, begin) = AsyncStream.makeStream()
+        }
+
+        /// Takes a request in; false when its asker has too many waiting.
+        func take(_ request: Request) -> Bool {
+            switch queue.withLockedValue({ $0.arrived(request, from: request.account) }) {
+            case .start: begin.yield(request)
+            case .wait: break
+            case .refuse: return false
+            }
+            return true
+        }
+
+        func finished(_ request: Request) {
+            for (_, next) in queue.withLockedValue({ $0.finished(request.account) }) { begin.yield(next) }
+        }
+
+        func close() { begin.finish() }
+    }
+
+    /// Puts requests in line as they come; returns when the connection has ended.
+    private func read(_ subscription: NATSSubscription, _ desk: Desk) async -> NATSError? {
+        var iterator = subscription.makeAsyncIterator()
+        do throws(NATSError) {
+            while let message = try await iterator.next(isolation: nil) {
+                guard message.reply != nil, let account = Self.account(of: message) else { continue }
+                if !desk.take(Request(account: account, message: message)) {
+                    send(Wire.json(PostboxReply(error: .unavailable)), to: message)
                 }
             }
+            return nil
+        } catch {
+            return error
         }
+    }
+
+    private func answer(_ message: NATSMessage, _ account: String) async -> [UInt8]? {
+        guard let user = users.user(ofAccount: account) else { return nil }
+        if message.subject == NamespaceService.subject {
+            await postboxes.prepare(user)
+            return await namespace.reply(to: user)
+        }
+        let tokens = message.subject.split(separator: ".").map(String.init)
+        guard tokens.count == 4 else { return nil }
+        if tokens[1] == "recipient" { return await postboxes.reply(aboutPostbox: tokens[3], of: tokens[2]) }
+        // The imports let nobody ask under another one's name; that they do is not taken on trust.
+        guard tokens[2] == user.text else { return nil }
+        return await postboxes.reply(to: message.bytes, verb: tokens[3], of: user)
+    }
+
+    /// An answer that cannot leave is the asker's time-out; the connection's end is seen by the reader.
+    private func send(_ answer: [UInt8], to message: NATSMessage) {
+        guard let reply = message.reply else { return }
+        _ = try? connection.publish(answer, to: reply)
+    }
+
+    /// The account that a request comes from, as the server says; nil for one that comes from the network's own.
+    static func account(of message: NATSMessage) -> String? {
+        guard let header = message.headers["Nats-Request-Info"],
+            let information = try? JSONDecoder().decode(RequestInformation.self, from: Data(header.utf8))
+        else { return nil }
+        return information.acc
+    }
+
+    private struct RequestInformation: Decodable { var acc: String }
+}
+
+/// Which user an account belongs to, remembered.
+final class UserAccounts: Sendable {
+    private let directory: NetworkDirectory
+    private let known = NIOLockedValueBox<[String: UserName]>([:])
+
+    init(directory: NetworkDirectory) {
+        self.directory = directory
+    }
+
+    /// The user of an account; nil for an account that is no user's.
+    func user(ofAccount account: String) -> UserName? {
+        if let user = known.withLockedValue({ $0[account] }) { return user }
+        guard let user = directory.user(ofAccount: account) else { return nil }
+        known.withLockedValue { $0[account] = user }
+        return user
+    }
+}
+
+/// JSON of the services.
+enum Wire {
+    /// A value as JSON, the same bytes for the same value. The service's own values always encode.
+    static func json(_ value: some Encodable) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(value)).map { Array($0) } ?? Array("{}".utf8)
     }
 }

@@ -51,15 +51,18 @@ struct PostboxRegister: Codable, Hashable, Sendable {
         return postboxes[index]
     }
 
-    /// The subjects of the user's stream: one for each enabled postbox, and one that nobody may send to when there is
-    /// none, for a stream has at least one.
+    /// The subjects of the user's stream: one for each enabled postbox and all its senders, and one that nobody may send
+    /// to when there is none, for a stream has at least one. Each has a wildcard: JetStream hands a consumer's deliveries
+    /// to literal subjects, wherever they are.
     func subjects(of user: UserName) -> [String] {
         let enabled = postboxes.filter(\.isEnabled).map { Self.subject($0.id, of: user) }
-        return enabled.isEmpty ? ["postbox-none.\(user)"] : enabled
+        return enabled.isEmpty ? ["postbox-none.\(user).*"] : enabled
     }
 
-    /// The subject of one postbox.
-    static func subject(_ id: String, of user: UserName) -> String { "postbox.\(user).\(id)" }
+    /// The subject of one postbox, from any sender or from one.
+    static func subject(_ id: String, of user: UserName, from sender: String = "*") -> String {
+        "postbox.\(user).\(id).\(sender)"
+    }
 
     /// Whether a text can name a postbox: one subject token of letters, digits, `_` and `-`.
     static func isName(_ text: String) -> Bool {

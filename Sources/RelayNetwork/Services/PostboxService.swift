@@ -1,4 +1,5 @@
 import NATS
+import NIOConcurrencyHelpers
 import NIOCore
 import Relay
 
@@ -8,26 +9,55 @@ import Relay
     import Foundation
 #endif
 
-/// Creates, enables, disables and deletes users' postboxes: `relay.postbox.<user>.<verb>`.
+/// Creates, enables, disables and deletes users' postboxes (`relay.postbox.<user>.<verb>`), and tells senders whether a
+/// postbox takes letters (`relay.recipient.<user>.<postbox>`).
 ///
-/// Who asks is known by the subject, which only that user may publish to. A user's register is the truth; the stream's
-/// subjects follow it, and whoever changed the register brings them in line, again when another host was faster.
+/// A user's register is the truth; the stream's subjects follow it, and whoever changed the register brings them in line,
+/// again when another host was faster.
 struct PostboxService: Sendable {
     private let jetStream: JetStream
     private let bucket: KeyValueBucket
+    private let settings: NetworkSettings
+    private let directory: NetworkDirectory
+    /// Users whose postboxes are known to have been made.
+    private let prepared = NIOLockedValueBox<Set<UserName>>([])
 
-    init(jetStream: JetStream) throws(NATSError) {
+    init(
+        jetStream: JetStream, settings: NetworkSettings, directory: NetworkDirectory
+    ) throws(NATSError) {
         self.jetStream = jetStream
+        self.settings = settings
+        self.directory = directory
         bucket = try KeyValueBucket(NetworkProvision.postboxes, jetStream)
     }
 
-    /// The answer to a request; nil for one that asks for an answer to somebody else.
-    func reply(to message: NATSMessage) async -> [UInt8]? {
-        let tokens = message.subject.split(separator: ".")
-        guard tokens.count == 4, let user = try? UserName(String(tokens[2])) else { return nil }
-        // The service may answer anywhere, so it checks that the answer goes to the one who asked.
-        guard message.reply?.hasPrefix("\(user.inboxPrefix).") == true else { return nil }
-        let payload = message.bytes
+    /// Makes a user's first postbox before anything else is done with it. A failure is met again when it is used.
+    func prepare(_ user: UserName) async {
+        guard !prepared.withLockedValue({ $0.contains(user) }), (try? await register(of: user)) != nil else { return }
+        prepared.withLockedValue { _ = $0.insert(user) }
+    }
+
+    /// Brings the streams of all users in line with their registers.
+    func alignAll() async {
+        for user in (try? directory.userNames()) ?? [] {
+            guard let known = try? await stored(user) else { continue }
+            try? await alignStream(of: user, with: known.0)
+        }
+    }
+
+    /// The answer to somebody who wants to send a letter.
+    func reply(aboutPostbox id: String, of name: String) async -> [UInt8] {
+        guard let user = try? UserName(name), (try? directory.record(of: user)) != nil else {
+            return Wire.json(RecipientReply(state: .unknownUser))
+        }
+        guard let register = try? await register(of: user).0 else { return Wire.json(RecipientReply(state: nil)) }
+        let postbox = register.postboxes.first { $0.id == id }
+        return Wire.json(
+            RecipientReply(state: postbox.map { $0.isEnabled ? .accepting : .disabled } ?? .unknownPostbox))
+    }
+
+    /// The answer to a request of the user's own.
+    func reply(to payload: [UInt8], verb: String, of user: UserName) async -> [UInt8] {
         let request: PostboxRequest
         if payload.isEmpty {
             request = PostboxRequest()
@@ -36,7 +66,7 @@ struct PostboxService: Sendable {
         } else {
             return Wire.json(PostboxReply(error: .invalidRequest))
         }
-        return Wire.json(await reply(to: request, verb: String(tokens[3]), of: user))
+        return Wire.json(await reply(to: request, verb: verb, of: user))
     }
 
     private func reply(to request: PostboxRequest, verb: String, of user: UserName) async -> PostboxReply {
@@ -113,20 +143,15 @@ struct PostboxService: Sendable {
         var stream = StreamConfiguration(name: user.postboxStream, subjects: register.subjects(of: user))
         stream.allowsDirectAccess = true
         stream.discard = .new
-        stream.maximumMessages = 100_000
-        stream.maximumBytes = 256 << 20
+        stream.maximumMessages = settings.maximumLetters
         stream.duplicateWindow = 120_000_000_000
-        do throws(NATSError) {
-            try await jetStream.createStream(stream)
-        } catch {
-            guard case .jetStream(let failure) = error, failure.errorCode == 10_058 else { throw error }
-            try await jetStream.updateStream(stream)
-        }
+        stream.bound(by: settings.postboxes)
+        try await jetStream.provide(stream)
     }
 
     private func welcome(_ user: UserName) async throws(NATSError) {
         let letter = PostboxLetter(
-            id: "welcome-\(user)", createdAt: Self.now, from: "parley",
+            id: "welcome-\(user)", createdAt: Self.now,
             message: """
                 Welcome, \(user)! This is your postbox "\(PostboxRegister.firstName)".
                 Others can leave messages here while you are away: parley inbox post \(user)/\(PostboxRegister.firstName)
@@ -134,7 +159,8 @@ struct PostboxService: Sendable {
                 """)
         _ = try await jetStream.publish(
             ByteBuffer(bytes: Wire.json(letter)),
-            to: PostboxRegister.subject(PostboxRegister.firstName, of: user), messageID: letter.id)
+            to: PostboxRegister.subject(PostboxRegister.firstName, of: user, from: HostRole.sender),
+            messageID: letter.id)
     }
 
     private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }

@@ -89,7 +89,7 @@ extension NexconnConnectionStatus {
             case .banned: .disconnException
             case .deactivated: .userAbandon
             case .proxyUnavailable: .proxyUnavailable
-            case .connectionLost, .unreachable, .appBlocked, .tlsFailure, .store: .unconnected
+            case .connectionLost, .permissionsChanged, .unreachable, .appBlocked, .tlsFailure, .store: .unconnected
             case .unknown(let code): NexconnConnectionStatus.isKnown(code) ? .unconnected : .unknown(code)
             }
     }

@@ -85,7 +85,7 @@ extension RongCloudCode {
             switch reason {
             case .closedByUser: .closing
             case .networkUnavailable: .networkUnavailable
-            case .connectionLost: .connectionReset
+            case .connectionLost, .permissionsChanged: .connectionReset
             case .unreachable: .channelInvalid
             case .timeLimit: .connectTimeout
             case .windowExpired: .acknowledgementTimeout

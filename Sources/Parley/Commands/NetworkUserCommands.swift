@@ -1,0 +1,177 @@
+import ArgumentParser
+import Relay
+import RelayNetwork
+
+/// `parley network user add`.
+struct NetworkUserAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Make a user and write the credentials file. One who exists gets these topics and this end.")
+
+    @Option(help: ArgumentHelp("How long the credentials hold, such as 12h or 30d.", valueName: "length"))
+    var expires: String?
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp("Topics the user may use; all when left out.", valueName: "pattern"))
+    var topics: [String] = []
+
+    @Option(help: ArgumentHelp("Where the credentials file goes.", valueName: "file"))
+    var out: String?
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    @Argument(help: "The user's name.")
+    var name: String
+
+    func validate() throws {
+        if let expires, PastTime.seconds(expires) == nil {
+            throw ValidationError("--expires takes a length such as 12h or 30d.")
+        }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let now = WallClock.now.milliseconds / 1_000
+            let end = expires.flatMap(PastTime.seconds).map { now + Int64($0) }
+            let directory = NetworkDirectory.standard()
+            let credentials = try await NetworkAdministrator().add(
+                user: name, topics: topics.isEmpty ? [">"] : topics, expires: end)
+            var path = directory.credentialsPath(for: try UserName(name))
+            if let out {
+                try CredentialsFile.write(credentials.fileText(), to: out)
+                path = out
+            }
+            let key = credentials.keyPair.publicKey.description
+            let endText = end.map { Timestamp(milliseconds: $0 * 1_000).iso8601 }
+            if json {
+                Output.json([
+                    "user": .string(name), "publicKey": .string(key), "creds": .string(path),
+                    "expires": MessageValue(endText),
+                ])
+            } else {
+                Output.line("\(name)  \(key)")
+                Output.line("credentials in \(path)" + (endText.map { ", until \($0)" } ?? ""))
+            }
+        }
+    }
+}
+
+/// `parley network user list`.
+struct NetworkUserListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the network's users.")
+    @Flag(help: "Print one JSON object a line.") var json = false
+
+    func run() async throws {
+        try await reportingFailures {
+            let users = try await NetworkAdministrator().users()
+            if json { return users.forEach { Output.json($0.json) } }
+            let width = users.map(\.name.text.count).max() ?? 0
+            for user in users {
+                let name = user.name.text + String(repeating: " ", count: width - user.name.text.count)
+                let devices = user.devices.map { $0.isEmpty ? "" : "  \($0.count) connected" } ?? ""
+                let end = user.endText.map { "  until \($0)" } ?? ""
+                Output.line("\(name)  \(user.standingText)  \(user.topics.joined(separator: " "))\(end)\(devices)")
+            }
+        }
+    }
+}
+
+/// `parley network user show`.
+struct NetworkUserShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Tell how a user stands, what it may use, until when, and where it is connected."
+    )
+    @Flag(help: "Print one JSON object.") var json = false
+    @Argument(help: "The user's name.") var name: String
+
+    func run() async throws {
+        try await reportingFailures {
+            guard let user = try await NetworkAdministrator().users(named: name).first else { return }
+            if json { return Output.json(user.json) }
+            Output.line("\(user.name)  \(user.standingText)")
+            Output.line("topics   \(user.topics.joined(separator: " "))")
+            Output.line("expires  \(user.endText ?? "never")")
+            guard let devices = user.devices else { return Output.line("devices  the network does not run") }
+            if devices.isEmpty { Output.line("devices  none connected") }
+            for device in devices { Output.line("device   \(Output.safe(device.client)) from \(device.address)") }
+        }
+    }
+}
+
+/// `parley network user grant`.
+struct NetworkUserGrantCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "grant", abstract: "Let a user use these topics and no others, from now on.")
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp("The topics; > stands for all.", valueName: "pattern"))
+    var topics: [String]
+    @OptionGroup var why: ReasonOption
+    @OptionGroup var options: AdministrationOptions
+
+    func run() async throws {
+        try await reportingFailures {
+            try await NetworkAdministrator().grant(user: options.name, topics: topics, reason: why.reason)
+            options.report("grant", "\(options.name) may use \(topics.joined(separator: " "))")
+        }
+    }
+}
+
+/// `parley network user expire`.
+struct NetworkUserExpireCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "expire", abstract: "Say until when a user may use the network.",
+        discussion: "A later end than before needs the new credentials file that this writes.")
+    @OptionGroup var why: ReasonOption
+    @OptionGroup var options: AdministrationOptions
+    @Argument(help: "A date such as 2030-01-31 or 2030-01-31T12:00:00Z, a length from now such as 30d, now, or never.")
+    var date: String
+
+    func validate() throws {
+        guard Self.end(date) != nil else {
+            throw ValidationError("DATE is a date such as 2030-01-31, a length such as 30d, now, or never.")
+        }
+    }
+
+    /// The end, in seconds since 1970, nil inside for none; nil for a text that names no end.
+    static func end(_ text: String, now: Timestamp = WallClock.now) -> Int64?? {
+        let seconds = now.milliseconds / 1_000
+        switch text {
+        case "never": return .some(nil)
+        case "now": return seconds
+        default: break
+        }
+        if let length = PastTime.seconds(text) { return seconds + Int64(length) }
+        let time = Timestamp(iso8601: text) ?? Timestamp(iso8601: text + "T00:00:00Z")
+        return time.map { $0.milliseconds / 1_000 }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            guard let end = Self.end(date) else { return }
+            try await NetworkAdministrator().expire(user: options.name, at: end, reason: why.reason)
+            let text = end.map { "until \(Timestamp(milliseconds: $0 * 1_000).iso8601)" } ?? "without end"
+            options.report("expire", "\(options.name) may use the network \(text)")
+        }
+    }
+}
+
+extension NetworkUser {
+    fileprivate var endText: String? { expires.map { Timestamp(milliseconds: $0 * 1_000).iso8601 } }
+
+    fileprivate var standingText: String {
+        standing.banned != nil ? "banned" : standing.deactivated != nil ? "deactivated" : "active"
+    }
+
+    fileprivate var json: MessageMap {
+        [
+            "user": .string(name.text), "standing": .string(standingText),
+            "topics": .array(topics.map(MessageValue.string)), "expires": MessageValue(endText),
+            "devices": devices.map { list in
+                .array(list.map { .map(["name": .string($0.client), "address": .string($0.address)]) })
+            } ?? .null,
+        ]
+    }
+}

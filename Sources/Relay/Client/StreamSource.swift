@@ -1,0 +1,93 @@
+import NATS
+
+/// How far a stream goes.
+struct StreamExtent: Hashable, Sendable {
+    /// When it was made, in nanoseconds since 1970; nil when that cannot be found out.
+    var incarnation: UInt64?
+    /// The sequence of the oldest message; one more than the last when it is empty.
+    var first: UInt64
+    /// The sequence of the newest message ever stored.
+    var last: UInt64
+}
+
+/// A part of a stream to be read over one connection.
+struct StreamSource: Sendable {
+    /// The stream.
+    let name: String
+    /// Only messages of this subject, wildcards allowed.
+    let filter: String?
+    let jetStream: JetStream
+    /// When the stream was made, for a user who may not ask: the server's answer to that question could name all subjects
+    /// of the stream.
+    var madeAt: UInt64?
+    /// Whether the user may ask the server about the whole stream.
+    var mayAsk = true
+
+    /// How far the stream goes now.
+    func extent() async throws(NATSError) -> StreamExtent {
+        if mayAsk {
+            let info = try await jetStream.streamInfo(name)
+            return StreamExtent(
+                incarnation: UInt64(clamping: info.created.nanoseconds), first: info.state.firstSequence,
+                last: info.state.lastSequence)
+        }
+        // A new consumer tells behind which sequence it begins.
+        async let oldest = look(from: .all)
+        async let newest = look(from: .new)
+        do {
+            let (oldest, newest) = try await (oldest.deliveredSequence ?? 0, newest.deliveredSequence ?? 0)
+            return StreamExtent(incarnation: madeAt, first: oldest + 1, last: newest)
+        } catch let error as NATSError {
+            throw error
+        } catch {
+            throw .cancelled
+        }
+    }
+
+    /// The sequence from which `count` matching messages are left before `end`, or a little more than that when finding
+    /// the exact one would cost more questions than the surplus is worth.
+    func sequence(before end: UInt64, newest count: Int, in extent: StreamExtent) async throws(NATSError) -> UInt64 {
+        let (first, last) = (max(1, extent.first), max(1, end) - 1)
+        guard count > 0, last >= first else { return last + 1 }
+        // The server counts to the stream's end, so what lies behind the wanted part is subtracted.
+        let behind = last < extent.last ? try await pending(from: last + 1) : 0
+        let wanted = UInt64(count)
+        // Matching messages may be thinly spread, so the span grows until it holds enough.
+        var span = wanted
+        var low = first
+        while true {
+            low = last - min(last - first, span - 1)
+            let found = try await max(behind, pending(from: low)) - behind
+            if found >= wanted || low == first {
+                guard found > wanted * 2 else { return low }
+                break
+            }
+            span = span.multipliedReportingOverflow(by: 8).overflow ? .max : span * 8
+        }
+        var high = last
+        for _ in 0..<40 where high - low > 1 {
+            let middle = low + (high - low) / 2
+            let found = try await max(behind, pending(from: middle)) - behind
+            if found >= wanted { low = middle } else { high = middle }
+            if found >= wanted, found <= wanted + wanted / 4 { break }
+        }
+        return low
+    }
+
+    /// How many matching messages there are from a sequence on.
+    private func pending(from sequence: UInt64) async throws(NATSError) -> UInt64 {
+        try await look(from: .sequence(sequence)).pending
+    }
+
+    /// Makes a consumer for what the server says of it.
+    private func look(from start: StartPosition) async throws(NATSError) -> ConsumerInfo {
+        var configuration = ConsumerConfiguration(
+            name: UniqueToken.next(), from: start, filter: filter, acknowledgement: .none)
+        configuration.inactiveThreshold = 5_000_000_000
+        configuration.isInMemory = true
+        configuration.replicas = 1
+        let info = try await jetStream.createConsumer(configuration, in: name)
+        jetStream.discardConsumer(configuration.name, in: name)
+        return info
+    }
+}

@@ -1,0 +1,94 @@
+import NATS
+
+/// Makes the tokens of users' accounts from their records and lays them where the server looks for accounts.
+struct AccountSigner {
+    /// What the tokens depend on beside the records; when it changes, all are signed anew.
+    struct Form: Codable, Hashable {
+        var mappings: UserPermissions.MappingStyle
+        var limits: NetworkSettings.UserLimits
+    }
+
+    let directory: NetworkDirectory
+    let identity: NetworkIdentity
+    let form: Form
+    private let root: NKeyPair
+    private let isBlocked: Bool
+
+    /// Prepares for signing as things stand now.
+    init(_ directory: NetworkDirectory, _ identity: NetworkIdentity) throws(NetworkError) {
+        let known = try PrivateFile.readJSON(Form.self, from: directory.accountsFile)
+        let form = Form(mappings: known?.mappings ?? .wildcards, limits: try directory.settings().users)
+        try self.init(directory, identity, form)
+    }
+
+    private init(_ directory: NetworkDirectory, _ identity: NetworkIdentity, _ form: Form) throws(NetworkError) {
+        self.directory = directory
+        self.identity = identity
+        self.form = form
+        root = try IdentityFiles(folder: directory.keys).operatorPair()
+        isBlocked = directory.isBlocked
+    }
+
+    /// Signs a user's account as the record has it, and keeps token and record.
+    /// - Returns: the token.
+    @discardableResult
+    func install(_ record: inout UserRecord, of name: UserName) throws(NetworkError) -> String {
+        let permissions = try permissions(record, name)
+        let token = try token(record, permissions, isShutOut: isBlocked)
+        record.topics = permissions.topics.map(\.text)
+        record.signed = max(record.signed, NetworkAdministrator.now)
+        try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: record.account))
+        try PrivateFile.writeJSON(record, to: directory.recordPath(of: name))
+        return token
+    }
+
+    /// A token that shuts the user out and is kept nowhere.
+    func voidToken(_ record: UserRecord, of name: UserName) throws(NetworkError) -> String {
+        try token(record, permissions(record, name), isShutOut: true)
+    }
+
+    private func permissions(_ record: UserRecord, _ name: UserName) throws(NetworkError) -> UserPermissions {
+        try UserPermissions(
+            user: name, topics: record.topics, namespace: identity.names.namespace, hash: identity.names.hash)
+    }
+
+    private func token(
+        _ record: UserRecord, _ permissions: UserPermissions, isShutOut: Bool
+    ) throws(NetworkError) -> String {
+        let claims = try record.claims(
+            of: permissions, identity, limits: form.limits, mappings: form.mappings, isBlocked: isShutOut,
+            at: NetworkAdministrator.now)
+        do throws(CredentialsError) { return try claims.encode(signedBy: root) } catch { throw .credentials(error) }
+    }
+
+    /// Signs all users' accounts anew where they were made for another kind of server or with other limits. The caller
+    /// holds the identity's lock.
+    static func bringUpToDate(
+        _ directory: NetworkDirectory, _ identity: NetworkIdentity, mappings: UserPermissions.MappingStyle
+    ) throws(NetworkError) {
+        let form = Form(mappings: mappings, limits: try directory.settings().users)
+        guard try PrivateFile.readJSON(Form.self, from: directory.accountsFile) != form else { return }
+        let signer = try AccountSigner(directory, identity, form)
+        // First: who makes a user from here on makes it in this form.
+        try PrivateFile.writeJSON(form, to: directory.accountsFile)
+        try signer.installAll()
+    }
+
+    /// Signs all users' accounts anew.
+    func installAll() throws(NetworkError) {
+        for name in try directory.userNames(suffix: ".json") {
+            guard var record = try directory.record(of: name) else { continue }
+            try install(&record, of: name)
+        }
+    }
+
+    /// Signs the network's own account.
+    /// - Parameter acceptsMessages: whether anything more is stored.
+    func networkToken(acceptsMessages: Bool) throws(NetworkError) -> String {
+        var claims = NetworkAccount.claims(
+            identity.account, names: identity.names, signingKey: identity.signingKey.publicKey,
+            acceptsMessages: acceptsMessages)
+        claims.issuedAt = NetworkAdministrator.now
+        do throws(CredentialsError) { return try claims.encode(signedBy: root) } catch { throw .credentials(error) }
+    }
+}

@@ -1,0 +1,43 @@
+import NATS
+
+/// The account of the network itself: it alone has JetStream, the streams, the buckets and the services, and exports
+/// what users' accounts may import. Who imports what is decided by the users' tokens, which only the host signs.
+enum NetworkAccount {
+    /// How long the server remembers a pull that it gives nothing to. Heartbeats renew it; pulls of other clients come
+    /// without and wait for up to 30 s.
+    static let pullThreshold: Int64 = 120 * 1_000_000_000
+
+    /// What the account exports.
+    ///
+    /// An answer to a single-answer service ends the server's memory of the request; a pull has many answers and is
+    /// remembered until its reader stops listening.
+    static func exports(hash: String) -> [AccountExport] {
+        let calls = [
+            "INFO", "STREAM.INFO.*", "STREAM.MSG.GET.*", "STREAM.MSG.DELETE.*", "DIRECT.GET.>", "CONSUMER.CREATE.>",
+            "CONSUMER.INFO.*.*", "CONSUMER.DELETE.*.*",
+        ].map { "$JS.API.\($0)" }
+        let services = [
+            "$JS.ACK.>", "\(hash).>", "postbox.*.*.*", "relay.postbox.*.*", "relay.recipient.*.*",
+            "accounts.user.get_namespace", "$KV.>",
+        ]
+        return (calls + services).map { AccountExport.service($0) } + [
+            .service("$JS.API.CONSUMER.MSG.NEXT.>", responses: .stream, threshold: pullThreshold),
+            .stream("relay.control.*"), .stream("_INBOX.>"),
+        ]
+    }
+
+    /// The account's claims.
+    /// - Parameters:
+    ///   - acceptsMessages: whether anything more is stored; without it, what is stored can still be read.
+    static func claims(
+        _ account: NKey, names: NetworkIdentity.Names, signingKey: NKey, acceptsMessages: Bool = true
+    ) -> AccountClaims {
+        var limits = AccountLimits.unlimited
+        // Any limit that is passed already keeps the server from storing more.
+        if !acceptsMessages { limits.diskStorage = 1 }
+        return AccountClaims(
+            subject: account, name: names.namespace,
+            grant: AccountGrant(
+                limits: limits, signingKeys: [.key(signingKey.text)], exports: exports(hash: names.hash)))
+    }
+}

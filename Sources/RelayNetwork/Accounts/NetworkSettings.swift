@@ -1,0 +1,111 @@
+import NATS
+
+/// The bounds of a private network: the file `settings.json` of its folder, read whenever the network starts. What the
+/// file leaves out has the value given here.
+public struct NetworkSettings: Codable, Hashable, Sendable {
+    /// What a stream may take.
+    public struct StreamBounds: Codable, Hashable, Sendable {
+        /// Most bytes of all its messages.
+        public var maximumBytes: Int64
+        /// Longest age of a message in seconds; 0 keeps it until it gives way to newer ones.
+        public var maximumAge: Int64
+        /// Most bytes of one message.
+        public var maximumMessageBytes: Int32
+        /// Most readers at once, of all users together: the server cannot count them for each user. Set when the stream is
+        /// made.
+        public var maximumConsumers: Int
+
+        init(bytes: Int64, age: Int64 = 0, messageBytes: Int32 = 1 << 20, consumers: Int) {
+            maximumBytes = bytes
+            maximumAge = age
+            maximumMessageBytes = messageBytes
+            maximumConsumers = consumers
+        }
+    }
+
+    /// What one user's account may take.
+    public struct UserLimits: Codable, Hashable, Sendable {
+        /// Most connections at once.
+        public var connections: Int64 = 100
+        /// Most subscriptions at once, over all connections.
+        public var subscriptions: Int64 = 20_000
+        /// Most bytes of one message.
+        public var payload: Int64 = 1 << 20
+
+        var account: AccountLimits {
+            var limits = AccountLimits.withoutJetStream
+            limits.conn = connections
+            limits.subs = subscriptions
+            limits.payload = payload
+            return limits
+        }
+    }
+
+    /// The stream of all topics; the oldest messages give way to new ones.
+    public var topics = StreamBounds(bytes: 1 << 30, consumers: 20_000)
+    /// Each user's stream of postboxes; a full one takes no letters, and senders are told.
+    public var postboxes = StreamBounds(bytes: 256 << 20, consumers: 1_000)
+    /// Most letters in one user's postboxes.
+    public var maximumLetters: Int64 = 100_000
+    /// The key-value bucket that all share; a full one takes no values.
+    public var bucket = StreamBounds(bytes: 64 << 20, consumers: 20_000)
+    /// Each user's account.
+    public var users = UserLimits()
+    /// How often the server forces what it has stored onto the disk, in seconds: what a power cut may cost. Servers before
+    /// 2.10 do so every 2 minutes, whatever is set.
+    public var syncInterval: Int64 = 5
+    /// How many bytes stay free on the disk: below, nothing more is stored until there is room again.
+    public var reservedDiskBytes: Int64 = 512 << 20
+
+    /// The bounds that a network has without a file.
+    public init() {}
+
+    /// Reads what is there and leaves the rest as it is by default.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        func read<Value: Decodable>(_ key: CodingKeys, _ value: inout Value) throws {
+            if let found = try values.decodeIfPresent(Value.self, forKey: key) { value = found }
+        }
+        try read(.topics, &topics)
+        try read(.postboxes, &postboxes)
+        try read(.maximumLetters, &maximumLetters)
+        try read(.bucket, &bucket)
+        try read(.users, &users)
+        try read(.syncInterval, &syncInterval)
+        try read(.reservedDiskBytes, &reservedDiskBytes)
+    }
+
+    /// What is wrong with a value; nil when all can be used.
+    var fault: String? {
+        let bounds = [topics, postboxes, bucket]
+        if bounds.contains(where: { $0.maximumBytes < 1 << 16 }) { return "a stream needs at least 65536 bytes" }
+        if bounds.contains(where: { $0.maximumMessageBytes < 1_024 }) { return "a message needs at least 1024 bytes" }
+        if bounds.contains(where: { $0.maximumAge < 0 }) { return "an age cannot be negative" }
+        if bounds.contains(where: { $0.maximumConsumers < 1 }) { return "a stream needs at least one consumer" }
+        if maximumLetters < 1 { return "a postbox needs room for one letter" }
+        if users.connections < 1 || users.subscriptions < 16 || users.payload < 1_024 {
+            return "a user needs 1 connection, 16 subscriptions and messages of 1024 bytes at least"
+        }
+        if !(1...3_600).contains(syncInterval) { return "syncInterval is from 1 to 3600 seconds" }
+        return reservedDiskBytes < 0 ? "reservedDiskBytes cannot be negative" : nil
+    }
+}
+
+extension NetworkDirectory {
+    /// The file with the network's bounds.
+    public var settingsFile: String { path + "/settings.json" }
+
+    /// The network's bounds.
+    /// - Throws: `NetworkError.invalidSettings` or `.file`.
+    public func settings() throws(NetworkError) -> NetworkSettings {
+        let settings: NetworkSettings?
+        do throws(NetworkError) {
+            settings = try PrivateFile.readJSON(NetworkSettings.self, from: settingsFile)
+        } catch .damaged {
+            throw .invalidSettings(path: settingsFile, reason: "it is not the JSON of a network's settings")
+        }
+        guard let settings else { return NetworkSettings() }
+        if let fault = settings.fault { throw .invalidSettings(path: settingsFile, reason: fault) }
+        return settings
+    }
+}

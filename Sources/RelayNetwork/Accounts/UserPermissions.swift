@@ -1,0 +1,155 @@
+import NATS
+import Relay
+
+/// What a user of the network may do: the imports of the user's account, one for each thing, signed by the host.
+///
+/// A user reads and deletes in its own postbox stream only, sends to every postbox under its own name only, uses the
+/// topics granted to it, and its answers come back into its own account only. A permission inside one account could not
+/// hold that: JetStream and services answer to any reply subject that a request names, with rights of their own.
+public struct UserPermissions: Hashable, Sendable {
+    /// The user.
+    public let user: UserName
+    /// The topics granted; none of them lies within another.
+    public let topics: [TopicPattern]
+    /// The network's namespace, which names its stream and bucket.
+    public let namespace: String
+    /// The first token of every topic's subject.
+    public let hash: String
+
+    /// What the subjects of JetStream's calls begin with in a user's account. There, `$JS.API` itself is answered by the
+    /// server, which says that the account has no JetStream.
+    public static let apiPrefix = "net.API"
+
+    /// Grants topics to a user.
+    ///
+    /// A pattern whose last token is `*` is refused: NATS matches the token `>` of a subscription with an allowed `*`,
+    /// so the server would let the user read every level below. Patterns that share topics without one holding the
+    /// other are refused too: a message on such a topic would be stored twice.
+    /// - Throws: `NetworkError.invalidGrant`.
+    public init(
+        user: UserName, topics: [String] = [">"], namespace: String, hash: String
+    ) throws(NetworkError) {
+        var kept: [TopicPattern] = []
+        for text in topics {
+            let pattern = try Self.pattern(text)
+            if kept.contains(where: { SubjectPattern.covers($0.text, text) }) { continue }
+            kept.removeAll { SubjectPattern.covers(text, $0.text) }
+            if let other = kept.first(where: { SubjectPattern.overlaps($0.text, text) }) {
+                throw .invalidGrant(
+                    topics: text, reason: "it shares topics with \(other.text); grant a pattern that holds both.")
+            }
+            kept.append(pattern)
+        }
+        self.topics = kept
+        self.user = user
+        self.namespace = namespace
+        self.hash = hash
+    }
+
+    private static func pattern(_ text: String) throws(NetworkError) -> TopicPattern {
+        let pattern: TopicPattern
+        do throws(TopicError) {
+            pattern = try TopicPattern(text)
+        } catch {
+            throw .invalidGrant(topics: text, reason: error.description)
+        }
+        guard text != "*", !text.hasSuffix(".*") else {
+            throw .invalidGrant(
+                topics: text,
+                reason: "end in > to grant all below, or name each topic; a last * cannot be enforced.")
+        }
+        return pattern
+    }
+
+    /// Whether every topic is granted.
+    public var grantsEverything: Bool { topics.contains { $0.text == ">" } }
+
+    /// The subjects of the topics granted.
+    public var subjects: [String] { topics.map { "\(hash).\($0.text)" } }
+
+    /// The imports of the user's account.
+    /// - Parameter network: the network's account, which exports them.
+    public func imports(from network: NKey) -> [AccountImport] {
+        let calls =
+            ["INFO"] + wholeStream(user.postboxStream) + ["STREAM.MSG.DELETE.\(user.postboxStream)"] + topicCalls
+            + wholeStream("KV_\(namespace)") + sessionCalls
+        let acknowledged = [user.postboxStream, "\(namespace)_stream", "KV_\(namespace)"]
+        let plain =
+            acknowledged.map { "$JS.ACK.\($0).>" } + subjects + [
+                "relay.postbox.\(user).*", "relay.recipient.*.*", "accounts.user.get_namespace",
+                "$KV.\(namespace).>", "$KV.\(SessionBucket.name).\(user.key)",
+            ]
+        var imports = calls.map { AccountImport.service("$JS.API.\($0)", of: network, as: "\(Self.apiPrefix).\($0)") }
+        imports += plain.map { .service($0, of: network) }
+        // The last token is the server's word for who sends.
+        imports.append(.service("postbox.*.*.\(user)", of: network, as: "postbox.$1.$2"))
+        imports.append(.stream("relay.control.\(user)", of: network))
+        // Consumers that push deliver here: RelayX's Python SDK reads so. Who may read every topic may hear them.
+        if grantsEverything { imports.append(.stream("_INBOX.>", of: network)) }
+        return imports
+    }
+
+    /// The permissions of users whose token has none. The imports are the wall; these make the server say what is
+    /// refused.
+    public func defaults(network: NKey) -> Permissions {
+        let imports = imports(from: network)
+        let services = imports.filter { $0.kind == .service }.map(\.usedSubject)
+        let control = ["relay.control.\(user)"]
+        return Permissions(
+            pub: SubjectRules(allow: services + ["\(JetStream.standardPrefix).>"]),
+            sub: SubjectRules(allow: subjects + control + ["_INBOX.>", "_INBOX_\(user).>"]))
+    }
+
+    /// The same calls under JetStream's usual prefix, for clients that know no other.
+    public static func mappings(_ style: MappingStyle) -> [String: [SubjectMapping]] {
+        let standard = JetStream.standardPrefix
+        switch style {
+        case .wildcards: return ["\(standard).>": [SubjectMapping(to: "\(apiPrefix).>")]]
+        case .tokens:
+            let pairs = (1...20).map { count in
+                let stars = Array(repeating: "*", count: count).joined(separator: ".")
+                let places = (1...count).map { "$\($0)" }.joined(separator: ".")
+                return ("\(standard).\(stars)", [SubjectMapping(to: "\(apiPrefix).\(places)")])
+            }
+            return Dictionary(uniqueKeysWithValues: pairs)
+        }
+    }
+
+    /// How a server takes the mapping of a whole branch of subjects.
+    public enum MappingStyle: String, Codable, Hashable, Sendable {
+        /// With one mapping, from 2.10 on.
+        case wildcards
+        /// With one for each number of tokens: before 2.10. A filter that ends in `>` is not mapped then.
+        case tokens
+    }
+
+    /// What the grants need of the stream that all share; with the grant `>`, the unfiltered calls too. Consumers are made
+    /// with their filter in the subject, which the server compares with the request, so that no consumer reads what is
+    /// not granted. STREAM.INFO could list the names of all topics, so only those who may read all have it.
+    private var topicCalls: [String] {
+        let stream = "\(namespace)_stream"
+        guard !grantsEverything else { return wholeStream(stream) }
+        return subjects.flatMap { ["CONSUMER.CREATE.\(stream).*.\($0)", "DIRECT.GET.\(stream).\($0)"] }
+            + readerCalls(stream)
+    }
+
+    /// The user's own key in the bucket of sessions: read and watched, but no other key.
+    private var sessionCalls: [String] {
+        let stream = "KV_\(SessionBucket.name)"
+        let subject = "$KV.\(SessionBucket.name).\(user.key)"
+        return ["DIRECT.GET.\(stream).\(subject)", "CONSUMER.CREATE.\(stream).*.\(subject)"] + readerCalls(stream)
+    }
+
+    /// Reading a whole stream in every way.
+    private func wholeStream(_ stream: String) -> [String] {
+        [
+            "STREAM.INFO.\(stream)", "STREAM.MSG.GET.\(stream)", "DIRECT.GET.\(stream)", "DIRECT.GET.\(stream).>",
+            "CONSUMER.CREATE.\(stream)", "CONSUMER.CREATE.\(stream).>",
+        ] + readerCalls(stream)
+    }
+
+    /// Using a consumer that one has made. Its name is known to its maker alone.
+    private func readerCalls(_ stream: String) -> [String] {
+        ["CONSUMER.MSG.NEXT.\(stream).*", "CONSUMER.INFO.\(stream).*", "CONSUMER.DELETE.\(stream).*"]
+    }
+}

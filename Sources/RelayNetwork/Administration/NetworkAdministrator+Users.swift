@@ -1,0 +1,160 @@
+import NATS
+import NIOCore
+import Relay
+
+/// A user of a private network, as its administrator sees it.
+public struct NetworkUser: Hashable, Sendable {
+    /// A connection of the user's.
+    public struct Device: Hashable, Sendable {
+        /// What the client calls itself.
+        public var client: String
+        /// The address it comes from.
+        public var address: String
+    }
+
+    /// The user's name.
+    public var name: UserName
+    /// What the administrator decided.
+    public var standing: UserStanding
+    /// The topics granted.
+    public var topics: [String]
+    /// When the account ends, in seconds since 1970; nil means without end.
+    public var expires: Int64?
+    /// The connections; nil when the network does not run.
+    public var devices: [Device]?
+}
+
+// Making and changing users, and looking at them.
+extension NetworkAdministrator {
+    /// Makes a user. One who exists gets these topics and this end, in force at once, and new credentials for the same
+    /// key.
+    /// - Parameters:
+    ///   - topics: the patterns granted.
+    ///   - expires: the end, in seconds since 1970; nil means without end.
+    /// - Throws: `NetworkError.invalidGrant`, `.userBanned`, `.userDeactivated`, and as ``kick(user:reason:)``.
+    @discardableResult
+    public func add(
+        user: String, topics: [String] = [">"], expires: Int64? = nil
+    ) async throws(NetworkError) -> Credentials {
+        let user = try UserName(user)
+        return try await alone { identity throws(NetworkError) in
+            let before = try directory.record(of: user)
+            let (credentials, token) = try directory.issueCredentials(for: user, topics: topics, expires: expires)
+            if let before { try await enforce(token, of: user, before, reason: nil, identity) }
+            return credentials
+        }
+    }
+
+    /// Grants a user these topics and no others, at once. Readers of topics that are not granted any more end, also
+    /// other users': theirs are made anew by themselves.
+    /// - Throws: `NetworkError.invalidGrant`, and as ``kick(user:reason:)``.
+    public func grant(user: String, topics: [String], reason: String? = nil) async throws(NetworkError) {
+        let user = try UserName(user)
+        let reason = try Self.checked(reason)
+        try await alone { identity throws(NetworkError) in
+            let before = try directory.knownRecord(of: user)
+            let token = try directory.changeUser(user) { $0.topics = topics }.token
+            try await enforce(token, of: user, before, reason: reason, identity)
+        }
+    }
+
+    /// Lets a user's account end at a time, or never. An end that has passed ends the connections at once.
+    /// - Parameter end: seconds since 1970; nil means without end.
+    /// - Throws: as ``kick(user:reason:)``.
+    public func expire(user: String, at end: Int64?, reason: String? = nil) async throws(NetworkError) {
+        let user = try UserName(user)
+        let reason = try Self.checked(reason)
+        try await alone { identity throws(NetworkError) in
+            let before = try directory.knownRecord(of: user)
+            let token = try directory.changeUser(user) { $0.expires = end }.token
+            try directory.renewCredentials(of: user)
+            try await enforce(token, of: user, before, reason: reason, identity)
+        }
+    }
+
+    /// Describes a user, or all of them.
+    /// - Throws: `NetworkError.unknownUser`, and as ``kick(user:reason:)``.
+    public func users(named name: String? = nil) async throws(NetworkError) -> [NetworkUser] {
+        var users: [NetworkUser] = []
+        var accounts: [String: Int] = [:]
+        let names = if let name { [try UserName(name)] } else { try directory.userNames() }
+        for name in names {
+            let record = try directory.knownRecord(of: name)
+            accounts[record.account] = users.count
+            users.append(
+                NetworkUser(
+                    name: name, standing: record.standing, topics: record.topics, expires: record.expires))
+        }
+        guard !users.isEmpty else { return [] }
+        let identity = try NetworkIdentity.open(in: directory)
+        let only = users.count == 1 ? accounts.keys.first : nil
+        try await onServer(identity) { system, _ throws(NetworkError) in
+            for index in users.indices { users[index].devices = [] }
+            for connection in try await system.connections(ofAccount: only) {
+                guard let index = accounts[connection.account] else { continue }
+                users[index].devices?.append(
+                    .init(client: connection.client ?? "", address: connection.address ?? ""))
+            }
+        }
+        return users
+    }
+
+    /// Hands the server a user's changed account, ends what is not granted any more, and tells the user.
+    private func enforce(
+        _ token: String, of user: UserName, _ before: UserRecord, reason: String?, _ identity: NetworkIdentity
+    ) async throws(NetworkError) {
+        let after = try directory.knownRecord(of: user)
+        try await onServer(identity) { system, url throws(NetworkError) in
+            let isOver = after.isOver(at: Self.now)
+            if isOver { try? await tell([user.text], .code(Self.expiredCode), reason, url, identity) }
+            try await system.install(token)
+            guard before.topics != after.topics else { return }
+            let lost = before.topics.filter { topic in
+                !after.topics.contains { SubjectPattern.covers($0, topic) }
+            }
+            if !lost.isEmpty { try await endReaders(of: lost, besides: after.topics, url, identity) }
+            if !isOver { try? await tell([user.text], .permissionsChanged, reason, url, identity) }
+        }
+    }
+
+    /// RongCloud's code for a token that has expired.
+    private static let expiredCode = 31_020
+
+    /// Deletes the consumers that read topics which a user has lost: a consumer goes on delivering whatever its user may
+    /// do by now. Whose each is, the server does not know; the readers of other users notice and make theirs anew.
+    private func endReaders(
+        of lost: [String], besides kept: [String], _ url: String, _ identity: NetworkIdentity
+    ) async throws(NetworkError) {
+        let names = identity.names
+        let stream = "\(names.namespace)_stream"
+        let inbox = "_INBOX_~readers"
+        let credentials = try identity.issue(
+            name: "~readers",
+            permissions: Permissions(
+                pub: SubjectRules(
+                    allow: ["$JS.API.CONSUMER.LIST.\(stream)", "$JS.API.CONSUMER.DELETE.\(stream).*"]),
+                sub: SubjectRules(allow: ["\(inbox).>"])),
+            expires: Self.now + 300)
+        let connection = try await NATSConnection.administrator(at: url, as: credentials)
+        defer { connection.closeNow() }
+        let jetStream = JetStream(connection, timeout: .seconds(10))
+        func subjects(_ topics: [String]) -> [String] { topics.map { "\(names.hash).\($0)" } }
+        do throws(NATSError) {
+            for consumer in try await jetStream.consumers(in: stream) {
+                let filters = consumer.filters.isEmpty ? [">"] : consumer.filters
+                let isLost = filters.contains { filter in
+                    subjects(lost).contains { SubjectPattern.overlaps($0, filter) }
+                        && !subjects(kept).contains { SubjectPattern.covers($0, filter) }
+                }
+                guard isLost else { continue }
+                do throws(NATSError) {
+                    try await jetStream.deleteConsumer(consumer.name, in: stream)
+                } catch .jetStream(let failure) where failure.code == 404 {
+                    // It has gone by itself.
+                }
+            }
+        } catch {
+            throw .connection(error)
+        }
+    }
+}

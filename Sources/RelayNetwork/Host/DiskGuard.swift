@@ -1,0 +1,40 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Whether the network still stores messages, by the room that the disk has left. A pure value.
+struct DiskGuard: Hashable, Sendable {
+    /// How many bytes stay free.
+    let reserved: Int64
+    private var accepts: Bool? = true
+
+    init(reserved: Int64) {
+        self.reserved = reserved
+    }
+
+    /// The disk was looked at.
+    /// - Returns: whether messages are stored from now on, when that has changed.
+    mutating func observe(free: Int64) -> Bool? {
+        // A little more room than was missed, so that one message does not change it back.
+        let needed = accepts == false ? reserved + reserved / 8 : reserved
+        let now = free >= needed
+        guard now != accepts else { return nil }
+        accepts = now
+        return now
+    }
+
+    /// The server was not told; the next look says it again.
+    mutating func forget() { accepts = nil }
+
+    /// How many bytes this user may still write to the disk that a folder is on; nil when the system does not tell.
+    static func freeSpace(of folder: String) -> Int64? {
+        var status = statvfs()
+        guard statvfs(folder, &status) == 0 else { return nil }
+        return Int64(
+            clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+    }
+}

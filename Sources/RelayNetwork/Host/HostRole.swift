@@ -1,0 +1,54 @@
+import NATS
+
+/// The two users of the network's account that serve it. What answers requests cannot change the network; what changes
+/// it never writes to a subject that a user named.
+enum HostRole {
+    /// Hears requests and answers them. An answer goes back through the import that the request came by, and nowhere
+    /// else: the server makes those reply subjects itself.
+    case answering
+    /// Makes streams and buckets, keeps the registers of postboxes, and sees what consumers are made.
+    case keeping
+
+    /// Who sends the letters that come from the network itself; not a possible user's name.
+    static let sender = "~parley"
+    private static let answers = "_R_.>"
+
+    private var name: String {
+        switch self {
+        case .answering: "~answering"
+        case .keeping: "~keeping"
+        }
+    }
+
+    private var permissions: Permissions {
+        let inbox = "_INBOX_\(name).>"
+        switch self {
+        case .answering:
+            return Permissions(
+                pub: SubjectRules(allow: [Self.answers]),
+                sub: SubjectRules(allow: NetworkServices.subjects + [inbox]))
+        case .keeping:
+            return Permissions(
+                pub: SubjectRules(
+                    allow: ["$JS.API.>", "$KV.\(NetworkProvision.postboxes).*", "postbox.*.*.\(Self.sender)"]),
+                sub: SubjectRules(allow: [PushConsumerGuard.subject, inbox]))
+        }
+    }
+
+    /// Credentials for this role, made for one connection and kept nowhere.
+    func credentials(_ identity: NetworkIdentity) throws(NetworkError) -> Credentials {
+        try identity.issue(name: name, permissions: permissions)
+    }
+
+    /// Connects to the network's server in this role.
+    func connect(to address: ServerAddress, _ identity: NetworkIdentity) async throws(NetworkError) -> NATSConnection {
+        let options = ConnectOptions(
+            name: "parley network host", authentication: .init(try credentials(identity)),
+            connectTimeout: .seconds(2))
+        do throws(NATSError) {
+            return try await NATSConnection.connect(to: address, options: options)
+        } catch {
+            throw .connection(error)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import NATS
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Deletes consumers that would have JetStream write to subjects of their maker's choice.
+///
+/// The delivery subject of a push consumer stands in the request's body, which no permission looks at. The server hands
+/// such deliveries to literal subscriptions only, and the network has none; this is the second lock on the same door.
+struct PushConsumerGuard: Sendable {
+    /// Where the server reports each call that changes something.
+    static let subject = "$JS.EVENT.ADVISORY.API"
+    /// Where push consumers may deliver: to the inboxes of clients.
+    private static let inboxes = "_INBOX."
+
+    private let jetStream: JetStream
+    private let reports: NATSSubscription
+
+    /// Listens from now on.
+    init(jetStream: JetStream) throws(NATSError) {
+        self.jetStream = jetStream
+        let limits = BufferLimits(messages: 65_536, bytes: 64 << 20, overflow: .dropOldest)
+        reports = try jetStream.connection.subscribe(to: Self.subject, limits: limits)
+    }
+
+    /// Watches until the connection ends or the task is cancelled.
+    func run() async throws(NATSError) {
+        var iterator = reports.makeAsyncIterator()
+        while let report = try await iterator.next(isolation: nil) {
+            guard let found = Self.offender(in: report.bytes) else { continue }
+            // One that has gone by itself is as good as deleted.
+            try? await jetStream.deleteConsumer(found.consumer, in: found.stream)
+        }
+    }
+
+    /// The consumer that a report tells of, when it delivers where it must not. What counts is what the server made of the
+    /// request.
+    static func offender(in report: [UInt8]) -> (stream: String, consumer: String)? {
+        guard let report = try? JSONDecoder().decode(Report.self, from: Data(report)),
+            report.subject.hasPrefix("$JS.API.CONSUMER."), let response = report.response,
+            let made = try? JSONDecoder().decode(ConsumerInfo.self, from: Data(response.utf8)),
+            let target = made.deliverSubject, !target.isEmpty, !target.hasPrefix(inboxes)
+        else { return nil }
+        return (made.stream, made.name)
+    }
+
+    private struct Report: Decodable {
+        var subject: String
+        var response: String?
+    }
+}

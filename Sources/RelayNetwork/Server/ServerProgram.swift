@@ -1,0 +1,38 @@
+/// A `nats-server` of this machine, and what it says of itself.
+package struct ServerProgram: Hashable, Sendable {
+    /// Where it is.
+    let path: String
+    /// Its version, such as `2.9.10`; nil when it did not tell.
+    let version: String?
+
+    /// The program's version, such as `2.9.10`; nil when it says nothing of the kind within the limit.
+    package static func version(of path: String, within limit: Duration) async -> String? {
+        // The path goes through the environment, where no character of it means anything to the shell.
+        let command = ShellCommand(
+            #"exec "$PARLEY_PROGRAM" --version 2>&1"#, environment: ["PARLEY_PROGRAM": path], limit: limit)
+        guard let output = try? await command.run(), output.text.hasPrefix("nats-server"),
+            let line = output.text.split(whereSeparator: \.isNewline).first
+        else { return nil }
+        let word = line.split(whereSeparator: \.isWhitespace).last.map { $0.hasPrefix("v") ? $0.dropFirst() : $0 }
+        guard let word, word.first?.isNumber == true else { return nil }
+        return String(word.prefix(32))
+    }
+
+    /// The server at a path, which is run for its version.
+    static func examine(_ path: String) async -> ServerProgram {
+        ServerProgram(path: path, version: await version(of: path, within: .seconds(10)))
+    }
+
+    /// Whether one mapping can stand for a whole branch of subjects.
+    var mapsWildcards: Bool { isAtLeast(2, 10) }
+    /// Whether its configuration may say how often it forces what is stored onto the disk.
+    var takesSyncInterval: Bool { isAtLeast(2, 10) }
+
+    /// A server that does not tell its version is taken for a new one.
+    private func isAtLeast(_ major: Int, _ minor: Int) -> Bool {
+        guard let numbers = version?.split(separator: ".").prefix(2).map({ Int($0) ?? 0 }), numbers.count == 2 else {
+            return true
+        }
+        return (numbers[0], numbers[1]) >= (major, minor)
+    }
+}

@@ -1,0 +1,76 @@
+/// Which request is worked on next: a pure value. Whoever asks much waits behind itself and not before others.
+struct RequestQueue<Asker: Hashable & Sendable, Request: Sendable>: Sendable {
+    /// What becomes of a request that has come.
+    enum Verdict: Sendable {
+        /// Work on it now.
+        case start
+        /// It waits for its turn.
+        case wait
+        /// Too many of the same asker wait already.
+        case refuse
+    }
+
+    /// How many requests are worked on at once.
+    let concurrency: Int
+    /// How many of one asker are.
+    let concurrencyOfOne: Int
+    /// How many of one asker wait.
+    let waitingOfOne: Int
+
+    private struct Line: Sendable {
+        var running = 0
+        var waiting: [Request] = []
+    }
+
+    private var lines: [Asker: Line] = [:]
+    /// Those of whom requests wait, the next one first.
+    private var turns: [Asker] = []
+    private var running = 0
+
+    init(concurrency: Int = 16, concurrencyOfOne: Int = 4, waitingOfOne: Int = 32) {
+        self.concurrency = concurrency
+        self.concurrencyOfOne = concurrencyOfOne
+        self.waitingOfOne = waitingOfOne
+    }
+
+    /// A request has come.
+    mutating func arrived(_ request: Request, from asker: Asker) -> Verdict {
+        var line = lines[asker] ?? Line()
+        if running < concurrency, line.running < concurrencyOfOne, line.waiting.isEmpty {
+            line.running += 1
+            running += 1
+            lines[asker] = line
+            return .start
+        }
+        guard line.waiting.count < waitingOfOne else { return .refuse }
+        if line.waiting.isEmpty { turns.append(asker) }
+        line.waiting.append(request)
+        lines[asker] = line
+        return .wait
+    }
+
+    /// The work on a request of this asker has ended.
+    /// - Returns: the requests to work on now.
+    mutating func finished(_ asker: Asker) -> [(asker: Asker, request: Request)] {
+        running -= 1
+        lines[asker]?.running -= 1
+        if let line = lines[asker], line.running == 0, line.waiting.isEmpty { lines[asker] = nil }
+        var next: [(asker: Asker, request: Request)] = []
+        var passed: [Asker] = []
+        while running < concurrency, !turns.isEmpty {
+            let asker = turns.removeFirst()
+            guard var line = lines[asker], !line.waiting.isEmpty else { continue }
+            guard line.running < concurrencyOfOne else {
+                passed.append(asker)
+                continue
+            }
+            next.append((asker, line.waiting.removeFirst()))
+            line.running += 1
+            running += 1
+            if !line.waiting.isEmpty { turns.append(asker) }
+            lines[asker] = line
+        }
+        turns = passed + turns
+        return next
+    }
+}
