@@ -171,7 +171,7 @@ let package = Package(
         .testTarget(
             name: "RelayNetworkIntegrationTests",
             dependencies: [
-                "HostFixture", "NATS", "Relay", "RelayNetwork", "TestSupport", "parley-bench",
+                "CChildProcess", "HostFixture", "NATS", "Relay", "RelayNetwork", "TestSupport", "parley-bench",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
