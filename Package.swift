@@ -110,14 +110,13 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Values alone: no server, no socket, no program.
         .testTarget(
             name: "NATSTests",
             dependencies: [
                 "NATS", "TestSupport",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSOCKS", package: "swift-nio-extras"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict
@@ -127,6 +126,36 @@ let package = Package(
             dependencies: [
                 "NATS", "Relay", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RelayNetworkTests",
+            dependencies: ["NATS", "Relay", "RelayNetwork", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "TerminalTests", dependencies: ["Terminal"], swiftSettings: strict),
+        .testTarget(
+            name: "ParleyTests",
+            dependencies: ["NATS", "Parley", "Relay", "RelayNetwork", "Terminal", "TestSupport"],
+            swiftSettings: strict
+        ),
+        // Real servers, sockets and programs.
+        .testTarget(
+            name: "NATSIntegrationTests",
+            dependencies: [
+                "NATS", "TestSupport",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSOCKS", package: "swift-nio-extras"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RelayIntegrationTests",
+            dependencies: [
+                "NATS", "Relay", "TestSupport",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -135,24 +164,24 @@ let package = Package(
             swiftSettings: strict
         ),
         .executableTarget(
-            name: "HostFixture", dependencies: ["RelayNetwork"], path: "Tests/RelayNetworkTests/HostFixture",
+            name: "HostFixture", dependencies: ["RelayNetwork"],
+            path: "Tests/RelayNetworkIntegrationTests/HostFixture",
             swiftSettings: strict
         ),
         .testTarget(
-            name: "RelayNetworkTests",
+            name: "RelayNetworkIntegrationTests",
             dependencies: [
-                "HostFixture", "NATS", "Relay", "RelayNetwork", "TestSupport", "parley-bench",
+                "CChildProcess", "HostFixture", "NATS", "Relay", "RelayNetwork", "TestSupport", "parley-bench",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             exclude: ["HostFixture"],
             swiftSettings: strict
         ),
-        .testTarget(name: "TerminalTests", dependencies: ["Terminal"], swiftSettings: strict),
         .testTarget(
-            name: "ParleyTests",
+            name: "ParleyIntegrationTests",
             dependencies: [
-                "NATS", "Parley", "Relay", "RelayNetwork", "Terminal", "TestSupport",
+                "NATS", "Parley", "Relay", "RelayNetwork", "TestSupport",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ],
             swiftSettings: strict

@@ -88,9 +88,26 @@ int child_spawn(const struct child_request *request, struct child_handle *handle
     return 0;
 }
 
-void child_reap(pid_t supervisor) {
-    while (waitpid(supervisor, NULL, 0) < 0 && errno == EINTR) {
+void child_reap(pid_t child) {
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
     }
+}
+
+pid_t child_hold(int *release) {
+    int ends[2];
+    if (open_pipe(ends) != 0) return -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[1]);
+        char byte;
+        while (read(ends[0], &byte, 1) < 0 && errno == EINTR) {
+        }
+        _exit(0);
+    }
+    close(ends[0]);
+    if (pid < 0) close(ends[1]);
+    *release = ends[1];
+    return pid;
 }
 
 int child_resize(int terminal, uint16_t rows, uint16_t columns) {

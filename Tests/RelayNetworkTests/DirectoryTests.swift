@@ -15,7 +15,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Network: folder", .realProcesses)
+@Suite("Network: folder")
 struct DirectoryTests {
     @Test("The folder follows XDG_DATA_HOME, else the home folder")
     func standardPath() {
@@ -27,7 +27,7 @@ struct DirectoryTests {
 
     @Test("Two processes that begin at once agree on one identity")
     func agreement() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryDirectory()
         let directory = NetworkDirectory(path: folder.path + "/deep/local")
         let identities = try await withThrowingTaskGroup(of: (String, String, Credentials).self) { group in
             for _ in 0..<8 {
@@ -45,7 +45,7 @@ struct DirectoryTests {
 
     @Test("Nothing in the folder can be read by others")
     func modes() throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryDirectory()
         let directory = NetworkDirectory(path: folder.path + "/local")
         _ = try directory.credentials(for: "alice")
         let names = try FileManager.default.subpathsOfDirectory(atPath: directory.path)
@@ -63,7 +63,7 @@ struct DirectoryTests {
 
     @Test("A user is made once; issued anew, it keeps its key and gets the new rights")
     func users() throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryDirectory()
         let directory = NetworkDirectory(path: folder.path + "/local")
         let first = try directory.credentials(for: "alice")
         #expect(try directory.credentials(for: "alice") == first)
@@ -80,7 +80,7 @@ struct DirectoryTests {
 
     @Test("A damaged identity is named, and its secrets are not")
     func damage() throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryDirectory()
         let directory = NetworkDirectory(path: folder.path + "/local")
         _ = try NetworkIdentity.open(in: directory)
         let path = directory.keys + "/signing.nk"
@@ -99,7 +99,7 @@ struct DirectoryTests {
 
     @Test("A file lock has one exclusive holder or many shared ones, and goes with its last reference")
     func locks() throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryDirectory()
         let path = folder.path + "/lock"
         var shared: [FileLock?] = [try FileLock.attempt(path, .shared), try FileLock.attempt(path, .shared)]
         #expect(shared.allSatisfy { $0 != nil })
@@ -114,7 +114,7 @@ struct DirectoryTests {
 
     @Test("A token of this network is known; a foreign, expired or altered one is not")
     func verification() throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryDirectory()
         let directory = NetworkDirectory(path: folder.path + "/a")
         let other = NetworkDirectory(path: folder.path + "/b")
         let identity = try NetworkIdentity.open(in: directory)

@@ -25,6 +25,9 @@ final class FileLock: Sendable {
     }
 
     deinit {
+        // A process that is being started elsewhere in this one has a copy of the descriptor until its program begins:
+        // closing alone would leave the lock with it.
+        flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 

@@ -59,8 +59,12 @@ struct child_handle {
 /// Returns 0, or an errno value.
 int child_spawn(const struct child_request *request, struct child_handle *handle);
 
-/// Waits for the supervisor, whose command pipe must have been closed.
-void child_reap(pid_t supervisor);
+/// Waits for the supervisor, whose command pipe must have been closed, or for another child.
+void child_reap(pid_t child);
+
+/// Forks a process that has a copy of every descriptor, as each new process has before its program begins, and that
+/// stays so until `release` is closed. Returns its id for `child_reap`, or -1 with errno.
+pid_t child_hold(int *release);
 
 /// Returns 0, or an errno value.
 int child_resize(int terminal, uint16_t rows, uint16_t columns);

@@ -130,25 +130,6 @@ struct DoctorTests {
         #expect(FileFindings.localStore(path).outcome == .failure(73))
     }
 
-    @Test(
-        "The server program tells its version, and one that says nothing is not waited for",
-        arguments: NATSServerProcess.binaries)
-    func program(binary: NATSServerBinary) async throws {
-        #expect(try ServerExecutable.find(in: ["PARLEY_NATS_SERVER": binary.path]) == binary.path)
-        let version = try #require(await ServerProgram.version(of: binary.path, within: .seconds(30)))
-        #expect(version.split(separator: ".").count >= 3 && version.first?.isNumber == true)
-        #expect(await ServerProgram.version(of: "/bin/false", within: .seconds(30)) == nil)
-        #expect(await ServerProgram.version(of: "/nonexistent/program", within: .seconds(30)) == nil)
-        #expect(throws: NetworkError.serverNotExecutable(path: "/nonexistent")) {
-            try ServerExecutable.find(in: ["PARLEY_NATS_SERVER": "/nonexistent"])
-        }
-        let folder = try TemporaryDirectory("doctor")
-        try folder.write("#!/bin/sh\nexec sleep 1000\n", to: "nats-server")
-        chmod(folder.path("nats-server"), 0o700)
-        #expect(try ServerExecutable.find(in: ["PATH": folder.path("")]) == folder.path("") + "/nats-server")
-        #expect(await ServerProgram.version(of: folder.path("nats-server"), within: .seconds(1)) == nil)
-    }
-
     @Test("Work that takes too long is given up")
     func deadline() async {
         #expect(await within(.seconds(60)) { 7 } == 7)

@@ -1,5 +1,4 @@
 import GRDB
-import NIOConcurrencyHelpers
 import TestSupport
 import Testing
 
@@ -104,49 +103,5 @@ struct LocalStoreTests {
             try LocalStore.open(.file(file + "/alice.sqlite"))
         }
         #expect(throws: RelayError.self) { try LocalStore.open(.file(folder.url.path)) }
-    }
-
-    @Test("B9 the store opens strictly before the network is touched, and reports how", .realProcesses)
-    func order() async throws {
-        let fixture = try await ClientFixture.start()
-        let folder = try TemporaryDirectory()
-        let path = folder.url.path + "/alice.sqlite"
-        try Data("not a database, whatever its name says, and longer than a header".utf8)
-            .write(to: URL(fileURLWithPath: path))
-        let asked = NIOLockedValueBox<[String]>([])
-        var configuration = try fixture.configuration()
-        let servers = configuration.servers
-        configuration.store = .file(path)
-        // The servers are asked for right before the dial.
-        configuration.servers = .discovered { () throws(RelayError) in
-            asked.withLockedValue {
-                $0.append(FileManager.default.fileExists(atPath: path + ".damaged") ? "open" : "not")
-            }
-            guard case .fixed(let addresses) = servers else { return [] }
-            return addresses
-        }
-        let client = RelayClient(configuration: configuration)
-        try await client.connect(timeLimit: 60)
-        let answers = asked.withLockedValue(\.self)
-        #expect(!answers.isEmpty && answers.allSatisfy { $0 == "open" }, "\(answers)")
-        var openings = client.storeOpenings.makeAsyncIterator()
-        #expect(await openings.next() == LocalStore.Opening(isRecreated: true))
-        await client.close()
-    }
-
-    @Test("B9 a store that fails keeps nobody from connecting, and says so", .realProcesses)
-    func failing() async throws {
-        let fixture = try await ClientFixture.start()
-        let folder = try TemporaryDirectory()
-        var configuration = try fixture.configuration()
-        configuration.store = .file(folder.url.path)
-        let client = RelayClient(configuration: configuration)
-        try await client.connect(timeLimit: 60)
-        var openings = client.storeOpenings.makeAsyncIterator()
-        let opening = try #require(await openings.next())
-        let error = try #require(opening.error)
-        #expect(RongCloudCode(error).rawValue == 33_002)
-        #expect(error.words.contains(folder.url.path))
-        await client.close()
     }
 }

@@ -81,20 +81,6 @@ struct ProxyFailureTests {
         #expect(text.contains("127.0.0.1:\(peer.port)") && error?.isRetryable == true)
     }
 
-    @Test("one address that did not answer leaves hope, one without a network does not")
-    func severalAddresses() {
-        let proxy = ProxyAddress(.http, host: "proxy.example", port: 1)
-        let failure = ProxyFailure(proxy: proxy, server: server)
-        func dialled(_ codes: CInt...) -> NATSError {
-            failure.dialError(codes.map { IOError(errnoCode: $0, reason: "connect") })
-        }
-        #expect(dialled(ENETUNREACH, ECONNREFUSED) == .proxy("nothing answers at \(proxy)"))
-        #expect(dialled(ECONNREFUSED, ENETUNREACH) == .proxy("nothing answers at \(proxy)"))
-        #expect(dialled(ECONNREFUSED, ETIMEDOUT) == failure.unanswered)
-        #expect(dialled(ENETUNREACH, ETIMEDOUT) == failure.unanswered)
-        #expect(dialled(ENETUNREACH).isRetryable && dialled(ENOBUFS).isRetryable)
-    }
-
     @Test(
         "a refusal has the proxy's number in its words",
         arguments: [
