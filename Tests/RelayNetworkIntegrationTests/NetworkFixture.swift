@@ -100,11 +100,21 @@ struct TestNetwork: Sendable {
     func connect(as user: String, topics: [String]? = nil) async throws -> NATSConnection {
         let credentials =
             if let topics {
-                try directory.issueCredentials(for: user, topics: topics)
+                try await NetworkAdministrator(directory: directory).add(user: user, topics: topics)
             } else {
                 try directory.credentials(for: user)
             }
         return try await connect(credentials)
+    }
+
+    /// Connects as a user of the network's own account who may do everything.
+    func connectAsNetwork() async throws -> NATSConnection {
+        try await connect(NetworkIdentity.open(in: directory).issue(name: "~test"))
+    }
+
+    /// JetStream as a user reaches it.
+    func jetStream(_ connection: NATSConnection) -> JetStream {
+        JetStream(connection, apiPrefix: UserPermissions.apiPrefix)
     }
 
     func connect(_ credentials: Credentials) async throws -> NATSConnection {
@@ -124,6 +134,7 @@ struct GatedServer: Sendable {
         path = folder.path + "/gated-server"
         let script = """
             #!/bin/sh
+            [ "$1" != --version ] || exec "\(server)" --version
             : > "\(folder.path)/waits"
             until [ -e "\(folder.path)/go" ]; do sleep 0.05; done
             exec "\(server)" "$@"

@@ -21,32 +21,63 @@ import Testing
 struct ServiceTests {
     private struct Namespace: Decodable {
         var status: String
-        var data: NetworkIdentity.Names?
+        var data: NamespaceService.Reply.Names?
     }
 
-    @Test("A client learns the names by its token; a foreign token learns nothing", arguments: TestServers.all)
+    @Test("A client learns the names by its account, whatever it says of itself", arguments: TestServers.all)
     func namespace(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
-            let alice = try network.directory.credentials(for: "alice")
-            let connection = try await network.connect(alice)
-            func ask(_ body: String) async throws -> Namespace {
-                let reply = try await connection.request(
-                    ByteBuffer(string: body), to: NamespaceService.subject, timeout: .seconds(60))
-                return try JSONDecoder().decode(Namespace.self, from: Data(reply.bytes))
-            }
-            let known = try await ask(#"{"api_key":"\#(alice.jwt)"}"#)
-            #expect(known.status == "NAMESPACE_RETRIEVE_SUCCESS")
-            #expect(known.data?.namespace == network.description.namespace)
-            #expect(known.data?.hash == network.description.hash)
-            for body in ["", "{}", #"{"api_key":"a.b.c"}"#, #"{"api_key":"\#(alice.jwt)x"}"#] {
-                let unknown = try await ask(body)
-                #expect(unknown.status == "NAMESPACE_RETRIEVE_FAILURE" && unknown.data == nil)
+            let bob = try network.directory.credentials(for: "bob")
+            let connection = try await network.connect(as: "alice", topics: ["chat.>"])
+            for body in ["", "{}", #"{"api_key":"\#(bob.jwt)"}"#, String(repeating: "[", count: 100_000)] {
+                let reply = try await connection.request(ByteBuffer(string: body), to: NamespaceService.subject)
+                let known = try JSONDecoder().decode(Namespace.self, from: Data(reply.bytes))
+                #expect(known.status == "NAMESPACE_RETRIEVE_SUCCESS")
+                #expect(known.data?.namespace == network.description.namespace)
+                #expect(known.data?.hash == network.description.hash)
+                #expect(known.data?.api == "net.API" && known.data?.topics == ["chat.>"])
+                #expect(known.data?.created ?? 0 > 0)
             }
             // The stream that the names lead to stores what is published.
-            let stored = try await JetStream(connection).publish(
+            let stored = try await network.jetStream(connection).publish(
                 ByteBuffer(string: "hello"), to: "\(network.description.hash).chat.lobby")
             #expect(stored.stream == "\(network.description.namespace)_stream" && stored.sequence == 1)
             await connection.close()
+        }
+    }
+
+    @Test("A user's first postbox is there before anything else is asked", arguments: TestServers.all)
+    func firstUse(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let alice = try await network.connect(as: "alice")
+            _ = try await alice.request(ByteBuffer(), to: NamespaceService.subject)
+            #expect(try await network.jetStream(alice).streamInfo("PB_alice").state.messages == 1)
+            await alice.close()
+        }
+    }
+
+    @Test(
+        "Whether a postbox takes letters is told to everybody, also of users who never came", arguments: TestServers.all
+    )
+    func recipients(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            _ = try network.directory.credentials(for: "alice")
+            let bob = try await network.connect(as: "bob")
+            func state(_ user: String, _ postbox: String) async throws -> RecipientReply.State? {
+                let reply = try await bob.request(ByteBuffer(), to: "relay.recipient.\(user).\(postbox)")
+                return try JSONDecoder().decode(RecipientReply.self, from: Data(reply.bytes)).state
+            }
+            #expect(try await state("nobody", "personal") == .unknownUser)
+            #expect(try await state("alice", "personal") == .accepting)
+            #expect(try await state("alice", "work") == .unknownPostbox)
+            #expect(
+                try await network.jetStream(bob).publish(ByteBuffer(string: "{}"), to: "postbox.alice.personal")
+                    .sequence == 2)
+            let alice = try await network.connect(as: "alice")
+            _ = try await ask("disable", of: "alice", alice, .init(name: "personal"))
+            #expect(try await state("alice", "personal") == .disabled)
+            await alice.close()
+            await bob.close()
         }
     }
 
@@ -64,8 +95,8 @@ struct ServiceTests {
         try await TestNetwork.run(server: server) { network in
             let alice = try await network.connect(as: "alice")
             let bob = try await network.connect(as: "bob")
-            let own = JetStream(alice)
-            let sender = JetStream(bob)
+            let own = network.jetStream(alice)
+            let sender = network.jetStream(bob)
             let first = try #require(try await ask("list", of: "alice", alice).postboxes)
             #expect(first.map(\.name) == ["personal"] && first.allSatisfy(\.isEnabled))
             #expect(try await ask("list", of: "alice", alice).postboxes == first)
@@ -73,7 +104,7 @@ struct ServiceTests {
             let letters = try page.messages.map {
                 try JSONDecoder().decode(PostboxLetter.self, from: Data($0.payload.readableBytesView))
             }
-            #expect(letters.map(\.from) == ["parley"])
+            #expect(page.messages.map(\.subject) == ["postbox.alice.personal.~parley"])
             #expect(letters[0].message.contains("alice"))
 
             let work = try #require(
@@ -86,20 +117,23 @@ struct ServiceTests {
             #expect(try await sender.publish(ByteBuffer(string: "1"), to: "postbox.alice.work").sequence == 2)
 
             #expect(try await ask("disable", of: "alice", alice, .init(name: "work")).postboxes?[0].isEnabled == false)
-            await #expect(throws: NATSError.noResponders(subject: "postbox.alice.work")) {
-                _ = try await sender.publish(ByteBuffer(string: "2"), to: "postbox.alice.work")
+            // A server before 2.10 says nothing.
+            var impatient = sender
+            impatient.timeout = .seconds(2)
+            await #expect(throws: NATSError.self) {
+                _ = try await impatient.publish(ByteBuffer(string: "2"), to: "postbox.alice.work")
             }
             #expect(try await own.page(of: "PB_alice", from: .all, limit: 10).messages.count == 2)
             #expect(try await ask("disable", of: "alice", alice, .init(name: "personal")).error == nil)
             await #expect(throws: NATSError.self) {
-                _ = try await sender.publish(ByteBuffer(string: "2"), to: "postbox.alice.personal")
+                _ = try await impatient.publish(ByteBuffer(string: "2"), to: "postbox.alice.personal")
             }
             #expect(try await ask("enable", of: "alice", alice, .init(name: "work")).postboxes?[0].isEnabled == true)
             #expect(try await sender.publish(ByteBuffer(string: "3"), to: "postbox.alice.work").sequence == 3)
 
             #expect(try await ask("delete", of: "alice", alice, .init(name: "work")).postboxes?[0].name == "work")
             let left = try await own.page(of: "PB_alice", from: .all, limit: 10).messages
-            #expect(left.map(\.subject) == ["postbox.alice.personal"])
+            #expect(left.map(\.subject) == ["postbox.alice.personal.~parley"])
             #expect(try await ask("list", of: "alice", alice).postboxes?.map(\.isEnabled) == [false])
             await alice.close()
             await bob.close()
@@ -112,8 +146,11 @@ struct ServiceTests {
             let alice = try await network.connect(as: "a+b=c")
             // A second set of services stands for the host of another machine.
             let identity = try NetworkIdentity.open(in: network.directory)
-            let second = try await network.connect(identity.service)
-            let services = try NetworkServices(connection: second, identity: identity)
+            let second = try await network.connectAsNetwork()
+            let services = try NetworkServices(
+                connection: second, directory: network.directory, identity: identity, jetStream: JetStream(second),
+                postboxes: PostboxService(
+                    jetStream: JetStream(second), settings: NetworkSettings(), directory: network.directory))
             let answering = Task { try await services.run() }
             try await second.flush()
             let names = (0..<12).map { "p\($0)" }
@@ -128,10 +165,10 @@ struct ServiceTests {
                 #expect(refused.count < names.count, "\(refused)")
             }
             let listed = try #require(try await ask("list", of: "a+b=c", alice).postboxes).map(\.name)
-            let subjects = try await JetStream(alice).streamInfo("PB_a+b=c").configuration.subjects ?? []
-            #expect(Set(subjects) == Set(listed.map { "postbox.a+b=c.\($0)" }))
+            let subjects = try await network.jetStream(alice).streamInfo("PB_a+b=c").configuration.subjects ?? []
+            #expect(Set(subjects) == Set(listed.map { "postbox.a+b=c.\($0).*" }))
             #expect(Set(listed).count == listed.count)
-            let welcome = try await JetStream(alice).page(of: "PB_a+b=c", from: .all, limit: 10)
+            let welcome = try await network.jetStream(alice).page(of: "PB_a+b=c", from: .all, limit: 10)
             #expect(welcome.messages.count == 1)
             answering.cancel()
             await second.close()
@@ -173,7 +210,8 @@ struct ServiceTests {
     func serverKilled(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
             let before = try await network.connect(as: "alice")
-            _ = try await JetStream(before).publish(ByteBuffer(string: "kept"), to: "\(network.description.hash).a")
+            _ = try await network.jetStream(before).publish(
+                ByteBuffer(string: "kept"), to: "\(network.description.hash).a")
             #expect(kill(network.description.serverPid, SIGKILL) == 0)
             #expect(await before.waitUntilClosed() != nil)
             var after: NetworkDescription?
@@ -183,7 +221,7 @@ struct ServiceTests {
             }
             #expect(after?.url == network.description.url)
             let again = try await network.connect(as: "alice")
-            #expect(try await JetStream(again).streamInfo("local_stream").state.messages == 1)
+            #expect(try await network.jetStream(again).streamInfo("local_stream").state.messages == 1)
             #expect(try await ask("list", of: "alice", again).postboxes?.count == 1)
             await again.close()
         }

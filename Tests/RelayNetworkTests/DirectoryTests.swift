@@ -68,13 +68,16 @@ struct DirectoryTests {
         let first = try directory.credentials(for: "alice")
         #expect(try directory.credentials(for: "alice") == first)
         let claims = try UserClaims.verify(first.jwt)
-        #expect(claims.name == "alice" && claims.inboxPrefix == "_INBOX_alice" && claims.expires == nil)
-        let second = try directory.issueCredentials(for: "alice", topics: ["chat.>"], expires: 4_102_444_800)
+        #expect(claims.name == "alice" && claims.inboxPrefix == "_INBOX" && claims.expires == nil)
+        let alice = try UserName("alice")
+        let second = try directory.issueCredentials(for: alice, topics: ["chat.>"], expires: 4_102_444_800).credentials
         #expect(second.keyPair == first.keyPair)
         #expect(try UserClaims.verify(second.jwt).expires == 4_102_444_800)
         #expect(try directory.credentials(for: "alice") == second)
         #expect(throws: NetworkError.invalidUserName("../bob")) { try directory.credentials(for: "../bob") }
-        #expect(throws: NetworkError.self) { try directory.issueCredentials(for: "bob", topics: ["chat.*"]) }
+        #expect(throws: NetworkError.self) {
+            try directory.issueCredentials(for: UserName("bob"), topics: ["chat.*"], expires: nil)
+        }
         #expect(!FileManager.default.fileExists(atPath: directory.path + "/users/bob.creds"))
     }
 
@@ -112,21 +115,17 @@ struct DirectoryTests {
         withExtendedLifetime(exclusive) {}
     }
 
-    @Test("A token of this network is known; a foreign, expired or altered one is not")
-    func verification() throws {
+    @Test("An account is known as its user's only where its record says so")
+    func accounts() throws {
         let folder = try TemporaryDirectory()
-        let directory = NetworkDirectory(path: folder.path + "/a")
-        let other = NetworkDirectory(path: folder.path + "/b")
+        let directory = NetworkDirectory(path: folder.path + "/local")
+        _ = try directory.credentials(for: "alice")
+        let alice = try UserName("alice")
+        let account = try directory.knownRecord(of: alice).account
+        #expect(directory.user(ofAccount: account) == alice)
         let identity = try NetworkIdentity.open(in: directory)
-        let alice = try directory.issueCredentials(for: "alice", expires: 1000)
-        #expect(identity.verifiedUser(alice.jwt, at: 999)?.name == "alice")
-        #expect(identity.verifiedUser(alice.jwt, at: 1000) == nil)
-        #expect(identity.verifiedUser(try other.credentials(for: "alice").jwt, at: 0) == nil)
-        #expect(identity.verifiedUser(String(alice.jwt.dropLast(4)), at: 0) == nil)
-        #expect(identity.verifiedUser(identity.accountToken, at: 0) == nil)
-        let outsider = NKeyPair.generate(.account)
-        let forged = UserClaims(
-            subject: alice.keyPair.publicKey, grant: .init(permissions: .init(), issuerAccount: identity.account))
-        #expect(identity.verifiedUser(try forged.encode(signedBy: outsider), at: 0) == nil)
+        for other in [identity.account.text, "", "../../x", NKeyPair.generate(.account).publicKey.text] {
+            #expect(directory.user(ofAccount: other) == nil, "\(other)")
+        }
     }
 }

@@ -9,10 +9,11 @@ extension PrivateNetworkFixture {
     ///
     /// - Parameter lifetime: seconds from now to its end.
     func bearerToken(for user: String, lifetime: Int64) throws -> String {
-        let identity = try NetworkIdentity.open(in: .standard(environment: environment))
-        let rules = try UserPermissions(
-            user: try UserName(user), topics: [">"], namespace: identity.names.namespace, hash: identity.names.hash)
-        var grant = UserGrant(permissions: rules.permissions, issuerAccount: identity.account)
+        let directory = NetworkDirectory.standard(environment: environment)
+        let identity = try NetworkIdentity.open(in: directory)
+        _ = try directory.credentials(for: user)
+        let account = try NKey(directory.knownRecord(of: UserName(user)).account)
+        var grant = UserGrant(issuerAccount: account)
         grant.template.bearerToken = true
         let now = Int64(Date().timeIntervalSince1970)
         let claims = UserClaims(

@@ -9,13 +9,15 @@ struct ClientFixture: Sendable {
     let server: NATSServerProcess
     static let namespace = RelayConfiguration.Namespace(name: "test", hash: "h4sh")
     static let user = "alice"
+    /// With the sender behind them, as a network's server puts it there, and without.
+    static let postboxes = ["personal", "work"].flatMap { ["postbox.alice.\($0)", "postbox.alice.\($0).*"] }
 
     static func start(_ binary: NATSServerBinary = NATSServerProcess.anyBinary) async throws -> ClientFixture {
         let fixture = ClientFixture(server: try await NATSServerProcess.start(binary))
         try await fixture.withJetStream { jetStream in
             try await jetStream.createStream(StreamConfiguration(name: "test_stream", subjects: ["h4sh.>"]))
             try await jetStream.createStream(
-                StreamConfiguration(name: "PB_alice", subjects: ["postbox.alice.personal", "postbox.alice.work"]))
+                StreamConfiguration(name: "PB_alice", subjects: Self.postboxes))
         }
         return fixture
     }
@@ -32,9 +34,9 @@ struct ClientFixture: Sendable {
     @discardableResult
     func post(_ text: String, postbox: String = "personal") async throws -> UInt64 {
         try await withJetStream { jetStream in
-            let letter = PostboxLetter(id: RelayClient.newID(), createdAt: 0, from: "bob", message: text)
+            let letter = PostboxLetter(id: RelayClient.newID(), createdAt: 0, message: text)
             return try await jetStream.publish(
-                ByteBuffer(bytes: letter.encoded()), to: "postbox.alice.\(postbox)"
+                ByteBuffer(bytes: letter.encoded()), to: "postbox.alice.\(postbox).bob"
             ).sequence
         }
     }

@@ -92,7 +92,7 @@ struct PostboxTests {
         try await fixture.withJetStream { jetStream in
             try await jetStream.deleteStream("PB_alice")
             try await jetStream.createStream(
-                StreamConfiguration(name: "PB_alice", subjects: ["postbox.alice.personal"]))
+                StreamConfiguration(name: "PB_alice", subjects: ClientFixture.postboxes))
         }
         try await fixture.post("new")
         await #expect(throws: RelayError.notFound(stale)) { try await client.deleteMessage(withMessageId: stale) }

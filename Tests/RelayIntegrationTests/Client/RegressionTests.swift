@@ -84,7 +84,8 @@ struct ClientRegressionTests {
         let subscription = StreamSubscription<UInt64>(from: .new) { message, _, _ in (message.sequence, nil) }
         try await fixture.server.pause()
         let opened = subscription.follow(
-            "test_stream", filter: nil, JetStream(connection, timeout: .milliseconds(200)))
+            StreamSource(
+                name: "test_stream", filter: nil, jetStream: JetStream(connection, timeout: .milliseconds(200))))
         // Whatever the restoration is told after two answers that did not come, the subscription itself goes on.
         _ = await opened.value()
         fixture.server.resume()

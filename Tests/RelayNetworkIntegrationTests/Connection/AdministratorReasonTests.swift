@@ -108,7 +108,7 @@ struct AdministratorReasonTests {
             try await client.connect()
             // The service may publish anywhere, as JetStream does for whoever asks it; only the account's key is missing.
             let identity = try NetworkIdentity.open(in: network.directory)
-            let service = try await network.connect(identity.service)
+            let service = try await network.connectAsNetwork()
             let now = Int64(1_700_000_000)
             let stranger = NKeyPair.generate(.account)
             let message = ControlMessage(kind: .banned, reason: "because")

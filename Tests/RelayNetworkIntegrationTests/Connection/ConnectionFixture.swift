@@ -42,9 +42,9 @@ extension TestNetwork {
         for user: String = "alice", pair: NKeyPair = .generate(.user), lifetime: Int64? = nil, isBearer: Bool = true
     ) throws -> String {
         let identity = try NetworkIdentity.open(in: directory)
-        let rules = try UserPermissions(
-            user: try UserName(user), topics: [">"], namespace: identity.names.namespace, hash: identity.names.hash)
-        var grant = UserGrant(permissions: rules.permissions, issuerAccount: identity.account)
+        _ = try directory.credentials(for: user)
+        let account = try NKey(directory.knownRecord(of: UserName(user)).account)
+        var grant = UserGrant(issuerAccount: account)
         grant.template.bearerToken = isBearer
         let now = Int64(Date().timeIntervalSince1970)
         let claims = UserClaims(
