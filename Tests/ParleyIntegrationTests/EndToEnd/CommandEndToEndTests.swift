@@ -152,7 +152,7 @@ extension EndToEndTests {
                 #expect(off.first?["isEnabled"].bool == false)
                 let refused = try await network.parley("inbox", "post", "bob/work", "refused", "--as", "alice")
                 #expect(refused.exitCode == 69, "\(refused)")
-                #expect(refused.diagnostics.contains("bob/work does not accept messages"), "\(refused)")
+                #expect(refused.diagnostics.contains("bob's postbox work takes no letters now"), "\(refused)")
                 #expect(try await network.letters(of: "bob").filter { !$0.hasPrefix("Welcome") } == ["kept"])
 
                 let on = try await network.objects("postbox", "enable", "work", "--as", "bob", "--json")

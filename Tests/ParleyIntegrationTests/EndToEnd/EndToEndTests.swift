@@ -28,7 +28,7 @@ extension EndToEndTests {
                 try await alice.waitFor("the list") { $0.contains("postbox ─ page 1") && $0.contains("Welcome") }
                 try alice.press(.enter)
                 try await alice.waitFor("the letter") {
-                    $0.contains("from parley to personal") && $0.contains("They stay until you delete them.")
+                    $0.contains("from ~parley to personal") && $0.contains("They stay until you delete them.")
                 }
                 try alice.press(.ctrl("q"))
                 #expect(try await alice.waitForExit() == .exited(0))
