@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The instruments that the end-to-end tests see through, tried on small programs whose behaviour is known.
-@Suite("The test harness", .timeLimit(.minutes(5)))
+@Suite("The test harness", .realProcesses)
 struct HarnessTests {
     @Test("What a program prints is seen, with its exit status")
     func printing() async throws {
@@ -240,7 +240,7 @@ struct HarnessTests {
 }
 
 /// The real server that the tests of the connection run against.
-@Suite("The test harness's server", .timeLimit(.minutes(5)))
+@Suite("The test harness's server", .realProcesses)
 struct ServerHarnessTests {
     @Test("Starts on its own port, restarts on the same one after a kill", arguments: NATSServerProcess.binaries)
     func restart(binary: NATSServerBinary) async throws {

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Signals that ask a process to end", .timeLimit(.minutes(2)))
+@Suite("Signals that ask a process to end", .realProcesses)
 struct EndingSignalsTests {
     @Test("One that comes as soon as they are watched is heard")
     func atOnce() async {

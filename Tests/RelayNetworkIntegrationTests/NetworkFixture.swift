@@ -1,4 +1,5 @@
 import NATS
+import TestSupport
 import Testing
 
 @testable import RelayNetwork
@@ -9,49 +10,16 @@ import Testing
     import Foundation
 #endif
 
-/// The servers that the tests run against: `PARLEY_TEST_NATS_SERVERS`, colon-separated, else those of PATH and Debian.
+/// The paths of the servers that the tests run against.
 enum TestServers {
-    static let all: [String] = {
-        let environment = ProcessInfo.processInfo.environment
-        if let named = environment["PARLEY_TEST_NATS_SERVERS"] { return named.split(separator: ":").map(String.init) }
-        let folders = (environment["PATH"] ?? "").split(separator: ":").map(String.init)
-        let found = (folders + ["/usr/sbin"]).map { "\($0)/nats-server" }
-            .filter { FileManager.default.isExecutableFile(atPath: $0) }
-            .map { URL(filePath: $0).resolvingSymlinksInPath().path() }
-        return found.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-    }()
+    static let all = NATSServerProcess.binaries.map(\.path)
 }
 
-/// A folder for one test, removed at its end.
-final class TemporaryFolder: Sendable {
-    let path: String
+typealias TemporaryFolder = TemporaryDirectory
 
-    init() throws {
-        path = FileManager.default.temporaryDirectory.path() + "/parley-\(UUID().uuidString.prefix(13))"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
+extension TemporaryDirectory {
     /// The network that a test has in it: the standard one of a program whose `XDG_DATA_HOME` is the folder.
     var network: NetworkDirectory { NetworkDirectory(path: path + "/parley/local") }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
-    }
-}
-
-struct Expired: Error, CustomStringConvertible {
-    let description: String
-}
-
-/// Waits until a condition holds; throws when it does not within the deadline.
-func eventually(
-    _ what: String, within limit: Duration = .seconds(300), _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now + limit
-    while try await !condition() {
-        guard ContinuousClock.now < deadline else { throw Expired(description: "never: \(what)") }
-        try await Task.sleep(for: .milliseconds(10))
-    }
 }
 
 /// A private network whose host runs inside the test process.

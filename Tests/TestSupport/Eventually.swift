@@ -1,22 +1,18 @@
-/// By how much every deadline of a test is stretched. A deadline only says when to stop waiting for what will not come;
-/// on a slow or busy machine what does come may take several times as long.
-let patience = 8
-
 /// Returns when `condition` holds, which is looked at every 5 ms.
 ///
 /// For what cannot be awaited otherwise: a file that another program writes, a count on a server.
 ///
 /// - Throws: `TestFailure` at the deadline; what `condition` throws.
 public func eventually(
-    _ what: String = "the condition", deadline: Duration = .seconds(10), isolation: isolated (any Actor)? = #isolation,
+    _ what: String = "the condition", deadline: Duration = .seconds(20), isolation: isolated (any Actor)? = #isolation,
     fileID: String = #fileID, line: Int = #line, _ condition: () async throws -> Bool
 ) async throws {
-    let end = ContinuousClock.now + deadline * patience
+    let end = ContinuousClock.now + deadline
     while true {
         let isLast = ContinuousClock.now >= end
         if try await condition() { return }
         if isLast {
-            throw TestFailure("\(what) did not come within \(deadline * patience)", fileID: fileID, line: line)
+            throw TestFailure("\(what) did not come within \(deadline)", fileID: fileID, line: line)
         }
         try await ContinuousClock().sleep(for: .milliseconds(5))
     }

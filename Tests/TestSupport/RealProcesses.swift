@@ -1,29 +1,56 @@
 import Testing
 
-/// Keeps the number of tests that run real servers and programs at the same time within what a small machine carries,
-/// so that their deadlines measure the program and not the crowd.
+/// The one bound on tests with real servers, sockets and programs: so few run at once as a machine with two processors
+/// carries, so that their deadlines measure the program and not the crowd.
 public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
     /// Applies to every test of a suite.
     public var isRecursive: Bool { true }
 
-    /// Tests of this kind that run at once.
-    private static let permits = Permits(count: 3)
+    /// How long a test may take once its turn has come.
+    private static let limit: Duration = .seconds(300)
+
+    private static let turns = Turns(count: 3)
+    @TaskLocal private static var isTurn = false
 
     /// Runs the test when its turn has come.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        await Self.permits.take()
-        do {
-            try await function()
-        } catch {
-            await Self.permits.giveBack()
-            throw error
+        try await Self.inTurn {
+            // It does not leave the group, which ends with this call.
+            try await withoutActuallyEscaping(function) { function in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await function() }
+                    group.addTask {
+                        try await Task.sleep(for: Self.limit)
+                        throw TestFailure("\(test.name) has not ended within \(Self.limit)")
+                    }
+                    defer { group.cancelAll() }
+                    try await group.next()
+                }
+            }
         }
-        await Self.permits.giveBack()
     }
 
-    private actor Permits {
+    /// Runs what is no test of its own but starts programs, such as a fixture's making, when its turn has come.
+    static func inTurn<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
+        await turns.take()
+        let result: Result<Value, any Error>
+        do {
+            result = .success(try await $isTurn.withValue(true) { try await body() })
+        } catch {
+            result = .failure(error)
+        }
+        await turns.giveBack()
+        return try result.get()
+    }
+
+    /// Refuses whoever would start a program beside the bound.
+    static func checkTurn(_ program: String) throws {
+        guard isTurn else { throw TestFailure("\(program) is started by a suite that lacks the trait .realProcesses") }
+    }
+
+    private actor Turns {
         private var free: Int
         private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -44,6 +71,6 @@ public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == RealProcesses {
-    /// The test runs real servers or programs and waits its turn for that.
+    /// The test runs real servers, sockets or programs and waits its turn for that.
     public static var realProcesses: Self { Self() }
 }

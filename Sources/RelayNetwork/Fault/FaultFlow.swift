@@ -42,6 +42,8 @@ final class FaultFlow {
 
     func leads(to destination: any Channel) {
         self.destination = destination
+        // It was to end before it had come.
+        if lane.isOutputClosed { destination.close(mode: .output, promise: nil) }
         drive()
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Dialling peers that are not there, or not what they should be", .realProcesses)
 struct DialTests {
-    private func failed(_ url: String, _ options: ConnectOptions = ConnectOptions().patient) async -> NATSError? {
+    private func failed(_ url: String, _ options: ConnectOptions = ConnectOptions()) async -> NATSError? {
         await failure { () async throws(NATSError) in
             _ = try await NATSConnection.connect(to: try ServerAddress(parsing: url), options: options)
         }
@@ -103,7 +103,7 @@ struct DialTests {
     func cancelled() async throws {
         let peer = try ScriptedPeer { $0.waitForEnd() }
         let address = try ServerAddress(parsing: peer.url)
-        let task = Task { try await NATSConnection.connect(to: address, options: ConnectOptions().patient) }
+        let task = Task { try await NATSConnection.connect(to: address, options: ConnectOptions()) }
         try await eventually("the connection is made") { peer.accepted == 1 }
         task.cancel()
         await #expect(throws: NATSError.cancelled) { try await task.value }
@@ -119,14 +119,14 @@ struct DialTests {
         for round in 0..<100 {
             let task = Task {
                 if round == 0 { withUnsafeCurrentTask { $0?.cancel() } }
-                return try await NATSConnection.connect(to: address, options: ConnectOptions().patient)
+                return try await NATSConnection.connect(to: address, options: ConnectOptions())
             }
             for _ in 0..<round { await Task.yield() }
             task.cancel()
             if case .failure(let error) = await task.result { #expect(error as? NATSError == .cancelled) }
         }
         // A cancelled dial may still reach the peer, and then has to leave again.
-        let last = try await NATSConnection.connect(to: address, options: ConnectOptions().patient)
+        let last = try await NATSConnection.connect(to: address, options: ConnectOptions())
         try await eventually("every other socket is closed") { peer.ends == peer.accepted - 1 }
         await last.close()
         try await eventually("the last socket is closed") { peer.ends == peer.accepted }

@@ -3,7 +3,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@Suite("Publish and subscribe", .sharedServers)
+@Suite("Publish and subscribe", .realProcesses, .sharedServers)
 struct MessagingTests {
     @Test("wildcards take what matches, in order", arguments: NATSServerProcess.binaries)
     func wildcards(binary: NATSServerBinary) async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NATS
 
-@Suite("Requests", .sharedServers)
+@Suite("Requests", .realProcesses, .sharedServers)
 struct RequestTests {
     /// Answers every request on a subject until the connection is closed.
     private func respond(_ connection: NATSConnection, on subject: String) throws -> Task<Void, any Error> {

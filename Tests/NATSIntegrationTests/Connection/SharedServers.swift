@@ -2,19 +2,27 @@ import NATS
 import TestSupport
 import Testing
 
-/// Runs one plain server of each kind for all tests of a suite, which keep apart by their subjects and stream names.
+/// Runs one plain server of each kind for all suites that ask for it, whose tests keep apart by their subjects and stream
+/// names.
 struct SharedServers: SuiteTrait, TestScoping {
     @TaskLocal private static var running: [NATSServerBinary: NATSServerProcess] = [:]
+
+    private static let shared = SharedFixture {
+        var servers: [NATSServerBinary: NATSServerProcess] = [:]
+        for binary in NATSServerProcess.binaries {
+            servers[binary] = try await NATSServerProcess.start(binary, configuration: "write_deadline: \"120s\"\n")
+        }
+        return servers
+    } end: { servers in
+        for server in servers.values { server.close() }
+    }
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        var servers: [NATSServerBinary: NATSServerProcess] = [:]
-        defer { for server in servers.values { server.close() } }
-        for binary in NATSServerProcess.binaries {
-            servers[binary] = try await NATSServerProcess.start(binary, configuration: "write_deadline: \"120s\"\n")
+        try await Self.shared.use { servers in
+            try await Self.$running.withValue(servers) { try await function() }
         }
-        try await Self.$running.withValue(servers) { try await function() }
     }
 
     /// The suite's server of this kind.
@@ -35,14 +43,14 @@ struct SharedServers: SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == SharedServers {
-    /// One plain server of each kind for all tests of the suite.
+    /// One plain server of each kind for the tests of the suite.
     static var sharedServers: Self { SharedServers() }
 }
 
 extension NATSServerProcess {
     /// A connection to this server.
     func connect(_ options: ConnectOptions = ConnectOptions()) async throws -> NATSConnection {
-        try await NATSConnection.connect(to: ServerAddress(parsing: url), options: options.patient)
+        try await NATSConnection.connect(to: ServerAddress(parsing: url), options: options)
     }
 }
 
@@ -72,16 +80,7 @@ extension NATSSubscription {
 extension ScriptedPeer {
     /// A connection to this peer.
     func connect(_ options: ConnectOptions = ConnectOptions()) async throws -> NATSConnection {
-        try await NATSConnection.connect(to: ServerAddress(parsing: url), options: options.patient)
-    }
-}
-
-extension ConnectOptions {
-    /// With time enough to connect while hundreds of tests want the same processors.
-    var patient: Self {
-        var options = self
-        options.connectTimeout = .seconds(120)
-        return options
+        try await NATSConnection.connect(to: ServerAddress(parsing: url), options: options)
     }
 }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NATS
 
-@Suite("Readers slower than what comes", .sharedServers)
+@Suite("Readers slower than what comes", .realProcesses, .sharedServers)
 struct SlowReaderTests {
     /// Publishes numbers from another connection and returns when they have arrived.
     private func flood(_ connection: NATSConnection, _ binary: NATSServerBinary, _ subject: String, _ count: Int)

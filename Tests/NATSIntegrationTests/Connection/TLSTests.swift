@@ -3,17 +3,19 @@ import NIOCore
 import TestSupport
 import Testing
 
-@Suite("TLS", .certificates)
+@Suite("TLS", .realProcesses, .certificates)
 struct TLSTests {
     private func trusting() throws -> TLSOptions {
         TLSOptions(authorityFile: try TestCertificates.path("authority.pem"))
     }
 
     private func connect(
-        _ server: NATSServerProcess, host: String = "127.0.0.1", scheme: String = "tls", _ tls: TLSOptions?
+        _ server: NATSServerProcess, host: String = "127.0.0.1", scheme: String = "tls", _ tls: TLSOptions?,
+        timeout: Duration = .seconds(5)
     ) async throws -> NATSConnection {
         try await NATSConnection.connect(
-            to: ServerAddress(parsing: "\(scheme)://\(host):\(server.port)"), options: ConnectOptions(tls: tls).patient)
+            to: ServerAddress(parsing: "\(scheme)://\(host):\(server.port)"),
+            options: ConnectOptions(tls: tls, connectTimeout: timeout))
     }
 
     private func refusal(
@@ -126,7 +128,7 @@ struct TLSTests {
         }
         let error = await failure { () async throws(NATSError) in
             _ = try await NATSConnection.connect(
-                to: ServerAddress(host: "127.0.0.1", port: peer.port, usesTLS: true), options: ConnectOptions().patient)
+                to: ServerAddress(host: "127.0.0.1", port: peer.port, usesTLS: true), options: ConnectOptions())
         }
         if answer.isEmpty {
             switch error {
@@ -144,7 +146,7 @@ struct TLSTests {
             binary, configuration: TestCertificates.configuration("other"), jetStream: false)
         let address = ServerAddress(
             host: "127.0.0.1", port: server.port, usesTLS: true, certificateName: "elsewhere.example")
-        let connection = try await NATSConnection.connect(to: address, options: ConnectOptions(tls: trusting()).patient)
+        let connection = try await NATSConnection.connect(to: address, options: ConnectOptions(tls: trusting()))
         try await connection.flush()
         await connection.close()
     }
@@ -190,8 +192,8 @@ struct TLSTests {
         #expect(connection.info.version.isEmpty == false)
         await connection.close()
         #expect(isTLS(await refusal(server, TLSOptions(handshakesFirst: true))))
-        // The server falls back to speaking first for clients that wait.
-        let patient = try await connect(server, trusting())
+        // After its five seconds the server speaks first, for clients that wait.
+        let patient = try await connect(server, trusting(), timeout: .seconds(15))
         try await patient.flush()
         await patient.close()
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NATS
 
-@Suite("Pipelined publisher", .sharedServers)
+@Suite("Pipelined publisher", .realProcesses, .sharedServers)
 struct JetStreamPublisherTests {
     @Test("20,000 messages in a window are stored in order, each answered once", arguments: NATSServerProcess.binaries)
     func window(binary: NATSServerBinary) async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NATS
 
-@Suite("Ordered messages", .sharedServers)
+@Suite("Ordered messages", .realProcesses, .sharedServers)
 struct OrderedMessagesTests {
     /// The texts of the next `count` messages.
     private func texts(_ iterator: inout OrderedMessages.Iterator, _ count: Int) async throws -> [String] {

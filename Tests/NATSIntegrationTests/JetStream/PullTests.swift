@@ -4,7 +4,7 @@ import Testing
 
 @testable import NATS
 
-@Suite("Pages and pull consumers", .sharedServers)
+@Suite("Pages and pull consumers", .realProcesses, .sharedServers)
 struct PullTests {
     @Test("pages run through a stream with holes, without gap or repeat", arguments: NATSServerProcess.binaries)
     func pages(binary: NATSServerBinary) async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NATS
 
-@Suite("Streams and their messages", .sharedServers)
+@Suite("Streams and their messages", .realProcesses, .sharedServers)
 struct StreamTests {
     private func isRefused(_ error: NATSError?, _ code: Int) -> Bool {
         if case .jetStream(let failure) = error { failure.errorCode == code } else { false }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NATS
 
-@Suite("Key-value buckets", .sharedServers)
+@Suite("Key-value buckets", .realProcesses, .sharedServers)
 struct KeyValueTests {
     private func bucket(_ binary: NATSServerBinary, history: Int = 1) async throws -> KeyValueBucket {
         let jetStream = JetStream(try await SharedServers.connect(binary), timeout: .seconds(120))

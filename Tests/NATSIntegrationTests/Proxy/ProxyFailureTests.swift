@@ -10,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Proxies that do not work")
+@Suite("Proxies that do not work", .realProcesses)
 struct ProxyFailureTests {
     private let server = ServerAddress(host: "broker.example", port: 4_333)
 
@@ -201,7 +201,7 @@ struct ProxyFailureTests {
     @Test("cancelling while the proxy is silent ends the wait and closes the socket")
     func cancelled() async throws {
         let peer = try ScriptedPeer { $0.waitForEnd() }
-        let options = ConnectOptions(proxy: ProxyAddress(.http, host: "127.0.0.1", port: peer.port)).patient
+        let options = ConnectOptions(proxy: ProxyAddress(.http, host: "127.0.0.1", port: peer.port))
         let task = Task { [server] in try await NATSConnection.connect(to: server, options: options) }
         try await eventually("the connection is made") { peer.accepted == 1 }
         task.cancel()

@@ -14,7 +14,7 @@ struct ProxyTests {
         _ url: String, _ proxy: TestProxy, tls: TLSOptions? = nil
     ) async throws -> NATSConnection {
         try await NATSConnection.connect(
-            to: ServerAddress(parsing: url), options: ConnectOptions(tls: tls, proxy: proxy.address).patient)
+            to: ServerAddress(parsing: url), options: ConnectOptions(tls: tls, proxy: proxy.address))
     }
 
     private func exercise(_ connection: NATSConnection) async throws {
@@ -69,7 +69,7 @@ struct ProxyTests {
             let address = ServerAddress(host: host, port: server.port, usesTLS: true)
             let error = await failure { () async throws(NATSError) in
                 _ = try await NATSConnection.connect(
-                    to: address, options: ConnectOptions(tls: trusting, proxy: proxy.address).patient)
+                    to: address, options: ConnectOptions(tls: trusting, proxy: proxy.address))
             }
             #expect(error == .tls("the certificate is not for \(host) but for localhost"))
         }
@@ -97,7 +97,7 @@ struct ProxyTests {
         let proxy = try await TestProxy.start(.http, .init(authorization: "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="))
         func options(_ userInfo: String) throws -> ConnectOptions {
             let text = "http://\(userInfo)127.0.0.1:\(proxy.address.port)"
-            return ConnectOptions(proxy: try ProxyAddress(parsing: text)).patient
+            return ConnectOptions(proxy: try ProxyAddress(parsing: text))
         }
         let address = try ServerAddress(parsing: server.url)
         let connection = try await NATSConnection.connect(to: address, options: options("Aladdin:open%20sesame@"))
@@ -125,7 +125,7 @@ struct ProxyTests {
         let refused = await failure { () async throws(NATSError) in
             _ = try await NATSConnection.connect(
                 to: ServerAddress(host: "127.0.0.1", port: absent.port),
-                options: ConnectOptions(proxy: proxy.address).patient)
+                options: ConnectOptions(proxy: proxy.address))
         }
         switch (kind, refused) {
         case (.http, .unreachable(let text)): #expect(text.contains("502") && refused?.isRetryable == true)
@@ -136,7 +136,7 @@ struct ProxyTests {
         let error = await failure { () async throws(NATSError) in
             _ = try await NATSConnection.connect(
                 to: ServerAddress(host: "no-such-host.invalid", port: 1),
-                options: ConnectOptions(proxy: proxy.address).patient)
+                options: ConnectOptions(proxy: proxy.address))
         }
         guard case .unreachable(let text) = error else {
             Issue.record("\(String(describing: error))")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Parley
 
-@Suite("Whether a server can be reached")
+@Suite("Whether a server can be reached", .realProcesses)
 struct ReachabilityTests {
     @Test("One endpoint that answers is enough, wherever it stands among others")
     func endpoints() async throws {

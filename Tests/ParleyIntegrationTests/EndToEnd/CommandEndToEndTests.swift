@@ -315,8 +315,7 @@ extension EndToEndTests {
     }
 }
 
-/// Waits for half a minute, so beside the others and not in their row.
-@Suite("End to end, the last one out", .timeLimit(.minutes(15)))
+@Suite("End to end, the last one out", .realProcesses)
 struct EndToEndIdleTests {
     @Test("The last one out leaves no process behind")
     func lastOneOut() async throws {

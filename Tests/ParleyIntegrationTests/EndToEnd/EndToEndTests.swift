@@ -2,9 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built program on a pseudo-terminal, with a private network of its own for each test. One after the other, so
-/// that no test's deadline depends on how many others run.
-@Suite("End to end", .serialized, .timeLimit(.minutes(15)))
+/// The built program on a pseudo-terminal, with a private network of its own for each test.
+@Suite("End to end", .realProcesses)
 struct EndToEndTests {}
 
 extension EndToEndTests {

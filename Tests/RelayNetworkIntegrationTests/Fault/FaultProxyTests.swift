@@ -25,7 +25,7 @@ private struct Pair {
     }
 }
 
-@Suite("Faults: the proxy between two sockets")
+@Suite("Faults: the proxy between two sockets", .realProcesses)
 struct FaultProxyTests {
     private static let text = Array("the quick brown fox jumps over the lazy dog".utf8)
 
@@ -140,6 +140,22 @@ struct FaultProxyTests {
         #expect(await pair.client.read(Self.text.count).bytes == Self.text)
         try await eventually("the rest is swallowed") { pair.proxy.statistics.swallowedBytes == Self.text.count }
         await pair.proxy.close()
+    }
+
+    @Test("A half close ends its direction, though the server is only being dialled yet")
+    func earlyHalfClose() async throws {
+        let listener = try LoopbackSocket.listening()
+        let proxy = try await FaultProxy.start(target: ServerAddress(host: "127.0.0.1", port: listener.port))
+        for count in 1...100 {
+            let client = try #require(try await LoopbackSocket.connected(to: proxy.address.port))
+            while proxy.statistics.acceptedConnections < count { await Task.yield() }
+            await proxy.halfClose(.fromClient)
+            let server = try await listener.accepted()
+            #expect(await server.read(1, seconds: 10).end == .finished)
+            await server.send(Self.text)
+            #expect(await client.read(Self.text.count).bytes == Self.text)
+        }
+        await proxy.close()
     }
 
     @Test("Delay, rate and splitting change no byte and no order")

@@ -19,8 +19,9 @@ import Testing
     @Test(
         "B29, B30, B33: under random losses every publish has one outcome, and each topic is stored in order, once",
         arguments: [1, 4, 64]
-    ) func losses(_ perTopic: Int) {
+    ) func losses(_ perTopic: Int) async {
         for seed in 0..<60 as Range<UInt64> {
+            await Task.yield()
             var random = SeededGenerator(seed: seed)
             let policy = OutboxPolicy(
                 maximumMessages: 40, maximumBytes: 2_000, overflow: seed % 2 == 0 ? .rejectNew : .dropOldest,
@@ -92,8 +93,9 @@ import Testing
     }
 
     @Test("B30: one message at a time, each topic stays in order even when the server refuses single messages")
-    func refusals() {
+    func refusals() async {
         for seed in 0..<30 as Range<UInt64> {
+            await Task.yield()
             var random = SeededGenerator(seed: seed)
             var outbox = Outbox(policy: OutboxPolicy(maximumInFlightPerTopic: 1, maximumAttempts: .max))
             var server = Server()

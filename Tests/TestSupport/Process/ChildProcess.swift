@@ -117,10 +117,10 @@ public final class ChildProcess: Sendable {
     ///
     /// - Throws: `TestFailure` at the deadline, or when the program has ended.
     public func stop(
-        deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line
+        deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line
     ) async throws {
         signal(SIGSTOP)
-        let isStopped = await link.wait(until: .now + deadline * patience) { () -> Bool? in
+        let isStopped = await link.wait(until: .now + deadline) { () -> Bool? in
             link.condition.exit != nil ? false : link.condition.isStopped ? true : nil
         }
         if isStopped != true { throw failure("the program was not stopped", fileID, line) }
@@ -136,15 +136,15 @@ public final class ChildProcess: Sendable {
     ///
     /// - Throws: `TestFailure` at the deadline, or when there will be no further line.
     public func nextLine(
-        deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line
+        deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line
     ) async throws -> String {
-        let found = await link.wait(until: .now + deadline * patience) { () -> String?? in
+        let found = await link.wait(until: .now + deadline) { () -> String?? in
             let hasEnded = link.condition.ended[0]
             if let text = takeLine() { return .some(text) }
             return hasEnded ? .some(nil) : nil
         }
         guard let text = found ?? nil else {
-            throw failure("no further line within \(deadline * patience)", fileID, line)
+            throw failure("no further line within \(deadline)", fileID, line)
         }
         return text
     }
@@ -153,13 +153,13 @@ public final class ChildProcess: Sendable {
     ///
     /// - Throws: `TestFailure` at the deadline.
     public func waitFor(
-        _ what: String, deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line,
+        _ what: String, deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line,
         _ condition: (_ output: String, _ diagnostics: String) throws -> Bool
     ) async throws {
-        let found = try await link.wait(until: .now + deadline * patience) {
+        let found = try await link.wait(until: .now + deadline) {
             try condition(output, diagnostics) ? true : nil
         }
-        if found == nil { throw failure("\(what) did not come within \(deadline * patience)", fileID, line) }
+        if found == nil { throw failure("\(what) did not come within \(deadline)", fileID, line) }
     }
 
     /// How the program ended and all that it wrote.
@@ -167,14 +167,14 @@ public final class ChildProcess: Sendable {
     /// - Throws: `TestFailure` at the deadline.
     @discardableResult
     public func waitForExit(
-        deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line
+        deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line
     ) async throws -> Result {
-        let status = await link.wait(until: .now + deadline * patience) { () -> ExitStatus? in
+        let status = await link.wait(until: .now + deadline) { () -> ExitStatus? in
             link.condition.ended.allSatisfy(\.self) ? link.condition.exit : nil
         }
         // Something that the program has started may still hold its output.
         guard let status = status ?? exitStatus else {
-            throw failure("the end of the program did not come within \(deadline * patience)", fileID, line)
+            throw failure("the end of the program did not come within \(deadline)", fileID, line)
         }
         return Result(status: status, output: output, diagnostics: diagnostics)
     }

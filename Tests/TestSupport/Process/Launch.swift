@@ -26,6 +26,7 @@ struct Launch {
 
     /// Starts the program and returns what is needed to speak with it.
     func spawn(kind: Int32, streams: [Int32] = [-1, -1, -1], rows: Int = 0, columns: Int = 0) throws -> child_handle {
+        try RealProcesses.checkTurn(program)
         let path = try Self.path(of: program)
         var argumentPointers: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
         var environmentPointers: [UnsafeMutablePointer<CChar>?] =

@@ -1,22 +1,29 @@
 import Testing
 
-/// An authority with certificates for server and client, and some that are not to be trusted, made with OpenSSL.
+/// An authority with certificates for server and client, and some that are not to be trusted, made with OpenSSL for
+/// all suites that run at the same time.
 public struct TestCertificates: SuiteTrait, TestScoping {
     @TaskLocal private static var made: TemporaryDirectory?
+    private static let shared = SharedFixture(make: make) { $0.remove() }
 
-    /// Makes the files for the suite.
+    /// Runs the suite with the files.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
+        try await Self.shared.use { directory in
+            try await Self.$made.withValue(directory) { try await function() }
+        }
+    }
+
+    @Sendable private static func make() async throws -> TemporaryDirectory {
         let directory = try TemporaryDirectory("tls")
-        defer { directory.remove() }
         try directory.write("basicConstraints=critical,CA:TRUE\nkeyUsage=keyCertSign\n", to: "authority.ext")
         try directory.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n", to: "server.ext")
         try directory.write("subjectAltName=DNS:elsewhere.example\n", to: "other.ext")
         try directory.write("subjectAltName=IP:127.0.0.1\n", to: "address.ext")
         try directory.write("subjectAltName=DNS:client.example\nextendedKeyUsage=clientAuth\n", to: "client.ext")
         for authority in ["authority", "stranger"] {
-            try await Self.openSSL(
+            try await openSSL(
                 directory,
                 [
                     "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
@@ -25,7 +32,7 @@ public struct TestCertificates: SuiteTrait, TestScoping {
                 ])
         }
         for name in ["server", "other", "address", "client", "expired"] {
-            try await Self.openSSL(
+            try await openSSL(
                 directory,
                 [
                     "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
@@ -37,10 +44,10 @@ public struct TestCertificates: SuiteTrait, TestScoping {
                 "-CAcreateserial", "-extfile", name == "expired" ? "server.ext" : "\(name).ext", "-out", "\(name).pem",
             ]
             arguments += name == "expired" ? ["-days", "-1"] : ["-days", "30"]
-            try await Self.openSSL(directory, arguments)
+            try await openSSL(directory, arguments)
         }
-        try await Self.makeFuture(directory)
-        try await Self.$made.withValue(directory) { try await function() }
+        try await makeFuture(directory)
+        return directory
     }
 
     /// A certificate whose time has not come: only the `ca` command takes a first day.

@@ -147,21 +147,21 @@ public final class PseudoTerminal: Sendable {
     /// - Throws: `TestFailure` at the deadline, with what was awaited and the whole screen.
     @discardableResult
     public func waitFor(
-        _ what: String, deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line,
+        _ what: String, deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line,
         _ condition: (TerminalScreen) throws -> Bool
     ) async throws -> TerminalScreen {
-        let found = try await link.wait(until: .now + deadline * patience) {
+        let found = try await link.wait(until: .now + deadline) {
             let screen = screen
             return try condition(screen) ? screen : nil
         }
-        guard let found else { throw failure("\(what) did not come within \(deadline * patience)", fileID, line) }
+        guard let found else { throw failure("\(what) did not come within \(deadline)", fileID, line) }
         return found
     }
 
     /// The first screen on which a row shows this text; see `waitFor(_:deadline:fileID:line:_:)`.
     @discardableResult
     public func waitFor(
-        text: String, deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line
+        text: String, deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line
     ) async throws -> TerminalScreen {
         try await waitFor("“\(text)”", deadline: deadline, fileID: fileID, line: line) { $0.contains(text) }
     }
@@ -171,16 +171,16 @@ public final class PseudoTerminal: Sendable {
     /// - Throws: `TestFailure` at the deadline.
     @discardableResult
     public func waitForExit(
-        deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line
+        deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line
     ) async throws -> ExitStatus {
-        let status = await link.wait(until: .now + deadline * patience) { () -> ExitStatus? in
+        let status = await link.wait(until: .now + deadline) { () -> ExitStatus? in
             let condition = link.condition
             let isDrained = condition.ended[0] || hasMark(CHILD_REPORT_EXITED)
             return isDrained ? condition.exit : nil
         }
         // A terminal whose output nobody takes keeps its last bytes.
         guard let status = status ?? exitStatus else {
-            throw failure("the end of the program did not come within \(deadline * patience)", fileID, line)
+            throw failure("the end of the program did not come within \(deadline)", fileID, line)
         }
         return status
     }
@@ -189,14 +189,14 @@ public final class PseudoTerminal: Sendable {
     ///
     /// - Throws: `TestFailure` at the deadline.
     public func waitForStop(
-        deadline: Duration = .seconds(10), fileID: String = #fileID, line: Int = #line
+        deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line
     ) async throws {
-        let isStopped = await link.wait(until: .now + deadline * patience) { () -> Bool? in
+        let isStopped = await link.wait(until: .now + deadline) { () -> Bool? in
             let isDrained = link.condition.ended[0] || hasMark(CHILD_REPORT_STOPPED)
             return link.condition.isStopped && isDrained ? true : nil
         }
         if isStopped == nil {
-            throw failure("the program was not suspended within \(deadline * patience)", fileID, line)
+            throw failure("the program was not suspended within \(deadline)", fileID, line)
         }
         forgetStop()
     }
