@@ -26,10 +26,8 @@ final class ConnectionCore: Sendable {
 
     let options: ConnectOptions
     let outbound: OutboundBuffer
-    let requests = RequestTable()
+    let requests: RequestTable
     let inboxPrefix: String
-    /// `<prefix>.<connection>.`; a request's token follows.
-    let inboxStem: String
     let eventLoop: any EventLoop
     private let channelBox = NIOLockedValueBox<(any Channel)?>(nil)
     private let state = NIOLockedValueBox(State())
@@ -39,7 +37,7 @@ final class ConnectionCore: Sendable {
         self.options = options
         self.inboxPrefix = inboxPrefix
         self.eventLoop = eventLoop
-        inboxStem = inboxPrefix + "." + UniqueToken.next() + "."
+        requests = RequestTable(inbox: inboxPrefix + "." + UniqueToken.next())
         outbound = OutboundBuffer(highWaterMark: options.outboundHighWaterMark, limit: options.outboundLimit)
     }
 
@@ -265,17 +263,5 @@ final class ConnectionCore: Sendable {
             stream.finish()
         }
         for waiter in ended.closeWaiters { waiter.fulfil(error) }
-    }
-}
-
-/// Short tokens that no other client guesses: 22 characters of base 62 from the system's random source.
-package enum UniqueToken {
-    private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
-
-    /// A new token.
-    package static func next() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return String(
-            decoding: (0..<22).map { _ in alphabet[Int.random(in: 0..<62, using: &generator)] }, as: UTF8.self)
     }
 }

@@ -227,7 +227,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         loginAlarm = nil
         _ = try? core.send {
             ProtocolEncoder.writeSubscribe(
-                subject: self.core.inboxStem + "*", queue: nil, sid: ConnectionCore.inboxSID, into: &$0)
+                subject: self.core.requests.subscription, queue: nil, sid: ConnectionCore.inboxSID, into: &$0)
         }
         startPings(context)
         ready.succeed(())
@@ -332,7 +332,14 @@ extension ConnectionHandler: ProtocolSink {
         sid: UInt64, subject: UnsafeRawBufferPointer, reply: UnsafeRawBufferPointer?, headerLength: Int,
         content: ByteBuffer
     ) {
-        if sid == ConnectionCore.inboxSID { return receivedAnswer(subject, reply, headerLength, content) }
+        if sid == ConnectionCore.inboxSID {
+            return core.requests.resolve(subject) {
+                NATSMessage(
+                    subject: String(decoding: subject, as: UTF8.self),
+                    reply: reply.map { String(decoding: $0, as: UTF8.self) }, content: content,
+                    headerLength: headerLength)
+            }
+        }
         if stagedBuffer?.sid != sid {
             deliverStaged()
             guard let buffer = core.subscription(sid) else { return }
@@ -354,22 +361,6 @@ extension ConnectionHandler: ProtocolSink {
             lastSubjectBytes = Array(bytes)
         }
         return lastSubject
-    }
-
-    private func receivedAnswer(
-        _ subject: UnsafeRawBufferPointer, _ reply: UnsafeRawBufferPointer?, _ headerLength: Int, _ content: ByteBuffer
-    ) {
-        var token: UInt64 = 0
-        guard subject.count > core.inboxStem.utf8.count else { return }
-        for byte in subject[core.inboxStem.utf8.count...] {
-            let digit = byte &- UInt8(ascii: "0")
-            guard digit <= 9 else { return }
-            token = token &* 10 &+ UInt64(digit)
-        }
-        let message = NATSMessage(
-            subject: String(decoding: subject, as: UTF8.self), reply: reply.map { String(decoding: $0, as: UTF8.self) },
-            content: content, headerLength: headerLength)
-        core.requests.resolve(token, with: message)
     }
 
     func receivedInfo(_ json: [UInt8], hasTrailingBytes: Bool) {
@@ -437,7 +428,7 @@ extension ConnectionHandler: ProtocolSink {
         case .subscriptionRefused(let subject, let queue, let sid):
             let error = NATSError.subscribeNotPermitted(subject: subject)
             // Without its inbox no request of this connection can ever be answered.
-            if subject == core.inboxStem + "*" || sid == ConnectionCore.inboxSID { core.requests.close(error) }
+            if subject == core.requests.subscription || sid == ConnectionCore.inboxSID { core.requests.close(error) }
             core.failSubscriptions(to: subject, queue: queue, sid: sid, with: error)
             core.emit(.notice(error))
         case .notice(let error): core.emit(.notice(error))
