@@ -26,10 +26,8 @@ final class ConnectionCore: Sendable {
 
     let options: ConnectOptions
     let outbound: OutboundBuffer
-    let requests = RequestTable()
+    let requests: RequestTable
     let inboxPrefix: String
-    /// `<prefix>.<connection>.`; a request's token follows.
-    let inboxStem: String
     let eventLoop: any EventLoop
     private let channelBox = NIOLockedValueBox<(any Channel)?>(nil)
     private let state = NIOLockedValueBox(State())
@@ -39,7 +37,7 @@ final class ConnectionCore: Sendable {
         self.options = options
         self.inboxPrefix = inboxPrefix
         self.eventLoop = eventLoop
-        inboxStem = inboxPrefix + "." + UniqueToken.next() + "."
+        requests = RequestTable(inbox: inboxPrefix + "." + UniqueToken.next())
         outbound = OutboundBuffer(highWaterMark: options.outboundHighWaterMark, limit: options.outboundLimit)
     }
 
@@ -66,22 +64,28 @@ final class ConnectionCore: Sendable {
     @discardableResult
     func send(_ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Bool {
         let appended = try outbound.append(write)
-        if appended.needsFlush {
-            if eventLoop.inEventLoop { flushSoon() } else { eventLoop.execute { self.flushOnLoop() } }
-        }
+        if appended.needsFlush { startFlush() }
         return appended.isBelowHighWaterMark
     }
 
-    private func flushSoon() {
-        eventLoop.execute { self.flushOnLoop() }
+    /// As `send`, for what ends a subscription: the server would keep it for ever.
+    func sendEnding(_ write: (inout ByteBuffer) -> Void) {
+        guard let appended = try? outbound.appendEnding(write) else { return }
+        if appended.needsFlush { startFlush() }
     }
 
-    func flushOnLoop() {
+    private func startFlush() { eventLoop.execute { self.flushOnLoop() } }
+
+    private func flushOnLoop() {
         guard let channel, var chunk = outbound.take() else { return }
         // In pieces, so that there is room for more before a slow peer has taken all of a large chunk.
         while let piece = chunk.readSlice(length: min(chunk.readableBytes, Self.pieceSize)), piece.readableBytes > 0 {
             let bytes = piece.readableBytes
-            channel.write(piece).whenComplete { [outbound] _ in outbound.written(bytes) }
+            let isLast = chunk.readableBytes == 0
+            channel.write(piece).whenComplete { [self] _ in
+                outbound.written(bytes)
+                if isLast, outbound.ended() { startFlush() }
+            }
         }
         channel.flush()
     }
@@ -131,7 +135,7 @@ final class ConnectionCore: Sendable {
         let wasListed = state.withLockedValue { $0.subscriptions.removeValue(forKey: buffer.sid) } != nil
         if buffer.end(ending) { readingResumed() }
         guard wasListed else { return }
-        _ = try? send { ProtocolEncoder.writeUnsubscribe(sid: buffer.sid, after: nil, into: &$0) }
+        sendEnding { ProtocolEncoder.writeUnsubscribe(sid: buffer.sid, after: nil, into: &$0) }
     }
 
     /// The server refused or took away a subscription; without a number, subject and queue group have to tell which.
@@ -259,17 +263,5 @@ final class ConnectionCore: Sendable {
             stream.finish()
         }
         for waiter in ended.closeWaiters { waiter.fulfil(error) }
-    }
-}
-
-/// Short tokens that no other client guesses: 22 characters of base 62 from the system's random source.
-package enum UniqueToken {
-    private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
-
-    /// A new token.
-    package static func next() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return String(
-            decoding: (0..<22).map { _ in alphabet[Int.random(in: 0..<62, using: &generator)] }, as: UTF8.self)
     }
 }

@@ -27,6 +27,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var staged: [NATSMessage] = []
     private var stagedBytes = 0
     private var stagedBuffer: SubscriptionBuffer?
+    /// The read that is being decoded: its number, and how much memory its messages keep.
+    private var chunk = ReadChunk(number: 0, capacity: 0)
     /// The last subject as bytes and text: a run of messages on one subject shares one string.
     private var lastSubject = ""
     private var lastSubjectBytes: [UInt8] = []
@@ -36,6 +38,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var isDecoding = false
     private var chunksInWaiting: [ByteBuffer] = []
     private var lossInWaiting: NATSError?
+
+    private var pongs = PongDebt()
+    private var isAnsweringPings = false
+    private var allowance = ServerAllowance(now: ConnectionHandler.now)
 
     private let loginDeadline: NIODeadline
     private var loginAlarm: Scheduled<Void>?
@@ -128,8 +134,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard !isDecoding else { return chunksInWaiting.append(chunk) }
         isDecoding = true
         do throws(NATSError) {
-            try decoder.decode(chunk, into: self)
-            while !chunksInWaiting.isEmpty { try decoder.decode(chunksInWaiting.removeFirst(), into: self) }
+            try decode(chunk)
+            while !chunksInWaiting.isEmpty { try decode(chunksInWaiting.removeFirst()) }
         } catch {
             chunksInWaiting = []
             fail(error)
@@ -137,6 +143,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
         isDecoding = false
         deliverStaged()
         if let loss = lossInWaiting { fail(loss) }
+    }
+
+    private func decode(_ bytes: ByteBuffer) throws(NATSError) {
+        chunk = ReadChunk(number: chunk.number &+ 1, capacity: bytes.storageCapacity)
+        try decoder.decode(bytes, into: self)
+        // Messages of one read are kept apart from those of the next, as they keep other memory.
+        deliverStaged()
+        answerPings()
     }
 
     /// The channel ends because of `error`; what it has read until then counts first.
@@ -149,7 +163,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard let buffer = stagedBuffer, !staged.isEmpty else { return }
         let bytes = stagedBytes
         stagedBytes = 0
-        switch buffer.deliver(&staged, bytes: bytes) {
+        switch buffer.deliver(&staged, bytes: bytes, of: chunk) {
         case .accepted: break
         case .dropped(let total): core.emit(.slowConsumer(subject: buffer.subject, dropped: total))
         case .pause: core.readingPaused()
@@ -213,7 +227,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         loginAlarm = nil
         _ = try? core.send {
             ProtocolEncoder.writeSubscribe(
-                subject: self.core.inboxStem + "*", queue: nil, sid: ConnectionCore.inboxSID, into: &$0)
+                subject: self.core.requests.subscription, queue: nil, sid: ConnectionCore.inboxSID, into: &$0)
         }
         startPings(context)
         ready.succeed(())
@@ -318,7 +332,14 @@ extension ConnectionHandler: ProtocolSink {
         sid: UInt64, subject: UnsafeRawBufferPointer, reply: UnsafeRawBufferPointer?, headerLength: Int,
         content: ByteBuffer
     ) {
-        if sid == ConnectionCore.inboxSID { return receivedAnswer(subject, reply, headerLength, content) }
+        if sid == ConnectionCore.inboxSID {
+            return core.requests.resolve(subject) {
+                NATSMessage(
+                    subject: String(decoding: subject, as: UTF8.self),
+                    reply: reply.map { String(decoding: $0, as: UTF8.self) }, content: content,
+                    headerLength: headerLength)
+            }
+        }
         if stagedBuffer?.sid != sid {
             deliverStaged()
             guard let buffer = core.subscription(sid) else { return }
@@ -328,7 +349,7 @@ extension ConnectionHandler: ProtocolSink {
             NATSMessage(
                 subject: text(ofSubject: subject), reply: reply.map { String(decoding: $0, as: UTF8.self) },
                 content: content, headerLength: headerLength))
-        stagedBytes += content.readableBytes
+        stagedBytes += NATSMessage.size(content: content, texts: subject.count + (reply?.count ?? 0))
     }
 
     private func text(ofSubject bytes: UnsafeRawBufferPointer) -> String {
@@ -342,24 +363,10 @@ extension ConnectionHandler: ProtocolSink {
         return lastSubject
     }
 
-    private func receivedAnswer(
-        _ subject: UnsafeRawBufferPointer, _ reply: UnsafeRawBufferPointer?, _ headerLength: Int, _ content: ByteBuffer
-    ) {
-        var token: UInt64 = 0
-        guard subject.count > core.inboxStem.utf8.count else { return }
-        for byte in subject[core.inboxStem.utf8.count...] {
-            let digit = byte &- UInt8(ascii: "0")
-            guard digit <= 9 else { return }
-            token = token &* 10 &+ UInt64(digit)
-        }
-        let message = NATSMessage(
-            subject: String(decoding: subject, as: UTF8.self), reply: reply.map { String(decoding: $0, as: UTF8.self) },
-            content: content, headerLength: headerLength)
-        core.requests.resolve(token, with: message)
-    }
-
     func receivedInfo(_ json: [UInt8], hasTrailingBytes: Bool) {
+        guard ending == nil else { return }
         do throws(NATSError) {
+            try allowance.informed(bytes: json.count, now: Self.now)
             let info = try ServerInfo.decode(json)
             let isReady = machine.state == .ready
             let action = machine.infoReceived(info, hasTrailingBytes: hasTrailingBytes)
@@ -373,11 +380,26 @@ extension ConnectionHandler: ProtocolSink {
     }
 
     func receivedPing() {
-        guard let context else { return }
-        // Answered from the loop, before anything that waits in the outbound buffer.
-        var buffer = context.channel.allocator.buffer(capacity: 8)
-        buffer.writeStaticString("PONG\r\n")
-        context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+        guard ending == nil else { return }
+        do throws(NATSError) { try pongs.pinged() } catch { fail(error) }
+    }
+
+    /// Answers from the loop, before anything that waits in the outbound buffer; what came in one read in one write.
+    private func answerPings() {
+        // A write that is taken at once comes back here while it is being made.
+        guard !isAnsweringPings else { return }
+        isAnsweringPings = true
+        defer { isAnsweringPings = false }
+        while let context, ending == nil {
+            let count = pongs.nextBatch()
+            guard count > 0 else { return }
+            var buffer = context.channel.allocator.buffer(capacity: count * 6)
+            for _ in 0..<count { buffer.writeStaticString("PONG\r\n") }
+            context.writeAndFlush(wrapOutboundOut(buffer)).assumeIsolated().whenComplete { _ in
+                self.pongs.taken()
+                self.answerPings()
+            }
+        }
     }
 
     func receivedPong() {
@@ -392,7 +414,11 @@ extension ConnectionHandler: ProtocolSink {
     }
 
     func receivedError(_ text: String) {
+        guard ending == nil else { return }
         deliverStaged()
+        do throws(NATSError) {
+            try allowance.refused(afterSending: core.outbound.progress.written)
+        } catch { return fail(error) }
         switch ServerErrorText(text) {
         case .fatal(let error): fail(error)
         case .publishRefused(let subject):
@@ -402,7 +428,7 @@ extension ConnectionHandler: ProtocolSink {
         case .subscriptionRefused(let subject, let queue, let sid):
             let error = NATSError.subscribeNotPermitted(subject: subject)
             // Without its inbox no request of this connection can ever be answered.
-            if subject == core.inboxStem + "*" || sid == ConnectionCore.inboxSID { core.requests.close(error) }
+            if subject == core.requests.subscription || sid == ConnectionCore.inboxSID { core.requests.close(error) }
             core.failSubscriptions(to: subject, queue: queue, sid: sid, with: error)
             core.emit(.notice(error))
         case .notice(let error): core.emit(.notice(error))

@@ -228,14 +228,14 @@ public final class NATSConnection: Sendable {
     func request(
         _ payload: ByteBuffer, to subject: String, headers: NATSHeaders?, timeout: Duration,
         answer: @escaping RequestTable.Answer
-    ) throws(NATSError) -> UInt64 {
+    ) throws(NATSError) -> RequestToken {
         guard Subject.isSubscribable(subject) else { throw .invalidSubject(subject) }
         let (token, isFirst) = try core.requests.add(
             subject: subject, deadline: .now() + .nanoseconds(timeout.nanoseconds), answer: answer)
         // Before anything can fail: others that come now count on this clock.
         if isFirst { core.eventLoop.execute { [handler] in handler.value.startRequestClock() } }
         do throws(NATSError) {
-            _ = try publishChecked(payload, to: subject, reply: core.inboxStem + String(token), headers: headers)
+            _ = try publishChecked(payload, to: subject, reply: core.requests.reply(for: token), headers: headers)
         } catch {
             core.requests.remove(token)
             throw error

@@ -6,6 +6,10 @@ final class OutboundBuffer: Sendable {
     private struct State {
         var buffer: ByteBuffer
         var isFlushScheduled = false
+        /// What was taken and is not written yet, in numbers of takings.
+        var onTheirWay = 0
+        /// Whether somebody wanted to take while too much was on its way.
+        var isHeld = false
         /// Bytes appended and not yet taken by the socket.
         var unwritten = 0
         /// Bytes taken by the socket so far.
@@ -25,6 +29,11 @@ final class OutboundBuffer: Sendable {
         state = NIOLockedValueBox(State(buffer: ByteBuffer()))
     }
 
+    /// Appends what must not be lost for want of room: a few bytes that end what earlier bytes began.
+    func appendEnding(_ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Appended {
+        try append(limit: .max, write)
+    }
+
     struct Appended {
         /// The caller has to schedule a flush.
         var needsFlush: Bool
@@ -34,6 +43,11 @@ final class OutboundBuffer: Sendable {
     /// Appends through `write`. Throws when the connection has ended or the limit is reached.
     @inline(__always)
     func append(_ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Appended {
+        try append(limit: limit, write)
+    }
+
+    @inline(__always)
+    private func append(limit: Int, _ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Appended {
         try state.withLockedValueThrowing { state throws(NATSError) -> Appended in
             if let error = state.closedBy { throw error }
             guard state.unwritten < limit else { throw .outboundBufferFull(bytes: state.unwritten) }
@@ -46,15 +60,33 @@ final class OutboundBuffer: Sendable {
         }
     }
 
-    /// Takes everything that waits; nil when there is nothing.
+    /// So many takings may wait for the socket. Each costs some hundred bytes however little it holds: beyond that small
+    /// messages wait here, where they cost their bytes.
+    static let takings = 32
+
+    /// Takes everything that waits; nil when there is nothing, or when enough is on its way. Each taking is to be ended.
     func take() -> ByteBuffer? {
         state.withLockedValue { state in
+            guard state.onTheirWay < Self.takings else {
+                state.isHeld = true
+                return nil
+            }
             state.isFlushScheduled = false
             guard state.buffer.readableBytes > 0 else { return nil }
             let taken = state.buffer
             // A steady stream fills the next buffer as far as this one, so it is made as large at once.
             state.buffer = ByteBufferAllocator().buffer(capacity: min(taken.readableBytes, 256 << 10))
+            state.onTheirWay += 1
             return taken
+        }
+    }
+
+    /// The socket has what was taken once, or has refused it; true when the next taking was held up by it.
+    func ended() -> Bool {
+        state.withLockedValue { state in
+            state.onTheirWay -= 1
+            defer { state.isHeld = false }
+            return state.isHeld
         }
     }
 

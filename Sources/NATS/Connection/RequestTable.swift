@@ -1,11 +1,51 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
+/// What tells one request's answer from all others: 64 random bits, so that who has seen some knows no other.
+struct RequestToken: Hashable {
+    private static let length = 11
+    private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_".utf8)
+    /// The value of each character; 64 for all that stand for nothing.
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: 64, count: 256)
+        for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
+        return values
+    }()
+
+    fileprivate let value: UInt64
+
+    fileprivate init(_ value: UInt64) { self.value = value }
+
+    /// Reads the text of a token; nil for every other text.
+    init?(_ text: some Collection<UInt8>) {
+        guard text.count == Self.length else { return nil }
+        var value: UInt64 = 0
+        for (index, character) in text.enumerated() {
+            let bits = Self.values[Int(character)]
+            // The first character holds the four bits that are left of 64.
+            guard bits < (index == 0 ? 16 : 64) else { return nil }
+            value = value << 6 | UInt64(bits)
+        }
+        self.value = value
+    }
+
+    /// The token as the last part of a subject.
+    var text: String {
+        String(unsafeUninitializedCapacity: Self.length) { text in
+            for index in 0..<Self.length {
+                text[index] = Self.alphabet[Int(value >> UInt64(6 * (Self.length - 1 - index)) & 63)]
+            }
+            return Self.length
+        }
+    }
+}
+
 /// Requests that wait for their answer. All answers come over one subscription; the subject's last token finds them.
 final class RequestTable: Sendable {
     typealias Answer = @Sendable (Result<NATSMessage, NATSError>) -> Void
 
     private struct Entry {
+        var order: UInt64
         var subject: String
         var deadline: NIODeadline
         var answer: Answer
@@ -13,36 +53,54 @@ final class RequestTable: Sendable {
 
     private struct State {
         var entries: [UInt64: Entry] = [:]
-        var nextToken: UInt64 = 1
+        var added: UInt64 = 0
+        var random = RandomWords()
         var closedBy: NATSError?
     }
 
+    /// `<prefix>.<connection>.`; a request's token follows.
+    private let stem: String
     private let state = NIOLockedValueBox(State())
+
+    /// Creates an empty table for answers that come under `inbox`.
+    init(inbox: String) { stem = inbox + "." }
+
+    /// The subject that has every answer come.
+    var subscription: String { stem + "*" }
 
     var isEmpty: Bool { state.withLockedValue { $0.entries.isEmpty } }
 
+    /// Where the answer to a request is to go.
+    func reply(for token: RequestToken) -> String { stem + token.text }
+
     /// Registers a request and gives it its token. Whoever adds to the empty table starts the clock.
     func add(subject: String, deadline: NIODeadline, answer: @escaping Answer) throws(NATSError) -> (
-        token: UInt64, isFirst: Bool
+        token: RequestToken, isFirst: Bool
     ) {
-        try state.withLockedValueThrowing { state throws(NATSError) -> (UInt64, Bool) in
+        try state.withLockedValueThrowing { state throws(NATSError) -> (RequestToken, Bool) in
             if let error = state.closedBy { throw error }
-            let token = state.nextToken
             let isFirst = state.entries.isEmpty
-            state.nextToken += 1
-            state.entries[token] = Entry(subject: subject, deadline: deadline, answer: answer)
-            return (token, isFirst)
+            var token = state.random.next()
+            while state.entries[token] != nil { token = state.random.next() }
+            state.added += 1
+            state.entries[token] = Entry(order: state.added, subject: subject, deadline: deadline, answer: answer)
+            return (RequestToken(token), isFirst)
         }
     }
 
     /// Forgets a request whose asker gave up.
-    func remove(_ token: UInt64) {
-        _ = state.withLockedValue { $0.entries.removeValue(forKey: token) }
+    func remove(_ token: RequestToken) {
+        _ = state.withLockedValue { $0.entries.removeValue(forKey: token.value) }
     }
 
-    /// An answer came.
-    func resolve(_ token: UInt64, with message: NATSMessage) {
-        guard let entry = state.withLockedValue({ $0.entries.removeValue(forKey: token) }) else { return }
+    /// Something came over the answers' subscription, to this subject; the message is only made for whom it answers.
+    func resolve(_ subject: UnsafeRawBufferPointer, with message: () -> NATSMessage) {
+        let start = stem.utf8.count
+        guard subject.count > start,
+            let token = RequestToken(UnsafeRawBufferPointer(rebasing: subject[start...])),
+            let entry = state.withLockedValue({ $0.entries.removeValue(forKey: token.value) })
+        else { return }
+        let message = message()
         if message.hasStatusLine, message.status == 503 {
             entry.answer(.failure(.noResponders(subject: entry.subject)))
         } else {
@@ -53,8 +111,8 @@ final class RequestTable: Sendable {
     /// The server refused a publish to `subject`; the oldest request to it is the one meant.
     func fail(subject: String, with error: NATSError) {
         let entry = state.withLockedValue { state -> Entry? in
-            let tokens = state.entries.filter { $0.value.subject == subject }.keys
-            return tokens.min().flatMap { state.entries.removeValue(forKey: $0) }
+            let oldest = state.entries.filter { $0.value.subject == subject }.min { $0.value.order < $1.value.order }
+            return oldest.flatMap { state.entries.removeValue(forKey: $0.key) }
         }
         entry?.answer(.failure(error))
     }

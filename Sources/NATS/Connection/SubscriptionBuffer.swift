@@ -16,7 +16,7 @@ public struct BufferLimits: Sendable, Hashable {
 
     /// Most messages held, at least 1.
     public var messages: Int
-    /// Most bytes held, headers included, at least 1.
+    /// Most bytes held, headers included, at least 1. Of subject and reply subject only what goes beyond 512 bytes counts.
     public var bytes: Int
     /// What happens beyond that.
     public var overflow: Overflow
@@ -27,6 +27,12 @@ public struct BufferLimits: Sendable, Hashable {
         self.bytes = max(1, bytes)
         self.overflow = overflow
     }
+}
+
+/// One read from the socket: its messages share its memory.
+struct ReadChunk {
+    var number: UInt64
+    var capacity: Int
 }
 
 /// Messages between the event loop, which delivers a batch per read, and one reader, which takes whole batches.
@@ -50,6 +56,9 @@ final class SubscriptionBuffer: Sendable {
     private struct State {
         var queue: [NATSMessage] = []
         var bytes = 0
+        /// The memory of all reads of which messages wait here.
+        var kept = 0
+        var lastChunk: UInt64?
         var dropped = 0
         var delivered = 0
         /// After how many messages in all the subscription ends.
@@ -57,6 +66,29 @@ final class SubscriptionBuffer: Sendable {
         var isPaused = false
         var ending: Ending?
         var waiters: [Completion<Wakeup>] = []
+
+        /// Copies the messages together, so that the reads they came with are free.
+        mutating func compact() {
+            var block = ByteBuffer()
+            var start = 0
+            func share(_ end: Int, _ queue: inout [NATSMessage]) {
+                for index in start..<end {
+                    guard let content = block.readSlice(length: queue[index].content.readableBytes) else { return }
+                    queue[index] = queue[index].with(content)
+                }
+            }
+            for index in queue.indices {
+                var content = queue[index].content
+                if block.readableBytes > 0, block.readableBytes + content.readableBytes > SubscriptionBuffer.surplus / 4
+                {
+                    share(index, &queue)
+                    (block, start) = (ByteBuffer(), index)
+                }
+                block.writeBuffer(&content)
+            }
+            share(queue.count, &queue)
+            kept = bytes
+        }
     }
 
     let sid: UInt64
@@ -85,7 +117,7 @@ final class SubscriptionBuffer: Sendable {
     }
 
     /// Takes a batch over; `batch` comes back empty, with room for the next.
-    func deliver(_ batch: inout [NATSMessage], bytes: Int) -> Delivery {
+    func deliver(_ batch: inout [NATSMessage], bytes: Int, of chunk: ReadChunk) -> Delivery {
         let (delivery, waiters) = state.withLockedValue { state -> (Delivery, [Completion<Wakeup>]) in
             guard state.ending == nil else {
                 batch.removeAll(keepingCapacity: true)
@@ -94,12 +126,13 @@ final class SubscriptionBuffer: Sendable {
             var bytes = bytes
             if let maximum = state.maximum, state.delivered + batch.count >= maximum {
                 while state.delivered + batch.count > maximum, let surplus = batch.popLast() {
-                    bytes -= surplus.content.readableBytes
+                    bytes -= surplus.size
                 }
                 state.ending = .finished
             }
             state.delivered += batch.count
             var delivery = Delivery.accepted
+            let waiting = state.queue.count
             if state.queue.count + batch.count <= limits.messages, state.bytes + bytes <= limits.bytes {
                 if state.queue.isEmpty {
                     swap(&state.queue, &batch)
@@ -111,6 +144,11 @@ final class SubscriptionBuffer: Sendable {
                 delivery = overflow(batch, bytes: bytes, &state)
             }
             batch.removeAll(keepingCapacity: true)
+            if state.lastChunk != chunk.number, state.queue.count > waiting || limits.overflow == .dropOldest {
+                state.lastChunk = chunk.number
+                state.kept += chunk.capacity
+                if state.kept > 2 * state.bytes + Self.surplus { state.compact() }
+            }
             let waiters = state.waiters
             if !waiters.isEmpty { state.waiters.removeAll(keepingCapacity: true) }
             return (delivery, waiters)
@@ -118,6 +156,10 @@ final class SubscriptionBuffer: Sendable {
         for waiter in waiters { waiter.fulfil(.ready) }
         return delivery
     }
+
+    /// So much more memory than twice what they hold may waiting messages keep before they are copied out of their reads:
+    /// so little of it that one read after the other can be kept for one short message in each.
+    private static let surplus = 1 << 20
 
     private func overflow(_ batch: [NATSMessage], bytes: Int, _ state: inout State) -> Delivery {
         switch limits.overflow {
@@ -130,7 +172,7 @@ final class SubscriptionBuffer: Sendable {
             return .pause
         case .dropNewest:
             for message in batch {
-                let size = message.content.readableBytes
+                let size = message.size
                 if state.queue.count < limits.messages, state.bytes + size <= limits.bytes {
                     state.queue.append(message)
                     state.bytes += size
@@ -146,7 +188,7 @@ final class SubscriptionBuffer: Sendable {
             while state.queue.count - surplus > limits.messages || state.bytes > limits.bytes,
                 surplus < state.queue.count
             {
-                state.bytes -= state.queue[surplus].content.readableBytes
+                state.bytes -= state.queue[surplus].size
                 surplus += 1
             }
             state.queue.removeFirst(surplus)
@@ -168,6 +210,8 @@ final class SubscriptionBuffer: Sendable {
             if !state.queue.isEmpty {
                 swap(&state.queue, &batch)
                 state.bytes = 0
+                state.kept = 0
+                state.lastChunk = nil
                 let resumes = state.isPaused
                 state.isPaused = false
                 return .batch(resumesReading: resumes)

@@ -73,21 +73,36 @@ struct HeaderBlock {
     var statusText: String?
     var headers = NATSHeaders()
 
+    /// More fields than anybody sends who means well. What is behind them is left out: a field of a few bytes takes many
+    /// times as much memory once it is read.
+    static let maximumFields = 4_096
+
     /// Reads a block. Damaged lines are left out: one bad field must not cost the message.
     init(_ buffer: ByteBuffer) {
-        var lines = buffer.readableBytesView.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)[...]
-        guard let first = lines.popFirst() else { return }
+        var rest = buffer.readableBytesView
+        guard let first = Self.nextLine(&rest) else { return }
         let statusLine = Self.text(first.dropFirst(8))
         if let code = Int(statusLine.prefix(3)) {
             status = code
             let words = statusLine.dropFirst(3)
             statusText = words.isEmpty ? nil : String(Self.trimmed(words))
         }
-        for line in lines {
+        while headers.count < Self.maximumFields, let line = Self.nextLine(&rest) {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { continue }
             let name = String(decoding: line[line.startIndex..<colon], as: UTF8.self)
             headers.append(String(Self.text(line[line.index(after: colon)...])), for: name)
         }
+    }
+
+    /// Takes the next line that is not empty off the front.
+    private static func nextLine(_ rest: inout ByteBufferView) -> ByteBufferView? {
+        while !rest.isEmpty {
+            let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
+            let line = rest[rest.startIndex..<end]
+            rest = end < rest.endIndex ? rest[rest.index(after: end)...] : rest[end...]
+            if !line.isEmpty { return line }
+        }
+        return nil
     }
 
     private static func text(_ bytes: ByteBufferView) -> Substring {

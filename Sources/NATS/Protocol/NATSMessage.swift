@@ -21,6 +21,18 @@ public struct NATSMessage: Sendable {
         self.headerLength = headerLength
     }
 
+    /// What the message counts as where bytes are limited.
+    var size: Int { Self.size(content: content, texts: subject.utf8.count + (reply?.utf8.count ?? 0)) }
+
+    /// An ordinary subject belongs to what any message costs; only a long one counts.
+    @inline(__always)
+    static func size(content: ByteBuffer, texts: Int) -> Int { content.readableBytes + max(0, texts - 512) }
+
+    /// The same message with its content in other memory.
+    func with(_ content: ByteBuffer) -> NATSMessage {
+        NATSMessage(subject: subject, reply: reply, content: content, headerLength: headerLength)
+    }
+
     /// The payload, without a copy.
     public var payload: ByteBuffer {
         guard headerLength > 0 else { return content }

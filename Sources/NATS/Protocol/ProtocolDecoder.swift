@@ -78,7 +78,7 @@ struct ProtocolDecoder {
                         position = end
                     } else {
                         var collected = ByteBuffer()
-                        collected.reserveCapacity(frame.contentLength + 2)
+                        collected.reserveCapacity(Self.firstCapacity(for: frame.contentLength))
                         collected.writeBytes(bytes[position...])
                         partialMessage = PartialMessage(
                             sid: frame.sid, subject: Array(frame.subject), reply: frame.reply.map { Array($0) },
@@ -103,6 +103,9 @@ struct ProtocolDecoder {
     }
 
     // MARK: Cut frames
+
+    /// Room for a message that has begun. Of a long one the rest comes as its bytes do: a claim alone is worth nothing.
+    private static func firstCapacity(for contentLength: Int) -> Int { min(contentLength + 2, 1 << 20) }
 
     private mutating func finishPartialMessage<Sink: ProtocolSink>(
         _ chunk: inout ByteBuffer, _ sink: Sink
@@ -156,7 +159,7 @@ struct ProtocolDecoder {
                     partialMessage = PartialMessage(
                         sid: frame.sid, subject: Array(frame.subject), reply: frame.reply.map { Array($0) },
                         headerLength: frame.headerLength, contentLength: frame.contentLength, collected: ByteBuffer())
-                    partialMessage?.collected.reserveCapacity(frame.contentLength + 2)
+                    partialMessage?.collected.reserveCapacity(Self.firstCapacity(for: frame.contentLength))
                 } else {
                     try Self.decodeControl(bytes, hasTrailingBytes: hasTrailingBytes, sink)
                 }

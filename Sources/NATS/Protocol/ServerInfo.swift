@@ -40,7 +40,7 @@ public struct ServerInfo: Sendable, Hashable, Codable {
     public var cluster: String?
     /// JetStream domain.
     public var domain: String?
-    /// Other servers of the cluster, `host:port`.
+    /// Other servers of the cluster, `host:port`; at most 128 are taken in.
     public var connectURLs: [String]?
     /// Whether it is about to close and asks clients to move on.
     public var isLameDuck: Bool?
@@ -72,10 +72,13 @@ public struct ServerInfo: Sendable, Hashable, Codable {
         func optional<T: Decodable>(_ key: CodingKeys, _ type: T.Type = T.self) -> T? {
             (try? values.decodeIfPresent(type, forKey: key)) ?? nil
         }
-        serverID = optional(.serverID) ?? ""
-        serverName = optional(.serverName)
-        version = optional(.version) ?? ""
-        host = optional(.host)
+        func text(_ key: CodingKeys) -> String? {
+            optional(key, String.self).flatMap { $0.utf8.count <= Self.maximumText ? $0 : nil }
+        }
+        serverID = text(.serverID) ?? ""
+        serverName = text(.serverName)
+        version = text(.version) ?? ""
+        host = text(.host)
         port = optional(.port)
         supportsHeaders = optional(.supportsHeaders)
         let limit = optional(.maximumPayload, Int.self)
@@ -86,13 +89,28 @@ public struct ServerInfo: Sendable, Hashable, Codable {
         requiresTLS = optional(.requiresTLS)
         offersTLS = optional(.offersTLS)
         clientID = optional(.clientID)
-        clientAddress = optional(.clientAddress)
-        nonce = optional(.nonce)
-        cluster = optional(.cluster)
-        domain = optional(.domain)
-        connectURLs = optional(.connectURLs)
+        clientAddress = text(.clientAddress)
+        nonce = text(.nonce)
+        cluster = text(.cluster)
+        domain = text(.domain)
+        connectURLs = Self.urls(in: values)
         isLameDuck = optional(.isLameDuck)
-        account = optional(.account)
+        account = text(.account)
+    }
+
+    /// More servers than a client ever tries.
+    static let maximumConnectURLs = 128
+    /// No name or address is longer, in bytes.
+    static let maximumText = 1_024
+
+    private static func urls(in values: KeyedDecodingContainer<CodingKeys>) -> [String]? {
+        guard var list = try? values.nestedUnkeyedContainer(forKey: .connectURLs) else { return nil }
+        var urls: [String] = []
+        // One by one: a list of a million is not made to take the first of them.
+        while !list.isAtEnd, urls.count < maximumConnectURLs, let url = try? list.decode(String.self) {
+            if url.utf8.count <= maximumText { urls.append(url) }
+        }
+        return urls
     }
 
     /// Reads an INFO line's JSON.

@@ -10,6 +10,8 @@ public struct ServerPool: Hashable, Sendable {
     /// Every known server, the next one first.
     public private(set) var order: [ServerAddress]
     private var advertised: [ServerAddress] = []
+    /// More servers than any client tries; a longer list is taken for its beginning.
+    static let maximumAdvertised = 128
 
     /// A pool of configured servers.
     public init(_ configured: [ServerAddress] = []) {
@@ -39,7 +41,7 @@ public struct ServerPool: Hashable, Sendable {
     public mutating func advertise(_ servers: [ServerAddress], using generator: inout some RandomNumberGenerator) {
         guard !servers.isEmpty else { return }
         let current = order.first
-        let list = Self.distinct(servers)
+        let list = Self.distinct(servers, atMost: Self.maximumAdvertised)
         order.removeAll { advertised.contains($0) && !list.contains($0) && !configured.contains($0) && $0 != current }
         order += list.filter { !order.contains($0) }.shuffled(using: &generator)
         advertised = list
@@ -60,8 +62,10 @@ public struct ServerPool: Hashable, Sendable {
         order.insert(server, at: 0)
     }
 
-    private static func distinct(_ servers: [ServerAddress]) -> [ServerAddress] {
+    private static func distinct(_ servers: [ServerAddress], atMost limit: Int = .max) -> [ServerAddress] {
         var seen: Set<ServerAddress> = []
-        return servers.filter { seen.insert($0).inserted }
+        var list: [ServerAddress] = []
+        for server in servers where list.count < limit && seen.insert(server).inserted { list.append(server) }
+        return list
     }
 }

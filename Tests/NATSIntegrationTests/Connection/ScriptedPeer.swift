@@ -28,7 +28,9 @@ final class ScriptedPeer: Sendable {
         /// Sends text; a closed connection swallows it.
         func send(_ text: String) { send(Array(text.utf8)) }
 
-        func send(_ bytes: [UInt8]) {
+        /// Sends bytes; false when the client has closed.
+        @discardableResult
+        func send(_ bytes: [UInt8]) -> Bool {
             var sent = 0
             while sent < bytes.count {
                 let count = bytes.withUnsafeBytes { bytes in
@@ -39,9 +41,10 @@ final class ScriptedPeer: Sendable {
                         Darwin.send(descriptor, bytes.baseAddress?.advanced(by: sent), bytes.count - sent, 0)
                     #endif
                 }
-                guard count > 0 else { return }
+                guard count > 0 else { return false }
                 sent += count
             }
+            return true
         }
 
         /// Reads until `words` have come or the client has closed; false in the latter case. What came behind them is

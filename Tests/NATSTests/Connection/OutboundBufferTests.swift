@@ -19,6 +19,33 @@ struct OutboundBufferTests {
         #expect(try append(1, to: buffer).needsFlush)
     }
 
+    @Test("lets so many takings wait for the socket, and has more wait together until one of them is through")
+    func takings() throws {
+        let buffer = OutboundBuffer(highWaterMark: 1_000, limit: 10_000)
+        for _ in 0..<OutboundBuffer.takings {
+            #expect(try append(1, to: buffer).needsFlush)
+            #expect(buffer.take()?.readableBytes == 1)
+        }
+        #expect(try append(1, to: buffer).needsFlush)
+        #expect(buffer.take() == nil)
+        #expect(try !append(1, to: buffer).needsFlush)
+        buffer.written(1)
+        #expect(buffer.ended())
+        #expect(buffer.take()?.readableBytes == 2)
+        #expect(!buffer.ended())
+    }
+
+    @Test("has room for what ends something where there is none for anything else")
+    func endings() throws {
+        let buffer = OutboundBuffer(highWaterMark: 10, limit: 100)
+        _ = try append(100, to: buffer)
+        #expect(throws: NATSError.outboundBufferFull(bytes: 100)) { try append(1, to: buffer) }
+        #expect(try !buffer.appendEnding { $0.writeRepeatingByte(1, count: 9) }.isBelowHighWaterMark)
+        #expect(buffer.unwrittenBytes == 109)
+        buffer.close(.closed)
+        #expect(throws: NATSError.closed) { try buffer.appendEnding { _ in } }
+    }
+
     @Test("tells when the high-water mark is reached, counting what the socket has not taken yet")
     func highWater() throws {
         let buffer = OutboundBuffer(highWaterMark: 100, limit: 1_000)

@@ -17,27 +17,63 @@ struct RequestTableTests {
             subject: "s", reply: nil, content: ByteBuffer(string: block + text), headerLength: block.utf8.count)
     }
 
+    private func answer(_ table: RequestTable, _ token: RequestToken, _ message: NATSMessage) {
+        Array(table.reply(for: token).utf8).withUnsafeBytes { table.resolve($0) { message } }
+    }
+
     private let later = NIODeadline.now() + .hours(1)
 
     @Test("answers each request once, by its token")
     func answers() throws {
-        let table = RequestTable()
+        let table = RequestTable(inbox: "_INBOX.c")
         let (one, two) = (Answers(), Answers())
         let first = try table.add(subject: "s", deadline: later, answer: one.add).token
         let second = try table.add(subject: "s", deadline: later, answer: two.add).token
         #expect(first != second)
-        table.resolve(second, with: message("b"))
-        table.resolve(second, with: message("again"))
-        table.resolve(999, with: message("nobody's"))
-        table.resolve(first, with: message("a"))
+        answer(table, second, message("b"))
+        answer(table, second, message("again"))
+        Array("_INBOX.c.0000000000A".utf8).withUnsafeBytes { table.resolve($0) { message("nobody's") } }
+        answer(table, first, message("a"))
         #expect(one.all == [.success("a")])
         #expect(two.all == [.success("b")])
         #expect(table.isEmpty)
     }
 
+    @Test("reads a token from its text, and nothing from any other")
+    func texts() throws {
+        let table = RequestTable(inbox: "_INBOX.c")
+        for _ in 0..<1_000 {
+            let token = try table.add(subject: "s", deadline: later) { _ in }.token
+            #expect(token.text.utf8.count == 11 && Subject.isPublishable(token.text))
+            #expect(RequestToken(Array(token.text.utf8)) == token)
+        }
+        for text in ["", "1", "0000000000", "000000000000", "0000000000.", "0000000000*", "G0000000000", "0000 000000"]
+        {
+            #expect(RequestToken(Array(text.utf8)) == nil, "\(text)")
+        }
+        table.close(.closed)
+    }
+
+    @Test("who has seen some tokens knows nothing of the next")
+    func unguessable() throws {
+        let table = RequestTable(inbox: "_INBOX.c")
+        let tokens = try (0..<4_000).map { _ in try table.add(subject: "s", deadline: later) { _ in }.token.text }
+        #expect(Set(tokens).count == tokens.count)
+        // Of 4,000 random ones hardly two share their first 40 bits, or their last 48.
+        #expect(Set(tokens.map { $0.prefix(7) }).count > 3_990)
+        #expect(Set(tokens.map { $0.suffix(8) }).count > 3_990)
+        for place in 1..<11 { #expect(Set(tokens.map { Array($0)[place] }).count == 64, "place \(place)") }
+        // Two tables have nothing in common.
+        let other = RequestTable(inbox: "_INBOX.c")
+        let others = try (0..<4_000).map { _ in try other.add(subject: "s", deadline: later) { _ in }.token.text }
+        #expect(Set(tokens).isDisjoint(with: others))
+        table.close(.closed)
+        other.close(.closed)
+    }
+
     @Test("tells who adds to the empty table, as that one starts the clock")
     func firstOfAll() throws {
-        let table = RequestTable()
+        let table = RequestTable(inbox: "_INBOX.c")
         let first = try table.add(subject: "s", deadline: later) { _ in }
         #expect(first.isFirst)
         #expect(try !table.add(subject: "s", deadline: later) { _ in }.isFirst)
@@ -47,12 +83,12 @@ struct RequestTableTests {
 
     @Test("takes a server's 503 for nobody, and not a header that looks like it")
     func noResponders() throws {
-        let table = RequestTable()
+        let table = RequestTable(inbox: "_INBOX.c")
         let answers = Answers()
         let blocks = ["NATS/1.0 503\r\n\r\n", "NATS/1.0 503 No Responders\r\nNats-Subject: s\r\n\r\n"]
         for block in blocks + ["NATS/1.0\r\nStatus: 503\r\n\r\n", "NATS/1.0 404 Not Found\r\n\r\n"] {
             let token = try table.add(subject: "s", deadline: later, answer: answers.add).token
-            table.resolve(token, with: message("x", block: block))
+            answer(table, token, message("x", block: block))
         }
         #expect(
             answers.all == [
@@ -63,7 +99,7 @@ struct RequestTableTests {
 
     @Test("ends those whose time is up, and only them")
     func expiry() throws {
-        let table = RequestTable()
+        let table = RequestTable(inbox: "_INBOX.c")
         let answers = Answers()
         let now = NIODeadline.now()
         _ = try table.add(subject: "a", deadline: now, answer: answers.add)
@@ -77,7 +113,7 @@ struct RequestTableTests {
 
     @Test("a refused publish fails the oldest request to that subject")
     func refusal() throws {
-        let table = RequestTable()
+        let table = RequestTable(inbox: "_INBOX.c")
         let (oldest, newer, other) = (Answers(), Answers(), Answers())
         _ = try table.add(subject: "s", deadline: later, answer: oldest.add)
         _ = try table.add(subject: "s", deadline: later, answer: newer.add)
@@ -92,7 +128,7 @@ struct RequestTableTests {
 
     @Test("closes once: later requests get the first reason")
     func closing() {
-        let table = RequestTable()
+        let table = RequestTable(inbox: "_INBOX.c")
         table.close(.staleConnection)
         table.close(.closed)
         #expect(throws: NATSError.staleConnection) { try table.add(subject: "s", deadline: later) { _ in } }

@@ -17,9 +17,33 @@ struct SubscriptionBufferTests {
         var batch = texts.map {
             NATSMessage(subject: "s", reply: nil, content: ByteBuffer(string: $0), headerLength: 0)
         }
-        let delivery = buffer.deliver(&batch, bytes: texts.reduce(0) { $0 + $1.utf8.count })
+        let delivery = buffer.deliver(
+            &batch, bytes: texts.reduce(0) { $0 + $1.utf8.count }, of: ReadChunk(number: 1, capacity: 64))
         #expect(batch.isEmpty)
         return delivery
+    }
+
+    @Test("copies what waits out of reads that it keeps little of, and never what a reader takes in time")
+    func keptReads() {
+        for takesAll in [true, false] {
+            let buffer = buffer(10_000, .dropNewest)
+            var contents: [ByteBuffer] = []
+            for number in 0..<100 {
+                var read = ByteBuffer(repeating: 0, count: 100_000)
+                read.setString("\(1_000 + number)", at: 0)
+                let content = read.getSlice(at: 0, length: 4) ?? ByteBuffer()
+                var batch = [NATSMessage(subject: "s", reply: nil, content: content, headerLength: 0)]
+                _ = buffer.deliver(
+                    &batch, bytes: 4, of: ReadChunk(number: UInt64(number), capacity: read.storageCapacity))
+                guard takesAll || number == 99 else { continue }
+                var taken: [NATSMessage] = []
+                _ = buffer.take(into: &taken)
+                contents += taken.reversed().map(\.content)
+            }
+            #expect(contents.map { String(buffer: $0) } == (0..<100).map { "\(1_000 + $0)" })
+            let large = contents.count { $0.storageCapacity >= 100_000 }
+            #expect(takesAll ? large == 100 : large < 20)
+        }
     }
 
     /// What a reader finds without waiting, in order, and whether reading resumes.

@@ -24,6 +24,17 @@ struct HeadersTests {
         #expect(NATSHeaders().isEmpty)
     }
 
+    @Test("reads so many fields of a block and no more, whatever it is made of")
+    func manyFields() {
+        for line in ["a:b\n", "\n", ":\n", "a:\r\n", "x\n"] {
+            let block = block("NATS/1.0\r\n" + String(repeating: line, count: (1 << 20) / line.utf8.count) + "\r\n")
+            #expect(block.headers.count <= HeaderBlock.maximumFields)
+        }
+        let many = (0..<5_000).map { "N\($0): \($0)\r\n" }.joined()
+        let headers = block("NATS/1.0 100 Idle\r\n\(many)\r\n").headers
+        #expect(headers.count == HeaderBlock.maximumFields && headers["N4095"] == "4095" && headers["N4096"] == nil)
+    }
+
     @Test("reads back what it writes")
     func roundTrip() {
         let headers: NATSHeaders = ["A": "1", "B": "with: colon", "C": "ü", "Empty": "", "-x!": "tab\tinside"]

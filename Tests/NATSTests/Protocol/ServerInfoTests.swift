@@ -33,6 +33,17 @@ struct ServerInfoTests {
         #expect(addresses.map(\.description) == ["tls://10.0.0.1:4111", "tls://[2001:db8::1]:4112"])
     }
 
+    @Test("takes in no more servers than a client ever tries, and no text that is too long to be a name")
+    func bounds() throws {
+        let servers = (0..<1_000).map { "\"h\($0):4222\"" }.joined(separator: ",")
+        let long = String(repeating: "x", count: ServerInfo.maximumText + 1)
+        let read = try info(
+            "{\"server_id\":\"\(long)\",\"nonce\":\"\(long)\",\"version\":\"2.9\",\"connect_urls\":[\"\(long)\",\(servers)]}"
+        )
+        #expect(read.serverID.isEmpty && read.nonce == nil && read.version == "2.9")
+        #expect(read.connectURLs == (0..<ServerInfo.maximumConnectURLs).map { "h\($0):4222" })
+    }
+
     @Test("takes a field of another type for absent", arguments: ["{\"max_payload\":\"x\"}", "{\"port\":null}", "{}"])
     func lenient(text: String) throws {
         #expect(try info(text).maximumPayload == 1_048_576)

@@ -1,0 +1,63 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Random numbers of the system's generator, fetched many at a time: one by one each costs a system call. To have one
+/// owner: a copy would hand out the same ones.
+struct RandomWords: RandomNumberGenerator {
+    /// As many as the system hands out in one call (256 bytes).
+    private static let supply = 32
+
+    private var words = [UInt64](repeating: 0, count: RandomWords.supply)
+    private var left = 0
+
+    /// The next one. Each is handed out once and then forgotten.
+    mutating func next() -> UInt64 {
+        if left == 0 { refill() }
+        left -= 1
+        defer { words[left] = 0 }
+        return words[left]
+    }
+
+    private mutating func refill() {
+        let isFilled = words.withUnsafeMutableBytes { bytes -> Bool in
+            guard let base = bytes.baseAddress else { return false }
+            return getentropy(base, bytes.count) == 0
+        }
+        if !isFilled {
+            var generator = SystemRandomNumberGenerator()
+            for index in words.indices { words[index] = generator.next() }
+        }
+        left = Self.supply
+    }
+}
+
+/// Names that nobody guesses, however many others he knows: 22 characters of base 62, 130 bits of the system's generator.
+package enum UniqueToken {
+    private static let length = 22
+    private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+
+    /// A new token.
+    package static func next() -> String {
+        var generator = RandomWords()
+        return String(unsafeUninitializedCapacity: length) { text in
+            var count = 0
+            while count < length {
+                var word = generator.next()
+                // Ten characters of 6 bits in each word; the two values without a character are drawn again.
+                for _ in 0..<10 where count < length {
+                    let value = Int(word & 63)
+                    word >>= 6
+                    guard value < alphabet.count else { continue }
+                    text[count] = alphabet[value]
+                    count += 1
+                }
+            }
+            return count
+        }
+    }
+}

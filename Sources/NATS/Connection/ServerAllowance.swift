@@ -1,0 +1,38 @@
+/// How much a server may say beside messages before it counts as broken, as a value; times are nanoseconds of any clock.
+struct ServerAllowance {
+    /// Bytes of INFO at once. A cluster that changes fast sends some hundred lines of under 1 KiB.
+    static let burst = 4 << 20
+    /// Bytes of INFO that may come each second for ever.
+    static let rate = 64 << 10
+    /// What the shortest INFO counts as: reading it costs more than its bytes.
+    static let leastInfo = 1 << 10
+    /// Refusals that nothing sent explains.
+    static let refusals = 1 << 10
+    /// The shortest thing that a server can refuse, in bytes: a subscription.
+    static let shortestRequest = 8
+
+    private var left = burst
+    private var last: Int64
+    private var refused = 0
+
+    /// An allowance that is full.
+    init(now: Int64) { last = now }
+
+    /// INFO of so many bytes came.
+    mutating func informed(bytes: Int, now: Int64) throws(NATSError) {
+        let regained = (max(0, now - last) / 1_000).multipliedReportingOverflow(by: Int64(Self.rate))
+        left = min(
+            Self.burst, left + (regained.overflow ? Self.burst : Int(clamping: regained.partialValue / 1_000_000)))
+        last = now
+        left -= max(bytes, Self.leastInfo)
+        guard left >= 0 else { throw .protocolViolation("it sends INFO without end") }
+    }
+
+    /// The server refused something, after this side had sent so many bytes.
+    mutating func refused(afterSending bytes: Int) throws(NATSError) {
+        refused += 1
+        guard refused <= Self.refusals + bytes / Self.shortestRequest else {
+            throw .protocolViolation("it refuses more than it was asked for")
+        }
+    }
+}
