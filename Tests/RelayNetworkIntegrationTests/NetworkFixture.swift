@@ -30,7 +30,8 @@ struct TestNetwork: Sendable {
     /// Runs the body on a network of its own, or on the one in a folder; host and server have ended when it returns.
     static func run<R: Sendable>(
         server: String, idleTimeout: Duration = .seconds(600), startTimeout: Duration = .seconds(120),
-        in folder: TemporaryFolder? = nil, _ body: @Sendable (TestNetwork) async throws -> R
+        in folder: TemporaryFolder? = nil,
+        freeDiskSpace: (@Sendable (String) -> Int64?)? = nil, _ body: @Sendable (TestNetwork) async throws -> R
     ) async throws -> R {
         let folder = try folder ?? TemporaryFolder()
         let directory = folder.network
@@ -38,6 +39,7 @@ struct TestNetwork: Sendable {
         options.handlesSignals = false
         options.idleTimeout = idleTimeout
         options.startTimeout = startTimeout
+        if let freeDiskSpace { options.freeDiskSpace = freeDiskSpace }
         let host = NetworkHost(directory: directory, options: options)
         let running = Task { await host.run() }
         let result: Result<R, any Error>

@@ -203,6 +203,9 @@ extension ChatModel {
             say("The letter does not say who sent it. /post USER/POSTBOX TEXT writes to anyone.", .failure)
             return
         }
+        guard !from.hasPrefix("~") else {
+            return say("The network itself sent this; nobody reads an answer.", .failure)
+        }
         let address = SafeAddress.of(from)
         beginLetter(address.contains("/") ? "/post \(address) " : "/post \(address)/")
     }

@@ -1,0 +1,311 @@
+import Foundation
+import NATS
+import NIOConcurrencyHelpers
+import NIOCore
+import Relay
+import TestSupport
+import Testing
+
+@testable import RelayNetwork
+
+/// The administrator's acts on what users may do, on open connections and after a restart.
+@Suite("Administrator: grants and ends", .realProcesses)
+struct GrantTests {
+    private func texts(_ events: TopicEvents, until last: String) async throws -> [String] {
+        var iterator = events.makeAsyncIterator()
+        var seen: [String] = []
+        while seen.last != last, let event = try await iterator.next() {
+            if case .message(let message) = event { seen.append(message.text) }
+        }
+        return seen
+    }
+
+    @Test("A grant that is widened holds on an open connection, and the person reads why", arguments: TestServers.all)
+    func widened(server: String) async throws {
+        let folder = try TemporaryFolder()
+        try await TestNetwork.run(server: server, in: folder) { network in
+            _ = try await network.administrator.add(user: "alice", topics: ["chat.>"])
+            let client = try network.client()
+            try await client.connect(timeLimit: 60)
+            await #expect(throws: RelayError.notAuthorized("publishing to ops.a")) {
+                try await client.send(topic: "ops.a", message: "no")
+            }
+            let statuses = client.statuses
+            try await network.administrator.grant(user: "alice", topics: ["chat.>", "ops.>"], reason: "on call")
+            for await status in statuses where status.state == .reconnecting {
+                #expect(status.reason == .permissionsChanged("on call"))
+                #expect(status.reason?.words.contains("(on call)") == true)
+                break
+            }
+            for await status in client.statuses where status.state == .connected { break }
+            #expect(try await client.send(topic: "ops.a", message: "yes").sequence == 1)
+            await client.close()
+        }
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let client = try network.client()
+            try await client.connect(timeLimit: 60)
+            #expect(try await client.send(topic: "ops.a", message: "still").sequence == 2)
+            await client.close()
+        }
+    }
+
+    @Test("A grant that is narrowed ends readers and writers at once, and others go on", arguments: TestServers.all)
+    func narrowed(server: String) async throws {
+        let folder = try TemporaryFolder()
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let hash = network.description.hash
+            _ = try await network.administrator.add(user: "alice", topics: [">"])
+            let alice = try await network.connect(as: "alice")
+            let own = network.jetStream(alice)
+            let bob = try network.client(as: "bob")
+            try await bob.connect(timeLimit: 60)
+            let heard = try await bob.messages(topic: "secret.>", from: .all)
+            _ = try await bob.send(topic: "secret.x", message: "before")
+            // A reader of alice's that stands, and of which nothing is known but its name.
+            try await own.createConsumer(
+                ConsumerConfiguration(name: "standing", from: .all, filter: "\(hash).secret.>"), in: "local_stream")
+            var reader = try PullConsumer("standing", in: "local_stream", own)
+            #expect(try await reader.fetch(1, expires: .seconds(5)).count == 1)
+
+            try await network.administrator.grant(user: "alice", topics: ["chat.>"])
+            _ = try await bob.send(topic: "secret.x", message: "after")
+            var impatient = own
+            impatient.timeout = .seconds(1)
+            var again = try PullConsumer("standing", in: "local_stream", impatient)
+            let pulled = try? await again.fetch(1, expires: .seconds(1))
+            #expect(pulled?.isEmpty ?? true)
+            for subject in ["\(hash).secret.x", "net.API.STREAM.INFO.local_stream"] {
+                await #expect(throws: NATSError.self) {
+                    try await alice.request(ByteBuffer(string: "x"), to: subject, timeout: .seconds(1))
+                }
+            }
+            #expect(try await own.publish(ByteBuffer(string: "x"), to: "\(hash).chat.x").sequence == 3)
+            // Bob's reader was deleted too, and was made anew behind what it had read.
+            #expect(try await texts(heard, until: "after") == ["before", "after"])
+            await bob.close()
+            await alice.close()
+        }
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let client = try network.client()
+            try await client.connect(timeLimit: 60)
+            await #expect(throws: RelayError.notAuthorized("publishing to secret.x")) {
+                try await client.send(topic: "secret.x", message: "no")
+            }
+            #expect(try await client.send(topic: "chat.x", message: "yes").sequence == 4)
+            await client.close()
+        }
+    }
+
+    @Test("An end that is set, shortened or passed ends open connections; a later one lets in", arguments: TestServers.all)
+    func ends(server: String) async throws {
+        let folder = try TemporaryFolder()
+        let kept = try await TestNetwork.run(server: server, in: folder) { network in
+            let alice = try network.directory.credentials(for: "alice")
+            let client = try network.client()
+            let journal = Journal(client)
+            try await client.connect(timeLimit: 60)
+            try await network.administrator.expire(user: "alice", at: NetworkAdministrator.now, reason: "moved out")
+            #expect(try await journal.end().reason == .tokenExpired)
+            #expect(try await !network.admits(alice))
+            await client.close()
+
+            try await network.administrator.expire(user: "alice", at: nil)
+            #expect(try await network.admits(alice))
+            let raw = try await network.connect(alice)
+            try await network.administrator.expire(user: "alice", at: NetworkAdministrator.now + 2)
+            #expect(await raw.waitUntilClosed() == .authorization(.accountExpired))
+            #expect(try await !network.admits(alice))
+            return alice
+        }
+        try await TestNetwork.run(server: server, in: folder) { network in
+            #expect(try await !network.admits(kept))
+            try await network.administrator.expire(user: "alice", at: NetworkAdministrator.now + 3_600)
+            #expect(try await network.admits(kept))
+            let users = try await network.administrator.users(named: "alice")
+            #expect(users.first?.expires ?? 0 > NetworkAdministrator.now && users.first?.standing.isAdmitted == true)
+        }
+    }
+
+    @Test("Users are told with standing, grants, end and devices", arguments: TestServers.all)
+    func described(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let administrator = network.administrator
+            _ = try await administrator.add(user: "alice", topics: ["chat.>", "ops.a"], expires: 4_102_444_800)
+            _ = try network.directory.credentials(for: "bob")
+            try await administrator.ban(user: "bob", reason: "spam")
+            let client = try network.client { $0.clientID = "alice's laptop" }
+            try await client.connect(timeLimit: 60)
+            let users = try await administrator.users()
+            #expect(users.map(\.name.text) == ["alice", "bob"])
+            #expect(users[0].topics == ["chat.>", "ops.a"] && users[0].expires == 4_102_444_800)
+            #expect(users[0].devices?.map(\.client) == ["alice's laptop"])
+            #expect(users[0].devices?.first?.address == "127.0.0.1")
+            #expect(users[1].standing.banned?.reason == "spam" && users[1].devices == [])
+            await #expect(throws: NetworkError.unknownUser("nobody")) { try await administrator.users(named: "nobody") }
+            await client.close()
+        }
+    }
+
+    @Test("Each act on open connections takes less than the person needs to look", arguments: TestServers.all)
+    func whileConnected(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let administrator = network.administrator
+            for act in ["kick", "ban", "deactivate", "block"] {
+                let client = try network.client(as: act)
+                let journal = Journal(client)
+                try await client.connect(timeLimit: 60)
+                switch act {
+                case "kick": try await administrator.kick(user: act, reason: "why \(act)")
+                case "ban": try await administrator.ban(user: act, reason: "why \(act)")
+                case "deactivate": try await administrator.deactivate(user: act, reason: "why \(act)")
+                default: try await administrator.blockApplication(reason: "why \(act)")
+                }
+                // The act has returned, so the connection has ended or is about to: no second look is needed.
+                let status = try await journal.end()
+                #expect(status.state == .disconnected && status.reason?.isFinal == true, "\(act): \(status)")
+                await client.close()
+            }
+            try await administrator.unblockApplication()
+        }
+    }
+}
+
+/// What one user asks in excess, and what a full disk means.
+@Suite("Accounts: bounds", .realProcesses)
+struct BoundsTests {
+    @Test("Ten thousand requests of one user, whole or broken, keep nobody else waiting", arguments: TestServers.all)
+    func floods(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let mallory = try await network.connect(as: "mallory")
+            let alice = try await network.connect(as: "alice")
+            _ = try await alice.request(ByteBuffer(), to: "relay.postbox.alice.list")
+            let inbox = mallory.newInbox()
+            let answers = try mallory.subscribe(
+                to: inbox, limits: BufferLimits(messages: 100_000, bytes: 1 << 28, overflow: .dropNewest))
+            let subjects = [
+                "accounts.user.get_namespace", "relay.postbox.mallory.create", "relay.postbox.mallory.list",
+                "relay.postbox.mallory.nonsense", "relay.recipient.alice.personal", "relay.recipient.nobody.x",
+            ]
+            for number in 0..<10_000 {
+                let body = number % 3 == 0 ? #"{"name":"box\#(number % 50)"}"# : "{]["
+                try mallory.publish(ByteBuffer(string: body), to: subjects[number % subjects.count], reply: inbox)
+                if number % 1_000 == 0 {
+                    let reply = try await alice.request(ByteBuffer(), to: "relay.postbox.alice.list")
+                    #expect(reply.text.contains("personal"))
+                }
+            }
+            try await mallory.flush()
+            let reply = try await alice.request(ByteBuffer(), to: "relay.postbox.alice.list")
+            #expect(reply.text.contains("personal"))
+            // The excess was refused and not kept.
+            var iterator = answers.makeAsyncIterator()
+            var refused = false
+            while !refused, let answer = try await iterator.next() { refused = answer.text.contains("unavailable") }
+            #expect(refused)
+            await alice.close()
+            await mallory.close()
+        }
+    }
+
+    @Test("On a full disk senders are told, readers go on, and nothing stored is lost", arguments: TestServers.all)
+    func fullDisk(server: String) async throws {
+        let free = Box(Int64(1) << 40)
+        try await TestNetwork.run(server: server, freeDiskSpace: { _ in free.value }) { network in
+            let client = try network.client()
+            try await client.connect(timeLimit: 60)
+            #expect(try await client.send(topic: "chat.a", message: "kept").sequence == 1)
+            free.value = 1 << 20
+            try await eventually("the disk counts as full") {
+                do throws(RelayError) {
+                    _ = try await client.send(topic: "chat.a", message: "is there room?", timeout: .seconds(5))
+                    return false
+                } catch {
+                    return true
+                }
+            }
+            let stored = try await client.history(topic: "chat.a", start: Timestamp(milliseconds: 0))
+            #expect(stored.first?.text == "kept")
+            #expect(try await !client.listMessages(limit: 5).items.isEmpty)
+            free.value = 1 << 40
+            try await eventually("there is room again") {
+                do throws(RelayError) {
+                    _ = try await client.send(topic: "chat.a", message: "after", timeout: .seconds(5))
+                    return true
+                } catch {
+                    return false
+                }
+            }
+            let after = try await client.history(topic: "chat.a", start: Timestamp(milliseconds: 0)).map(\.text)
+            #expect(after.prefix(stored.count) == stored.map(\.text)[...] && after.last == "after")
+            await client.close()
+        }
+    }
+
+    @Test("What the settings bound is bounded on the server", arguments: TestServers.all)
+    func settings(server: String) async throws {
+        let folder = try TemporaryFolder()
+        try folder.network.prepare()
+        let text = """
+            {"topics":{"maximumBytes":1048576,"maximumAge":3600,"maximumMessageBytes":2048,"maximumConsumers":50},
+             "users":{"connections":2,"subscriptions":16,"payload":65536}}
+            """
+        try PrivateFile.write(text.utf8, to: folder.network.settingsFile)
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let keeper = try await network.connectAsNetwork()
+            let made = try await JetStream(keeper).streamInfo("local_stream").configuration
+            #expect(made.maximumBytes == 1 << 20 && made.maximumMessageSize == 2_048 && made.maximumConsumers == 50)
+            #expect(made.maximumAge == 3_600_000_000_000 && made.discard == .old)
+            let first = try await network.connect(as: "alice")
+            let second = try await network.connect(as: "alice")
+            await #expect(throws: NATSError.self) { try await network.connect(as: "alice") }
+            await #expect(throws: NATSError.self) {
+                try await network.jetStream(first).publish(
+                    ByteBuffer(repeating: 65, count: 4_096), to: "\(network.description.hash).a")
+            }
+            for connection in [first, second, keeper] { await connection.close() }
+        }
+        try PrivateFile.write(Array(#"{"topics":{"maximumBytes":2097152,"maximumAge":0,"maximumMessageBytes":2048,"maximumConsumers":50}}"#.utf8), to: folder.network.settingsFile)
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let keeper = try await network.connectAsNetwork()
+            let made = try await JetStream(keeper).streamInfo("local_stream").configuration
+            #expect(made.maximumBytes == 2 << 20 && made.maximumAge == 0)
+            // The users' limits went back to the standard ones with it.
+            var connections: [NATSConnection] = []
+            for _ in 0..<3 { connections.append(try await network.connect(as: "alice")) }
+            for connection in connections + [keeper] { await connection.close() }
+        }
+        try PrivateFile.write(Array("{".utf8), to: folder.network.settingsFile)
+        #expect(throws: NetworkError.self) { try folder.network.settings() }
+    }
+
+    @Test("Host and server inherit no secret of the person's environment", arguments: TestServers.all)
+    func environment(server: String) async throws {
+        let folder = try TemporaryFolder()
+        let environment = [
+            "XDG_DATA_HOME": folder.path, "XDG_CONFIG_HOME": folder.path + "/config", "PARLEY_NATS_SERVER": server,
+            "PARLEY_SECRET": "SUsecret", "PARLEY_TOKEN": "ey.secret", "AWS_SECRET_ACCESS_KEY": "secret", "PATH": "/bin",
+        ]
+        let parley = try BuiltProduct.url("parley").path
+        let started = try await TestSupport.ChildProcess.run(
+            parley, ["network", "start", "--json"], environment: environment)
+        #expect(started.exitCode == 0, "\(started)")
+        let network = try await TestNetwork.answering(folder.network)
+        for pid in [network.hostPid, network.serverPid] {
+            let bytes = try Data(contentsOf: URL(filePath: "/proc/\(pid)/environ"))
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(text.contains("PATH=/bin") && !text.contains("secret"), "\(pid)")
+        }
+        _ = try await TestSupport.ChildProcess.run(
+            parley, ["network", "stop", "--force"], environment: environment)
+    }
+}
+
+/// A value that a test changes while others read it.
+final class Box<Value: Sendable>: Sendable {
+    private let box: NIOLockedValueBox<Value>
+    init(_ value: Value) { box = NIOLockedValueBox(value) }
+    var value: Value {
+        get { box.withLockedValue(\.self) }
+        set { box.withLockedValue { $0 = newValue } }
+    }
+}

@@ -1,0 +1,331 @@
+import NATS
+import NIOCore
+import Relay
+import TestSupport
+import Testing
+
+@testable import RelayNetwork
+
+/// What users cannot do to each other, tried on real servers.
+@Suite("Accounts: isolation", .realProcesses)
+struct IsolationTests {
+    /// What bob has, as the network's own account sees it.
+    private struct Possessions: Equatable {
+        var letters: UInt64
+        var register: String?
+        var session: String?
+        var secrets: UInt64
+        var controls: Int
+        var consumers: Int
+    }
+
+    /// Alice, granted chat.>, and bob, granted all, with a letter, a session, a secret topic and an ear for his control
+    /// messages.
+    private struct Scene: Sendable {
+        let network: TestNetwork
+        let keeper: NATSConnection
+        let alice: NATSConnection
+        let bob: NATSConnection
+        let heard = TestSupport.Collected()
+        var hash: String { network.description.hash }
+
+        static func run(_ server: String, _ body: @Sendable (Scene) async throws -> Void) async throws {
+            try await TestNetwork.run(server: server) { network in
+                let scene = Scene(
+                    network: network, keeper: try await network.connectAsNetwork(),
+                    alice: try await network.connect(as: "alice", topics: ["chat.>"]),
+                    bob: try await network.connect(as: "bob"))
+                for connection in [scene.alice, scene.bob] {
+                    _ = try await connection.request(ByteBuffer(), to: NamespaceService.subject)
+                }
+                _ = try await network.jetStream(scene.bob).publish(
+                    ByteBuffer(string: "secret"), to: "\(scene.hash).secret.x")
+                _ = try await network.jetStream(scene.alice).publish(
+                    ByteBuffer(string: "bytes of alice's choice"), to: "postbox.alice.personal")
+                let sessions = try KeyValueBucket(SessionBucket.name, network.jetStream(scene.bob))
+                try await sessions.create(ByteBuffer(string: "bob's"), for: "bob")
+                let ear = try scene.bob.subscribe(to: "relay.control.bob")
+                try await scene.bob.flush()
+                let listener = Task { [heard = scene.heard] in
+                    for try await message in ear { heard.add(message.text) }
+                }
+                try await body(scene)
+                listener.cancel()
+                for connection in [scene.alice, scene.bob, scene.keeper] { await connection.close() }
+            }
+        }
+
+        func possessions() async throws -> Possessions {
+            let jetStream = JetStream(keeper)
+            let topics = try await jetStream.streamInfo("local_stream", subjectsFilter: "\(hash).secret.>")
+            func value(_ bucket: String) async throws -> String? {
+                try await KeyValueBucket(bucket, jetStream).get("bob").map { String(buffer: $0.value) }
+            }
+            return Possessions(
+                letters: try await jetStream.streamInfo("PB_bob").state.messages,
+                register: try await value(NetworkProvision.postboxes), session: try await value(SessionBucket.name),
+                secrets: topics.state.subjects?.values.reduce(0, +) ?? 0, controls: heard.all.count,
+                consumers: try await jetStream.consumers(in: "PB_bob").count)
+        }
+
+        /// Returns when what alice has sent was worked on, whatever came of it.
+        func settle() async throws {
+            try await alice.flush()
+            _ = try await alice.request(ByteBuffer(), to: NamespaceService.subject)
+            _ = try await alice.request(ByteBuffer(), to: "relay.postbox.alice.list")
+            try await keeper.flush()
+            try await bob.flush()
+        }
+
+        /// Where answers would do harm.
+        var targets: [String] {
+            [
+                "$JS.API.STREAM.PURGE.PB_bob", "net.API.STREAM.PURGE.PB_bob", "$JS.API.STREAM.DELETE.PB_bob",
+                "$JS.API.STREAM.MSG.DELETE.PB_bob", "$KV.relay_postboxes.bob", "$KV.relay_sessions.bob",
+                "\(hash).secret.x", "relay.control.bob", "postbox.bob.personal", "postbox.bob.personal.alice",
+                "postbox.bob.personal.carol", "relay.postbox.bob.disable",
+            ]
+        }
+    }
+
+    @Test("An answer never goes where its asker may not publish", arguments: TestServers.all)
+    func borrowedHands(server: String) async throws {
+        try await Scene.run(server) { scene in
+            let before = try await scene.possessions()
+            let (alice, hash) = (scene.alice, scene.hash)
+            let own = scene.network.jetStream(alice)
+            let first = try await own.page(of: "PB_alice", from: .all, limit: 1).messages[0].sequence
+            var pull = ConsumerConfiguration(name: "pull", from: .all, filter: nil, acknowledgement: .explicit)
+            pull.inactiveThreshold = 60_000_000_000
+            try await own.createConsumer(pull, in: "PB_alice")
+            let chat = ConsumerConfiguration(name: "chat", from: .all, filter: "\(hash).chat.>")
+            _ = try await own.publish(ByteBuffer(string: "to be pulled"), to: "\(hash).chat.a")
+            try await own.createConsumer(chat, in: "local_stream")
+            let batch = #"{"batch":5,"no_wait":true}"#
+            // Whatever answers: direct gets, the leader's get, a stream's acknowledgement, infos, both services, pulls, and
+            // a letter. Under both prefixes.
+            var asked: [(subject: String, body: String)] = []
+            for prefix in ["net.API", "$JS.API"] {
+                asked += [
+                    ("\(prefix).DIRECT.GET.PB_alice", #"{"seq":\#(first)}"#),
+                    ("\(prefix).STREAM.MSG.GET.PB_alice", #"{"seq":\#(first)}"#),
+                    ("\(prefix).STREAM.INFO.PB_alice", ""), ("\(prefix).INFO", ""),
+                    ("\(prefix).CONSUMER.MSG.NEXT.PB_alice.pull", batch),
+                    ("\(prefix).CONSUMER.MSG.NEXT.local_stream.chat", batch),
+                    ("\(prefix).CONSUMER.INFO.PB_alice.pull", ""),
+                    ("\(prefix).CONSUMER.CREATE.PB_alice.again", "{}"),
+                    ("\(prefix).STREAM.MSG.DELETE.PB_alice", #"{"seq":999}"#),
+                ]
+            }
+            asked += [
+                ("postbox.alice.personal", "{}"), ("\(hash).chat.a", "x"), ("$KV.local.key", "x"),
+                ("accounts.user.get_namespace", "{}"), ("relay.postbox.alice.list", ""),
+                ("relay.recipient.bob.personal", ""), ("relay.postbox.alice.create", #"{"name":"personal"}"#),
+            ]
+            for target in scene.targets {
+                for (subject, body) in asked {
+                    try alice.publish(ByteBuffer(string: body), to: subject, reply: target)
+                }
+            }
+            try await scene.settle()
+            #expect(try await scene.possessions() == before)
+        }
+    }
+
+    @Test("Acknowledgements reach nobody else's consumers", arguments: TestServers.all)
+    func acknowledgements(server: String) async throws {
+        try await Scene.run(server) { scene in
+            let bob = scene.network.jetStream(scene.bob)
+            try await bob.createConsumer(
+                ConsumerConfiguration(name: "bobs", acknowledgement: .explicit, isDurable: true), in: "PB_bob")
+            let inbox = scene.bob.newInbox()
+            var pulled = try scene.bob.subscribe(to: inbox).makeAsyncIterator()
+            try scene.bob.publish(
+                ByteBuffer(string: #"{"batch":1}"#), to: "net.API.CONSUMER.MSG.NEXT.PB_bob.bobs", reply: inbox)
+            let letter = try #require(try await pulled.next())
+            let place = try #require(letter.reply)
+            #expect(place.hasPrefix("$JS.ACK.PB_bob.bobs."))
+            for body in ["+ACK", "+TERM", "-NAK", "+NXT"] {
+                try scene.alice.publish(ByteBuffer(string: body), to: place)
+            }
+            try await scene.settle()
+            let waits = try await JetStream(scene.keeper).connection.request(
+                ByteBuffer(), to: "$JS.API.CONSUMER.INFO.PB_bob.bobs")
+            #expect(waits.text.replacing(" ", with: "").contains(#""num_ack_pending":1"#), "\(waits.text)")
+        }
+    }
+
+    @Test("Push consumers to every kind of delivery subject change nothing of anybody's", arguments: TestServers.all)
+    func pushConsumers(server: String) async throws {
+        try await Scene.run(server) { scene in
+            let before = try await scene.possessions()
+            let (alice, hash) = (scene.alice, scene.hash)
+            let own = scene.network.jetStream(alice)
+            _ = try await own.publish(ByteBuffer(string: #"{"name":"personal"}"#), to: "\(hash).chat.push")
+            let stored = try await JetStream(scene.keeper).streamInfo("local_stream").state.messages
+            let kinds =
+                scene.targets + [
+                    "_R_.abc.def", "_INBOX_~keeping.x", "_INBOX_~answering.x", "relay.recipient.bob.personal",
+                    "accounts.user.get_namespace", "\(hash).chat.push", "$KV.local.key", "$SYS.REQ.CLAIMS.UPDATE",
+                    "$JS.ACK.PB_bob.x.1.1.1.1.0", "$JS.EVENT.ADVISORY.API", "$JS.API.CONSUMER.DELETE.PB_bob.x",
+                    "postbox.alice.work",
+                ]
+            #expect(kinds.count >= 20)
+            for (number, target) in kinds.enumerated() {
+                for (policy, wait) in [("none", ""), ("explicit", #","ack_wait":1000000000"#)] {
+                    for (stream, filter) in [("local_stream", "\(hash).chat.>"), ("PB_alice", "postbox.alice.>")] {
+                        let name = "push\(number)\(policy)"
+                        let body = """
+                            {"stream_name":"\(stream)","config":{"name":"\(name)","deliver_subject":"\(target)",\
+                            "filter_subject":"\(filter)","deliver_policy":"all","ack_policy":"\(policy)"\(wait),\
+                            "mem_storage":true}}
+                            """
+                        _ = try? await alice.request(
+                            ByteBuffer(string: body), to: "net.API.CONSUMER.CREATE.\(stream).\(name).\(filter)")
+                    }
+                }
+            }
+            try await scene.settle()
+            #expect(try await scene.possessions() == before)
+            #expect(try await JetStream(scene.keeper).streamInfo("local_stream").state.messages == stored)
+            // The host has them deleted, too.
+            try await eventually("no push consumer is left") {
+                for stream in ["local_stream", "PB_alice"] {
+                    let left = try await JetStream(scene.keeper).consumers(in: stream)
+                    if left.contains(where: { $0.deliverSubject != nil }) { return false }
+                }
+                return true
+            }
+            #expect(try await scene.possessions() == before)
+        }
+    }
+
+    @Test("Alice's acts against bob, and her ears for what is his, come to nothing", arguments: TestServers.all)
+    func actsAndEars(server: String) async throws {
+        try await Scene.run(server) { scene in
+            let before = try await scene.possessions()
+            let (alice, hash) = (scene.alice, scene.hash)
+            // She subscribes in her own account to all that she is let, and more.
+            var ears: [NATSSubscription] = []
+            for subject in [
+                "_INBOX.>", "_INBOX_alice.>", "\(hash).chat.>", "relay.control.alice", "\(hash).secret.x",
+                "relay.control.bob", "postbox.bob.personal.*", "_R_.>", ">",
+            ] {
+                ears.append(try alice.subscribe(to: subject))
+            }
+            try await alice.flush()
+            let acts = [
+                ("net.API.STREAM.PURGE.PB_bob", ""), ("net.API.STREAM.DELETE.PB_bob", ""),
+                ("net.API.STREAM.MSG.DELETE.PB_bob", #"{"seq":1}"#), ("net.API.STREAM.MSG.GET.PB_bob", #"{"seq":1}"#),
+                ("net.API.DIRECT.GET.PB_bob", #"{"seq":1}"#),
+                ("net.API.CONSUMER.CREATE.PB_bob.x", #"{"stream_name":"PB_bob","config":{"name":"x"}}"#),
+                ("relay.postbox.bob.disable", #"{"name":"personal"}"#),
+                ("$KV.relay_sessions.bob", "mine"), ("$KV.relay_postboxes.bob", "{}"),
+                ("postbox.bob.personal.bob", "as bob"), ("\(hash).secret.x", "x"), ("relay.control.bob", "{}"),
+            ]
+            for (subject, body) in acts {
+                let answer = try? await alice.request(
+                    ByteBuffer(string: body), to: subject, timeout: .milliseconds(500))
+                #expect(answer.map { $0.text.contains("\"error\"") } ?? true, "\(subject): \(answer?.text ?? "")")
+            }
+            // Bob lives on meanwhile.
+            _ = try await scene.network.jetStream(scene.bob).publish(
+                ByteBuffer(string: "bob's secret"), to: "\(hash).secret.x")
+            _ = try await scene.bob.request(ByteBuffer(), to: "relay.postbox.bob.list")
+            var after = before
+            after.secrets += 1
+            try await scene.settle()
+            #expect(try await scene.possessions() == after)
+            for ear in ears {
+                ear.unsubscribe()
+                var iterator = ear.makeAsyncIterator()
+                while let message = try? await iterator.next() {
+                    #expect(!message.text.contains("secret") && !message.text.contains("bob"), "\(message.subject)")
+                }
+            }
+        }
+    }
+
+    @Test("A letter's sender is whom the server saw, whatever the letter says", arguments: TestServers.all)
+    func senders(server: String) async throws {
+        try await Scene.run(server) { scene in
+            let forged = #"{"id":"f","createdAt":1,"from":"carol","message":"believe me"}"#
+            _ = try await scene.network.jetStream(scene.alice).publish(
+                ByteBuffer(string: forged), to: "postbox.bob.personal")
+            let client = try scene.network.client(as: "bob")
+            try await client.connect(timeLimit: 60)
+            let letters = try await client.listMessages(limit: 10).items
+            #expect(letters.map(\.from) == ["~parley", "alice"])
+            #expect(letters.last?.message == "believe me")
+            await client.close()
+        }
+    }
+
+    @Test("A list of all keys cannot be erased by the owner of one", arguments: TestServers.all)
+    func rollups(server: String) async throws {
+        try await Scene.run(server) { scene in
+            let bucket = try KeyValueBucket("local", scene.network.jetStream(scene.bob))
+            try await bucket.put(ByteBuffer(string: "kept"), for: "bobs")
+            for (subject, connection) in [
+                ("$KV.local.alices", scene.alice), ("$KV.relay_sessions.alice", scene.alice),
+            ] {
+                for rollup in ["all", "sub"] {
+                    await #expect(throws: NATSError.self) {
+                        try await scene.network.jetStream(connection).publish(
+                            ByteBuffer(string: "x"), to: subject, headers: ["Nats-Rollup": rollup])
+                    }
+                }
+            }
+            #expect(try await bucket.get("bobs").map { String(buffer: $0.value) } == "kept")
+            let sessions = try KeyValueBucket(SessionBucket.name, scene.network.jetStream(scene.bob))
+            #expect(try await sessions.get("bob") != nil)
+            // Deleting with the history works all the same.
+            try await bucket.purge("bobs")
+            #expect(try await bucket.get("bobs") == nil)
+        }
+    }
+
+    @Test("The names of topics are unknown to whom they were not granted", arguments: TestServers.all)
+    func topicNames(server: String) async throws {
+        try await Scene.run(server) { scene in
+            for prefix in ["net.API", "$JS.API"] {
+                for body in ["", #"{"subjects_filter":">"}"#] {
+                    let answer = try? await scene.alice.request(
+                        ByteBuffer(string: body), to: "\(prefix).STREAM.INFO.local_stream", timeout: .seconds(1))
+                    #expect(answer?.text.contains("secret") != true)
+                }
+            }
+            // Reading goes on without: from the beginning, the newest, and across a reconnection.
+            let client = try scene.network.client(as: "alice")
+            try await client.connect(timeLimit: 60)
+            for number in 1...3 {
+                _ = try await client.send(topic: "chat.a", message: .string("\(number)"))
+            }
+            let (messages, isComplete) = try await client.history(topic: "chat.a", before: nil, limit: 2)
+            #expect(messages.map(\.text) == ["2", "3"] && !isComplete)
+            var events = try await client.messages(topic: "chat.a", from: .recent(2)).makeAsyncIterator()
+            var seen: [String] = []
+            while seen.count < 2, let event = try await events.next() {
+                if case .message(let message) = event { seen.append(message.text) }
+            }
+            #expect(seen == ["2", "3"])
+            await client.close()
+        }
+    }
+
+    @Test("The longest names with the longest grants sign in and work", arguments: TestServers.all)
+    func longNames(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let name = String(repeating: "n", count: 63) + "="
+            let topics = (0..<40).map { "\(String(repeating: "t", count: 60))\($0).>" }
+            _ = try await NetworkAdministrator(directory: network.directory).add(user: name, topics: topics)
+            let client = try network.client(as: name)
+            try await client.connect(timeLimit: 60)
+            let topic = topics[39].replacing(">", with: "x")
+            #expect(try await client.send(topic: topic, message: .string("hi")).sequence == 1)
+            #expect(try await client.history(topic: topic, start: Timestamp(milliseconds: 0)).map(\.text) == ["hi"])
+            #expect(try await client.postboxes().map(\.name) == ["personal"])
+            await client.close()
+        }
+    }
+}
