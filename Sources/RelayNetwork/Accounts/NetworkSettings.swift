@@ -1,4 +1,11 @@
 import NATS
+import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The bounds of a private network: the file `settings.json` of its folder, read whenever the network starts. What the
 /// file leaves out has the value given here.
@@ -60,21 +67,6 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
     /// The bounds that a network has without a file.
     public init() {}
 
-    /// Reads what is there and leaves the rest as it is by default.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        func read<Value: Decodable>(_ key: CodingKeys, _ value: inout Value) throws {
-            if let found = try values.decodeIfPresent(Value.self, forKey: key) { value = found }
-        }
-        try read(.topics, &topics)
-        try read(.postboxes, &postboxes)
-        try read(.maximumLetters, &maximumLetters)
-        try read(.bucket, &bucket)
-        try read(.users, &users)
-        try read(.syncInterval, &syncInterval)
-        try read(.reservedDiskBytes, &reservedDiskBytes)
-    }
-
     /// What is wrong with a value; nil when all can be used.
     var fault: String? {
         let bounds = [topics, postboxes, bucket]
@@ -98,14 +90,42 @@ extension NetworkDirectory {
     /// The network's bounds.
     /// - Throws: `NetworkError.invalidSettings` or `.file`.
     public func settings() throws(NetworkError) -> NetworkSettings {
-        let settings: NetworkSettings?
-        do throws(NetworkError) {
-            settings = try PrivateFile.readJSON(NetworkSettings.self, from: settingsFile)
-        } catch .damaged {
+        guard let bytes = try PrivateFile.read(settingsFile) else { return NetworkSettings() }
+        let settings: NetworkSettings
+        do {
+            settings = try NetworkSettings.standard(with: JSONText.parse(bytes: bytes))
+        } catch let unknown as NetworkSettings.UnknownKey {
+            throw .invalidSettings(path: settingsFile, reason: "nothing is called \(unknown.path.debugDescription)")
+        } catch {
             throw .invalidSettings(path: settingsFile, reason: "it is not the JSON of a network's settings")
         }
-        guard let settings else { return NetworkSettings() }
         if let fault = settings.fault { throw .invalidSettings(path: settingsFile, reason: fault) }
         return settings
+    }
+}
+
+extension NetworkSettings {
+    /// A key that no setting has.
+    struct UnknownKey: Error { let path: String }
+
+    /// The standard settings with what differs from them.
+    static func standard(with changes: MessageValue) throws -> NetworkSettings {
+        var whole = try JSONText.parse(bytes: Array(JSONEncoder().encode(NetworkSettings())))
+        try lay(changes, over: &whole, at: "")
+        return try JSONDecoder().decode(NetworkSettings.self, from: Data(JSONText.text(whole).utf8))
+    }
+
+    private static func lay(_ changes: MessageValue, over whole: inout MessageValue, at path: String) throws {
+        guard let parts = changes.mapValue, var map = whole.mapValue else {
+            whole = changes
+            return
+        }
+        for entry in parts.entries {
+            let key = entry.key.stringValue ?? ""
+            guard var part = map[key] else { throw UnknownKey(path: path + key) }
+            try lay(entry.value, over: &part, at: path + key + ".")
+            map[key] = part
+        }
+        whole = .map(map)
     }
 }

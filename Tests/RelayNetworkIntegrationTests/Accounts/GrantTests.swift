@@ -264,7 +264,7 @@ struct BoundsTests {
             }
             for connection in [first, second, keeper] { await connection.close() }
         }
-        try PrivateFile.write(Array(#"{"topics":{"maximumBytes":2097152,"maximumAge":0,"maximumMessageBytes":2048,"maximumConsumers":50}}"#.utf8), to: folder.network.settingsFile)
+        try PrivateFile.write(Array(#"{"topics":{"maximumBytes":2097152}}"#.utf8), to: folder.network.settingsFile)
         try await TestNetwork.run(server: server, in: folder) { network in
             let keeper = try await network.connectAsNetwork()
             let made = try await JetStream(keeper).streamInfo("local_stream").configuration

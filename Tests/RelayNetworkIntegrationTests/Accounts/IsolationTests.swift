@@ -132,6 +132,24 @@ struct IsolationTests {
         }
     }
 
+    @Test("The same from inside one account does the harm: permissions are no wall", arguments: TestServers.all)
+    func insideOneAccount(server: String) async throws {
+        try await Scene.run(server) { scene in
+            // What alice's permissions were when all users shared the network's account.
+            let call = "$JS.API.DIRECT.GET.PB_alice"
+            let alice = try await scene.network.connect(
+                NetworkIdentity.open(in: scene.network.directory).issue(
+                    name: "alice",
+                    permissions: Permissions(
+                        pub: SubjectRules(allow: [call]), sub: SubjectRules(allow: ["_INBOX_alice.>"]))))
+            try alice.publish(
+                ByteBuffer(string: #"{"last_by_subj":"postbox.alice.personal.alice"}"#), to: call,
+                reply: "$JS.API.STREAM.PURGE.PB_bob")
+            try await eventually("bob's letters are gone") { try await scene.possessions().letters == 0 }
+            await alice.close()
+        }
+    }
+
     @Test("Acknowledgements reach nobody else's consumers", arguments: TestServers.all)
     func acknowledgements(server: String) async throws {
         try await Scene.run(server) { scene in

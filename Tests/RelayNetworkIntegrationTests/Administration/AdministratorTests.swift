@@ -118,7 +118,7 @@ struct AdministratorTests {
         let folder = try TemporaryFolder()
         try folder.network.prepare()
         try PrivateFile.write(
-            Array(#"{"users":{"connections":200,"subscriptions":1000,"payload":1048576}}"#.utf8),
+            Array(#"{"users":{"connections":200}}"#.utf8),
             to: folder.network.settingsFile)
         try await TestNetwork.run(server: server, in: folder) { network in
             var connections: [NATSConnection] = []

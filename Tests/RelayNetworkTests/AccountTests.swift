@@ -1,0 +1,226 @@
+import NATS
+import Relay
+import TestSupport
+import Testing
+
+@testable import RelayNetwork
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+@Suite("Accounts: what a user imports")
+struct UserPermissionsTests {
+    private let network = NKeyPair.generate(.account).publicKey
+
+    private func imports(_ topics: [String]) throws -> [String] {
+        try UserPermissions(user: UserName("alice"), topics: topics, namespace: "N", hash: "H").imports(from: network)
+            .map { "\($0.kind.rawValue) \($0.subject)" + ($0.localSubject.map { " as \($0)" } ?? "") }
+    }
+
+    @Test("One import for each thing that the user may do, and nothing else")
+    func granted() throws {
+        let calls = [
+            "INFO", "STREAM.INFO.PB_alice", "STREAM.MSG.GET.PB_alice", "DIRECT.GET.PB_alice", "DIRECT.GET.PB_alice.>",
+            "CONSUMER.CREATE.PB_alice", "CONSUMER.CREATE.PB_alice.>", "CONSUMER.MSG.NEXT.PB_alice.*",
+            "CONSUMER.INFO.PB_alice.*", "CONSUMER.DELETE.PB_alice.*", "STREAM.MSG.DELETE.PB_alice",
+            "CONSUMER.CREATE.N_stream.*.H.chat.>", "DIRECT.GET.N_stream.H.chat.>", "CONSUMER.MSG.NEXT.N_stream.*",
+            "CONSUMER.INFO.N_stream.*", "CONSUMER.DELETE.N_stream.*", "STREAM.INFO.KV_N", "STREAM.MSG.GET.KV_N",
+            "DIRECT.GET.KV_N", "DIRECT.GET.KV_N.>", "CONSUMER.CREATE.KV_N", "CONSUMER.CREATE.KV_N.>",
+            "CONSUMER.MSG.NEXT.KV_N.*", "CONSUMER.INFO.KV_N.*", "CONSUMER.DELETE.KV_N.*",
+            "DIRECT.GET.KV_relay_sessions.$KV.relay_sessions.alice",
+            "CONSUMER.CREATE.KV_relay_sessions.*.$KV.relay_sessions.alice", "CONSUMER.MSG.NEXT.KV_relay_sessions.*",
+            "CONSUMER.INFO.KV_relay_sessions.*", "CONSUMER.DELETE.KV_relay_sessions.*",
+        ].map { "service $JS.API.\($0) as net.API.\($0)" }
+        let others = [
+            "service $JS.ACK.PB_alice.>", "service $JS.ACK.N_stream.>", "service $JS.ACK.KV_N.>", "service H.chat.>",
+            "service relay.postbox.alice.*", "service relay.recipient.*.*", "service accounts.user.get_namespace",
+            "service $KV.N.>", "service $KV.relay_sessions.alice", "service postbox.*.*.alice as postbox.$1.$2",
+            "stream relay.control.alice",
+        ]
+        #expect(try Set(imports(["chat.>"])) == Set(calls + others))
+        #expect(try imports(["chat.>"]).count == calls.count + others.count)
+    }
+
+    @Test("Who may read everything may ask about the whole stream, and hear consumers that push")
+    func everything() throws {
+        let found = try imports([">", "chat.a"])
+        for subject in ["STREAM.INFO.N_stream", "STREAM.MSG.GET.N_stream", "CONSUMER.CREATE.N_stream.>"] {
+            #expect(found.contains("service $JS.API.\(subject) as net.API.\(subject)"), "\(subject)")
+        }
+        #expect(found.contains("service H.>") && found.contains("stream _INBOX.>"))
+        #expect(!found.contains("service H.chat.a"))
+    }
+
+    @Test("No import lies within another one, which servers refuse, and the network exports each", arguments: [[">"], ["chat.>", "a.*.b"]])
+    func apart(topics: [String]) throws {
+        let permissions = try UserPermissions(user: UserName("alice"), topics: topics, namespace: "N", hash: "H")
+        let imports = permissions.imports(from: network)
+        for kind in [AccountExchangeKind.service, .stream] {
+            let used = imports.filter { $0.kind == kind }.map(\.usedSubject)
+            for (index, one) in used.enumerated() {
+                for other in used[(index + 1)...] {
+                    #expect(!SubjectPattern.covers(one, other) && !SubjectPattern.covers(other, one), "\(one) \(other)")
+                }
+            }
+        }
+        let exports = NetworkAccount.exports(hash: "H")
+        for item in imports {
+            #expect(
+                exports.contains { $0.kind == item.kind && SubjectPattern.covers($0.subject, item.subject) },
+                "\(item.subject)")
+        }
+        // One answer ends the server's memory of a request; pulls alone have more.
+        for export in exports where export.kind == .service {
+            let isPull = export.subject == "$JS.API.CONSUMER.MSG.NEXT.>"
+            #expect(export.responseType == (isPull ? .stream : .single), "\(export.subject)")
+            #expect(export.responseThreshold == (isPull ? 120_000_000_000 : nil))
+        }
+        // What the server says of a refusal comes from here; it names no more than the imports do.
+        let defaults = permissions.defaults(network: network)
+        for subject in defaults.pub?.allow ?? [] where subject != "$JS.API.>" {
+            #expect(imports.contains { $0.usedSubject == subject }, "\(subject)")
+        }
+    }
+
+    @Test("The usual prefix is mapped whole, or token by token for servers that know no better")
+    func mappings() {
+        #expect(UserPermissions.mappings(.wildcards) == ["$JS.API.>": [SubjectMapping(to: "net.API.>")]])
+        let tokens = UserPermissions.mappings(.tokens)
+        #expect(tokens.count == 20 && tokens["$JS.API.*.*"] == [SubjectMapping(to: "net.API.$1.$2")])
+        #expect(ServerProgram(path: "", version: "2.9.25").mapsWildcards == false)
+        for version in ["2.10.0", "2.15.1-beta", "3.0.0", nil] {
+            #expect(ServerProgram(path: "", version: version).mapsWildcards && ServerProgram(path: "", version: version).takesSyncInterval)
+        }
+    }
+
+    @Test("A user who is kept out has an account whose every token is void, until nothing keeps the user out")
+    func standing() throws {
+        let folder = try TemporaryDirectory()
+        let directory = NetworkDirectory(path: folder.path + "/local")
+        _ = try directory.credentials(for: "alice")
+        let alice = try UserName("alice")
+        func claims() throws -> AccountClaims {
+            let account = try directory.knownRecord(of: alice).account
+            let token = try #require(try PrivateFile.read(directory.tokenPath(ofAccount: account)))
+            return try AccountClaims.verify(String(decoding: token, as: UTF8.self))
+        }
+        #expect(try claims().grant.revocations == nil && claims().name == "alice")
+        #expect(try claims().grant.limits.diskStorage == 0 && claims().grant.limits.conn == 100)
+        _ = try directory.changeUser(alice) { $0.standing.banned = .init(since: 0, reason: nil) }
+        #expect(try claims().grant.isRevoked(user: "anybody", issuedAt: 4_102_444_800))
+        _ = try directory.changeUser(alice) { $0.standing.banned = nil }
+        #expect(try claims().grant.revocations == nil)
+        _ = try directory.changeUser(alice) { $0.expires = 1 }
+        #expect(try claims().grant.isRevoked(user: "anybody", issuedAt: 4_102_444_800) && claims().expires == nil)
+        _ = try directory.changeUser(alice) { $0.expires = 4_102_444_800 }
+        #expect(try claims().grant.revocations == nil && claims().expires == 4_102_444_800)
+    }
+}
+
+@Suite("Services: whose turn it is")
+struct RequestQueueTests {
+    @Test("Who asks much waits behind itself, and is refused when too much waits")
+    func fairness() {
+        var queue = RequestQueue<String, Int>(concurrency: 4, concurrencyOfOne: 2, waitingOfOne: 3)
+        func verdicts(_ asker: String, _ count: Int) -> String {
+            (0..<count).map { number in
+                switch queue.arrived(number, from: asker) {
+                case .start: "s"
+                case .wait: "w"
+                case .refuse: "r"
+                }
+            }.joined()
+        }
+        #expect(verdicts("mallory", 8) == "sswwwrrr")
+        #expect(verdicts("alice", 1) == "s")
+        #expect(verdicts("bob", 2) == "sw")
+        // Mallory's next has to wait for mallory's own; bob's takes the place that alice leaves.
+        #expect(queue.finished("alice").map(\.asker) == ["bob"])
+        #expect(queue.finished("mallory").map(\.asker) == ["mallory"])
+        #expect(queue.finished("bob").map(\.asker) == [])
+    }
+
+    @Test("Every request that was taken is worked on once, in its asker's order")
+    func completeness() {
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<200 {
+            var queue = RequestQueue<Int, Int>(concurrency: 3, concurrencyOfOne: 2, waitingOfOne: 5)
+            var (taken, begun): ([Int: [Int]], [Int: [Int]]) = ([:], [:])
+            var running: [Int] = []
+            var number = 0
+            func begin(_ asker: Int, _ request: Int) {
+                begun[asker, default: []].append(request)
+                running.append(asker)
+            }
+            while number < 60 || !running.isEmpty {
+                if number < 60, Bool.random(using: &generator) || running.isEmpty {
+                    let asker = Int.random(in: 0..<4, using: &generator)
+                    switch queue.arrived(number, from: asker) {
+                    case .start:
+                        taken[asker, default: []].append(number)
+                        begin(asker, number)
+                    case .wait: taken[asker, default: []].append(number)
+                    case .refuse: break
+                    }
+                    number += 1
+                } else {
+                    let asker = running.remove(at: Int.random(in: 0..<running.count, using: &generator))
+                    for next in queue.finished(asker) { begin(next.asker, next.request) }
+                }
+                #expect(running.count <= 3)
+            }
+            #expect(taken == begun)
+        }
+    }
+}
+
+@Suite("Host: guards")
+struct GuardTests {
+    @Test("A full disk stops storing once, and a little more room than was missed starts it again")
+    func disk() {
+        var disk = DiskGuard(reserved: 800)
+        #expect([900, 800, 799, 700, 850, 899, 900, 1_000].map { disk.observe(free: $0) } == [nil, nil, false, nil, nil, nil, true, nil])
+        _ = disk.observe(free: 0)
+        disk.forget()
+        #expect(disk.observe(free: 0) == false)
+    }
+
+    @Test("A consumer that pushes to anything but an inbox is found, as the server made it")
+    func pushing() {
+        func offender(_ call: String, _ target: String?) -> String? {
+            let config = target.map { #"{"deliver_subject":"\#($0)"}"# } ?? "{}"
+            let response = #"{"stream_name":"S","name":"c","num_pending":0,"config":\#(config)}"#
+            let escaped = response.replacing("\"", with: "\\\"")
+            let report = #"{"subject":"\#(call)","request":"{}","response":"\#(escaped)"}"#
+            return PushConsumerGuard.offender(in: Array(report.utf8)).map { "\($0.stream).\($0.consumer)" }
+        }
+        let call = "$JS.API.CONSUMER.CREATE.S.c"
+        #expect(offender(call, "relay.control.bob") == "S.c")
+        #expect(offender(call, "_INBOX_~keeping.x") == "S.c")
+        #expect(offender(call, "_INBOX.x") == nil && offender(call, nil) == nil && offender(call, "") == nil)
+        #expect(offender("$JS.API.STREAM.CREATE.S", "relay.control.bob") == nil)
+        #expect(PushConsumerGuard.offender(in: Array("{".utf8)) == nil)
+    }
+
+    @Test("Settings have standard values where the file is silent, and say what is wrong with a value")
+    func settings() throws {
+        let folder = try TemporaryDirectory()
+        let directory = NetworkDirectory(path: folder.path + "/local")
+        try directory.prepare()
+        #expect(try directory.settings() == NetworkSettings())
+        try PrivateFile.write(Array(#"{"syncInterval":60}"#.utf8), to: directory.settingsFile)
+        #expect(try directory.settings().syncInterval == 60 && directory.settings().topics == NetworkSettings().topics)
+        try PrivateFile.write(Array(#"{"users":{"connections":7}}"#.utf8), to: directory.settingsFile)
+        #expect(try directory.settings().users.connections == 7 && directory.settings().users.payload == 1 << 20)
+        for text in [
+            #"{"syncInterval":0}"#, #"{"users":{"connections":0}}"#, #"{"users":{"conections":9}}"#, "[]", "", "{",
+            #"{"topics":7}"#,
+        ] {
+            try PrivateFile.write(Array(text.utf8), to: directory.settingsFile)
+            #expect(throws: NetworkError.self, "\(text)") { try directory.settings() }
+        }
+    }
+}
