@@ -53,7 +53,7 @@ enum StreamScenarios {
             acknowledgement: acknowledges ? .explicit : .none, isDurable: true)
         configuration.maximumPending = -1
         try await jetStream.createConsumer(configuration, in: stream)
-        var consumer = try PullConsumer(configuration.name, in: stream, jetStream)
+        let consumer = try PullConsumer(configuration.name, in: stream, jetStream)
         var received = 0
         let cpu = Meter.cpu()
         let start = Meter.now()

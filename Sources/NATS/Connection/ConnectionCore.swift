@@ -6,7 +6,7 @@ import Synchronization
 final class ConnectionCore: Sendable {
     private struct State {
         var info = ServerInfo()
-        var subscriptions: [UInt64: SubscriptionBuffer] = [:]
+        var subscriptions: [UInt64: Subscription] = [:]
         var nextSID: UInt64 = 2
         var pongs: [Completion<Result<Void, NATSError>>] = []
         var eventStreams: [UInt64: AsyncStream<NATSConnectionEvent>.Continuation] = [:]
@@ -15,6 +15,13 @@ final class ConnectionCore: Sendable {
         var closeWaiters: [Completion<NATSError?>] = []
         /// Pauses less resumptions. A reader may resume before its pause is counted, so it may be −1 for a moment.
         var pausedSubscriptions = 0
+    }
+
+    /// What the server was asked for under a number, and where its messages go.
+    private struct Subscription {
+        var subject: String
+        var queue: String?
+        var buffer: SubscriptionBuffer
     }
 
     private struct Ending {
@@ -107,45 +114,72 @@ final class ConnectionCore: Sendable {
     func addSubscription(
         to subject: String, queue: String?, limits: BufferLimits
     ) throws(NATSError) -> SubscriptionBuffer {
-        let buffer = try state.withLockedValueThrowing { state throws(NATSError) -> SubscriptionBuffer in
-            if let ending = state.ending { throw ending.error ?? .closed }
-            let buffer = SubscriptionBuffer(
-                sid: state.nextSID, subject: subject, queueGroup: queue, limits: limits)
-            state.nextSID += 1
-            state.subscriptions[buffer.sid] = buffer
-            return buffer
-        }
-        do {
-            try send {
-                ProtocolEncoder.writeSubscribe(subject: subject, queue: queue, sid: buffer.sid, into: &$0)
-            }
-        } catch {
-            _ = state.withLockedValue { $0.subscriptions.removeValue(forKey: buffer.sid) }
-            throw error
-        }
+        let buffer = SubscriptionBuffer(sid: newSID(), subject: subject, queueGroup: queue, limits: limits)
+        try list(Subscription(subject: subject, queue: queue, buffer: buffer), as: buffer.sid)
         return buffer
     }
 
-    func subscription(_ sid: UInt64) -> SubscriptionBuffer? {
-        state.withLockedValue { $0.subscriptions[sid] }
+    /// A buffer for subscriptions that come and go and share one reader: `addSource` has messages come into it.
+    func sharedBuffer(named name: String, limits: BufferLimits) -> SubscriptionBuffer {
+        SubscriptionBuffer(sid: newSID(), subject: name, queueGroup: nil, limits: limits)
+    }
+
+    /// Has a further subject's messages come into a buffer, in the order in which they arrive.
+    ///
+    /// - Returns: the number of this subscription, for `removeSource`.
+    func addSource(_ subject: String, to buffer: SubscriptionBuffer) throws(NATSError) -> UInt64 {
+        let sid = newSID()
+        try list(Subscription(subject: subject, buffer: buffer), as: sid)
+        return sid
+    }
+
+    private func newSID() -> UInt64 {
+        state.withLockedValue { state in
+            defer { state.nextSID += 1 }
+            return state.nextSID
+        }
+    }
+
+    private func list(_ subscription: Subscription, as sid: UInt64) throws(NATSError) {
+        try state.withLockedValueThrowing { state throws(NATSError) in
+            if let ending = state.ending { throw ending.error ?? .closed }
+            state.subscriptions[sid] = subscription
+        }
+        do {
+            try send {
+                ProtocolEncoder.writeSubscribe(
+                    subject: subscription.subject, queue: subscription.queue, sid: sid, into: &$0)
+            }
+        } catch {
+            _ = state.withLockedValue { $0.subscriptions.removeValue(forKey: sid) }
+            throw error
+        }
+    }
+
+    func buffer(of sid: UInt64) -> SubscriptionBuffer? {
+        state.withLockedValue { $0.subscriptions[sid]?.buffer }
     }
 
     /// Takes a subscription off the list and tells the server, unless the connection is gone anyway.
     func removeSubscription(_ buffer: SubscriptionBuffer, ending: SubscriptionBuffer.Ending = .finished) {
-        let wasListed = state.withLockedValue { $0.subscriptions.removeValue(forKey: buffer.sid) } != nil
+        removeSource(buffer.sid)
         if buffer.end(ending) { readingResumed() }
-        guard wasListed else { return }
-        sendEnding { ProtocolEncoder.writeUnsubscribe(sid: buffer.sid, after: nil, into: &$0) }
+    }
+
+    /// Ends one subscription; the buffer it shares with others goes on.
+    func removeSource(_ sid: UInt64) {
+        guard state.withLockedValue({ $0.subscriptions.removeValue(forKey: sid) }) != nil else { return }
+        sendEnding { ProtocolEncoder.writeUnsubscribe(sid: sid, after: nil, into: &$0) }
     }
 
     /// The server refused or took away a subscription; without a number, subject and queue group have to tell which.
     func failSubscriptions(to subject: String, queue: String?, sid: UInt64?, with error: NATSError) {
         let buffers = state.withLockedValue { state -> [SubscriptionBuffer] in
-            let found = state.subscriptions.values.filter { buffer in
-                sid.map { $0 == buffer.sid } ?? (buffer.subject == subject && buffer.queueGroup == queue)
+            let found = state.subscriptions.filter { number, subscription in
+                sid.map { $0 == number } ?? (subscription.subject == subject && subscription.queue == queue)
             }
-            for buffer in found { state.subscriptions.removeValue(forKey: buffer.sid) }
-            return found
+            for number in found.keys { state.subscriptions.removeValue(forKey: number) }
+            return found.values.map(\.buffer)
         }
         for buffer in buffers where buffer.end(.failed(error)) { readingResumed() }
     }
@@ -257,7 +291,7 @@ final class ConnectionCore: Sendable {
         outbound.close(reason)
         requests.close(reason)
         for waiter in ended.pongs { waiter.fulfil(.failure(reason)) }
-        for buffer in ended.subscriptions.values { buffer.end(error.map { .failed($0) } ?? .finished) }
+        for buffer in ended.subscriptions.values.map(\.buffer) { buffer.end(error.map { .failed($0) } ?? .finished) }
         for stream in ended.eventStreams.values {
             stream.yield(.closed(error))
             stream.finish()

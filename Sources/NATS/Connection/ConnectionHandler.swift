@@ -23,10 +23,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var decoder = ProtocolDecoder()
     private var context: ChannelHandlerContext?
 
-    /// Messages of the current read for one subscription, handed over together.
+    /// Messages of the current read for one reader, handed over together.
     private var staged: [NATSMessage] = []
     private var stagedBytes = 0
     private var stagedBuffer: SubscriptionBuffer?
+    /// The subscription of the last of them.
+    private var stagedSID: UInt64?
     /// The read that is being decoded: its number, and how much memory its messages keep.
     private var chunk = ReadChunk(number: 0, capacity: 0)
     /// The last subject as bytes and text: a run of messages on one subject shares one string.
@@ -340,15 +342,15 @@ extension ConnectionHandler: ProtocolSink {
                     headerLength: headerLength)
             }
         }
-        if stagedBuffer?.sid != sid {
-            deliverStaged()
-            guard let buffer = core.subscription(sid) else { return }
-            stagedBuffer = buffer
+        if stagedSID != sid {
+            guard let buffer = core.buffer(of: sid) else { return }
+            if buffer !== stagedBuffer { deliverStaged() }
+            (stagedSID, stagedBuffer) = (sid, buffer)
         }
         staged.append(
             NATSMessage(
                 subject: text(ofSubject: subject), reply: reply.map { String(decoding: $0, as: UTF8.self) },
-                content: content, headerLength: headerLength))
+                content: content, headerLength: headerLength, source: UInt32(truncatingIfNeeded: sid)))
         stagedBytes += NATSMessage.size(content: content, texts: subject.count + (reply?.count ?? 0))
     }
 

@@ -34,7 +34,14 @@ public struct OrderedMessages: AsyncSequence, Sendable {
         public mutating func open(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(NATSError) {
-            if consumer == nil { try await openConsumer(isolation: actor) }
+            try await open(until: nil, isolation: actor)
+        }
+
+        /// As `open`, but throws `timeout` at the deadline, or what it has been failing with until then.
+        mutating func open(
+            until deadline: NIODeadline?, isolation actor: isolated (any Actor)?
+        ) async throws(NATSError) {
+            if consumer == nil { try await openConsumer(until: deadline, isolation: actor) }
         }
 
         /// The next message; nil when the task was cancelled or the connection closed by its owner.
@@ -44,9 +51,16 @@ public struct OrderedMessages: AsyncSequence, Sendable {
 
         /// The next message; nil when the task was cancelled or the connection closed by its owner.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(NATSError) -> StoredMessage? {
+            try await next(until: nil, isolation: actor)
+        }
+
+        /// As `next`, but throws `timeout` when none has come at the deadline; later calls go on.
+        mutating func next(
+            until deadline: NIODeadline?, isolation actor: isolated (any Actor)?
+        ) async throws(NATSError) -> StoredMessage? {
             while true {
-                if consumer == nil { try await openConsumer(isolation: actor) }
-                guard let outcome = try await consumer?.next(isolation: actor) else { continue }
+                if consumer == nil { try await openConsumer(until: deadline, isolation: actor) }
+                guard let outcome = try await consumer?.next(until: deadline, isolation: actor) else { continue }
                 switch outcome {
                 case .message(let message):
                     cursor = message.sequence
@@ -61,20 +75,32 @@ public struct OrderedMessages: AsyncSequence, Sendable {
             }
         }
 
-        private mutating func openConsumer(isolation actor: isolated (any Actor)?) async throws(NATSError) {
+        /// Whether the server has nothing more to deliver at the moment.
+        func isCaughtUp(isolation actor: isolated (any Actor)?) async throws(NATSError) -> Bool {
+            guard let consumer else { return false }
+            return try await source.jetStream.consumerInfo(consumer.name, in: source.stream).pending == 0
+        }
+
+        private mutating func openConsumer(
+            until deadline: NIODeadline?, isolation actor: isolated (any Actor)?
+        ) async throws(NATSError) {
             let start = cursor.map { StartPosition.sequence($0 + 1) } ?? source.start
             while true {
                 do throws(NATSError) {
-                    consumer = try await LiveConsumer(source, from: start, isolation: actor)
-                    if initiallyPending == nil { initiallyPending = consumer?.pendingAtStart }
+                    let limit = deadline.map { Duration.nanoseconds(($0 - .now()).nanoseconds) }
+                    let consumer = try await LiveConsumer(source, from: start, within: limit, isolation: actor)
+                    self.consumer = consumer
+                    if initiallyPending == nil { initiallyPending = consumer.pendingAtStart }
                     if cursor == nil, source.start == .new || source.start == .last {
                         // A later consumer must not begin anew with what is newest by then.
-                        cursor = consumer?.sequenceAtStart
+                        cursor = consumer.sequenceAtStart
                     }
                     return
                 } catch {
                     // A server that restarts or elects a leader answers late or not at all for a moment.
-                    guard error.isRetryable, source.jetStream.connection.isOpen, resets < 20 else { throw error }
+                    guard error.isRetryable, source.jetStream.connection.isOpen, resets < 20,
+                        deadline.map({ .now() < $0 }) ?? true
+                    else { throw error }
                     try await pause(isolation: actor)
                 }
             }
@@ -107,79 +133,74 @@ final class LiveConsumer {
 
     let pendingAtStart: UInt64
     let sequenceAtStart: UInt64?
+    let name: String
     private let jetStream: JetStream
     private let stream: String
-    private let name: String
-    private let inbox: String
-    private var iterator: NATSSubscription.Iterator
+    private let pulls: OpenPulls
     private var expectedConsumerSequence: UInt64 = 1
-    /// Messages that the open pull requests still allow.
-    private var outstanding = 0
 
+    /// - Parameter limit: how long making it may take, within the usual time.
     init(
-        _ source: OrderedMessages, from start: StartPosition, isolation actor: isolated (any Actor)?
+        _ source: OrderedMessages, from start: StartPosition, within limit: Duration?,
+        isolation actor: isolated (any Actor)?
     ) async throws(NATSError) {
         jetStream = source.jetStream
         stream = source.stream
         name = UniqueToken.next()
-        inbox = jetStream.connection.newInbox()
         let limits = BufferLimits(messages: 4 * Self.batch, bytes: 64 << 20, overflow: .dropNewest)
-        iterator = try jetStream.connection.subscribe(to: inbox, limits: limits).makeAsyncIterator()
+        pulls = OpenPulls(from: "\(stream).\(name)", limits: limits, jetStream)
         var configuration = ConsumerConfiguration(
             name: name, from: start, filter: source.filter, acknowledgement: .none)
         // A reader that pauses for longer has a new consumer made behind its cursor when it goes on.
         configuration.inactiveThreshold = 60_000_000_000
         configuration.isInMemory = true
         configuration.replicas = 1
-        let info = try await jetStream.createConsumer(configuration, in: stream)
+        var hasty = jetStream
+        if let limit { hasty.timeout = min(limit, jetStream.timeout) }
+        let info = try await hasty.createConsumer(configuration, in: stream)
         (pendingAtStart, sequenceAtStart) = (info.pending, info.deliveredSequence)
-        try pull(Self.batch)
+        try topUp()
     }
 
     deinit { jetStream.discardConsumer(name, in: stream) }
 
-    private func pull(_ count: Int) throws(NATSError) {
-        outstanding += count
-        let request =
-            "{\"batch\":\(count),\"expires\":\(Self.expires.nanoseconds),\"idle_heartbeat\":\(Self.heartbeat.nanoseconds)}"
-        try jetStream.connection.publish(
-            ByteBuffer(string: request), to: jetStream.prefix + "CONSUMER.MSG.NEXT.\(stream).\(name)", reply: inbox)
+    /// Asks for more when half of what was asked for last has come, so that the server never waits for this side.
+    private func topUp() throws(NATSError) {
+        guard pulls.outstanding <= Self.batch / 2 else { return }
+        try pulls.add(Self.batch, expires: Self.expires, heartbeat: Self.heartbeat)
     }
 
-    func next(isolation actor: isolated (any Actor)?) async throws(NATSError) -> Outcome {
+    func next(
+        until limit: NIODeadline?, isolation actor: isolated (any Actor)?
+    ) async throws(NATSError) -> Outcome {
         while true {
             // Two missed heartbeats mean that the consumer is gone, whatever became of it.
-            let deadline = NIODeadline.now() + .nanoseconds((Self.heartbeat * 2).nanoseconds)
+            let loss = NIODeadline.now() + .nanoseconds((Self.heartbeat * 2).nanoseconds)
             let message: NATSMessage?
             do throws(NATSError) {
-                message = try await iterator.next(until: deadline, isolation: actor)
+                message = try await pulls.next(until: limit.map { min($0, loss) } ?? loss, isolation: actor)
             } catch {
-                if case .timeout = error { return .lost }
-                throw error
+                guard case .timeout = error else { throw error }
+                if let limit, limit < loss { throw .timeout("a message of the stream \(stream)") }
+                return .lost
             }
             guard let message else { return .ended }
             if let stored = StoredMessage(delivered: message) {
                 guard stored.consumerSequence == expectedConsumerSequence else { return .lost }
                 expectedConsumerSequence += 1
-                outstanding -= 1
-                if outstanding <= Self.batch / 2 { try pull(Self.batch - outstanding) }
+                pulls.delivered(message)
+                try topUp()
                 return .message(stored)
             }
             guard message.hasStatusLine, let block = message.headerBlock, let status = block.status else { continue }
             switch status {
             case 100: continue
-            case 404, 408: try renewPull(block)
-            case 409 where block.statusText?.lowercased().contains("batch completed") == true: try renewPull(block)
+            case 404, 408: pulls.ended(message)
+            case 409 where block.statusText?.lowercased().contains("batch completed") == true: pulls.ended(message)
             default: return .lost
             }
+            try topUp()
         }
-    }
-
-    /// A pull request ended early; what it still allowed is asked for anew.
-    private func renewPull(_ block: HeaderBlock) throws(NATSError) {
-        let unused = block.headers["Nats-Pending-Messages"].flatMap(Int.init) ?? outstanding
-        outstanding = max(0, outstanding - unused)
-        if outstanding <= Self.batch / 2 { try pull(Self.batch - outstanding) }
     }
 }
 

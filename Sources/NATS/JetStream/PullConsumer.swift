@@ -6,13 +6,11 @@ import NIOCore
     import Foundation
 #endif
 
-/// Fetches messages of one consumer in batches, over one subscription of its own.
-public struct PullConsumer {
+/// Fetches messages of one consumer in batches, each over an inbox of its own that ends with it.
+public struct PullConsumer: Sendable {
     private let jetStream: JetStream
     private let stream: String
     private let consumer: String
-    private let inbox: String
-    private var iterator: NATSSubscription.Iterator
 
     /// Creates the reader of an existing consumer.
     ///
@@ -24,8 +22,6 @@ public struct PullConsumer {
         self.jetStream = jetStream
         self.stream = try jetStream.name(stream)
         self.consumer = try jetStream.name(consumer)
-        inbox = jetStream.connection.newInbox()
-        iterator = try jetStream.connection.subscribe(to: inbox).makeAsyncIterator()
     }
 
     /// Fetches up to `batch` messages, waiting at most `expires` for all of them.
@@ -34,16 +30,19 @@ public struct PullConsumer {
     ///   - batch: most messages.
     ///   - expires: how long the server waits for messages; zero takes only what is there.
     /// - Returns: the messages in order; empty when none came.
-    public mutating func fetch(
-        _ batch: Int, expires: Duration = .zero
-    ) async throws(NATSError) -> [StoredMessage] {
+    public func fetch(_ batch: Int, expires: Duration = .zero) async throws(NATSError) -> [StoredMessage] {
         let batch = max(1, batch)
         let noWait = expires == .zero
         var request = "{\"batch\":\(batch)"
         request += noWait ? ",\"no_wait\":true}" : ",\"expires\":\(expires.nanoseconds)}"
+        let inbox = jetStream.connection.newInbox()
+        let subscription = try jetStream.connection.subscribe(to: inbox)
+        // Whatever the server keeps for this request goes with the subscription.
+        defer { subscription.unsubscribe() }
         try jetStream.connection.publish(
             ByteBuffer(string: request), to: jetStream.prefix + "CONSUMER.MSG.NEXT.\(stream).\(consumer)", reply: inbox)
         let deadline = NIODeadline.now() + .nanoseconds((expires + jetStream.timeout).nanoseconds)
+        var iterator = subscription.makeAsyncIterator()
         var messages: [StoredMessage] = []
         messages.reserveCapacity(min(batch, 1_000))
         while messages.count < batch {
@@ -94,7 +93,7 @@ extension JetStream {
         let info = try await createConsumer(configuration, in: stream)
         defer { discardConsumer(configuration.name, in: stream) }
         guard info.pending > 0 else { return ([], 0) }
-        var consumer = try PullConsumer(configuration.name, in: stream, self)
+        let consumer = try PullConsumer(configuration.name, in: stream, self)
         let messages = try await consumer.fetch(min(max(1, limit), Int(clamping: info.pending)))
         let pending = messages.last?.pending ?? 0
         return (messages, pending)

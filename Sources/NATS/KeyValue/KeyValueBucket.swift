@@ -109,19 +109,23 @@ public struct KeyValueBucket: Sendable {
     /// The keys that have a value, in the order of their last change.
     ///
     /// - Parameter pattern: only keys that match; `*` stands for one token, `>` for the rest.
+    /// - Throws: `timeout` when the server lets `jetStream.timeout` pass without the next key.
     public func keys(matching pattern: String = ">") async throws(NATSError) -> [String] {
         var keys: [String] = []
         var iterator = try watch(pattern).makeAsyncIterator()
-        try await iterator.open()
-        guard iterator.initiallyPending ?? 0 > 0 else { return [] }
-        while let entry = try await iterator.next() {
-            if entry.operation == .put { keys.append(entry.key) }
-            if entry.pending == 0 { break }
+        while true {
+            switch try await iterator.nextStored(isolation: nil) {
+            case .entry(let entry): if entry.operation == .put { keys.append(entry.key) }
+            case .none: return keys
+            case .ended: throw Task.isCancelled ? .cancelled : .closed
+            }
         }
-        return keys
     }
 
     /// The newest value of each matching key, then every change.
+    ///
+    /// Reading it throws `timeout` when the server lets `jetStream.timeout` pass without the first answer, or without
+    /// the next of the values that it has. A change may take as long as it takes.
     ///
     /// - Parameters:
     ///   - pattern: a key, or a pattern with `*` and `>`.
@@ -216,20 +220,31 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
 
     /// Starts reading.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(base: base.makeAsyncIterator(), prefixLength: prefixLength)
+        Iterator(self)
     }
 
     /// Reads one change after the other.
     public struct Iterator: AsyncIteratorProtocol {
         var base: OrderedMessages.Iterator
+        let timeout: Duration
         let prefixLength: Int
+        /// Whether all that was there when reading began has come.
+        private var isCurrent = false
+
+        init(_ changes: KeyValueChanges) {
+            base = changes.base.makeAsyncIterator()
+            timeout = changes.base.jetStream.timeout
+            prefixLength = changes.prefixLength
+        }
 
         /// How many entries there were when reading began; nil before the first `next` or `open`.
         public var initiallyPending: UInt64? { base.initiallyPending }
 
         /// Makes the consumer now, so that every change from here on is seen.
         public mutating func open(isolation actor: isolated (any Actor)? = #isolation) async throws(NATSError) {
-            try await base.open(isolation: actor)
+            guard initiallyPending == nil else { return }
+            try await base.open(until: deadline, isolation: actor)
+            isCurrent = initiallyPending == 0
         }
 
         /// The next change; nil at the end.
@@ -239,7 +254,41 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
 
         /// The next change; nil at the end.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(NATSError) -> KeyValueEntry? {
-            try await base.next(isolation: actor).map { KeyValueEntry($0, prefixLength: prefixLength) }
+            switch try await nextStored(isolation: actor) {
+            case .entry(let entry): return entry
+            case .ended: return nil
+            case .none: return try await base.next(isolation: actor).map { entry($0) }
+            }
+        }
+
+        enum Stored {
+            case entry(KeyValueEntry)
+            /// All have come.
+            case none
+            /// Task cancelled, or connection closed by its owner.
+            case ended
+        }
+
+        /// The next of the entries that were there when reading began.
+        mutating func nextStored(isolation actor: isolated (any Actor)?) async throws(NATSError) -> Stored {
+            try await open(isolation: actor)
+            guard !isCurrent else { return .none }
+            do throws(NATSError) {
+                guard let message = try await base.next(until: deadline, isolation: actor) else { return .ended }
+                isCurrent = message.pending == 0
+                return .entry(entry(message))
+            } catch {
+                // What was removed before its turn never comes.
+                guard case .timeout = error, try await base.isCaughtUp(isolation: actor) else { throw error }
+                isCurrent = true
+                return .none
+            }
+        }
+
+        private var deadline: NIODeadline { .now() + .nanoseconds(timeout.nanoseconds) }
+
+        private func entry(_ message: StoredMessage) -> KeyValueEntry {
+            KeyValueEntry(message, prefixLength: prefixLength)
         }
     }
 }

@@ -12,13 +12,18 @@ public struct NATSMessage: Sendable {
     /// Header block and payload in one piece.
     let content: ByteBuffer
     /// Length of the header block in `content`; 0 without headers.
-    let headerLength: Int
+    var headerLength: Int { Int(blockLength) }
+    private let blockLength: Int32
+    /// Through which of the subscriptions that share a reader it came.
+    let source: UInt32
 
-    init(subject: String, reply: String?, content: ByteBuffer, headerLength: Int) {
+    init(subject: String, reply: String?, content: ByteBuffer, headerLength: Int, source: UInt32 = 0) {
         self.subject = subject
         self.reply = reply
         self.content = content
-        self.headerLength = headerLength
+        // No message is so long that this cuts anything.
+        blockLength = Int32(clamping: headerLength)
+        self.source = source
     }
 
     /// What the message counts as where bytes are limited.
@@ -30,7 +35,7 @@ public struct NATSMessage: Sendable {
 
     /// The same message with its content in other memory.
     func with(_ content: ByteBuffer) -> NATSMessage {
-        NATSMessage(subject: subject, reply: reply, content: content, headerLength: headerLength)
+        NATSMessage(subject: subject, reply: reply, content: content, headerLength: headerLength, source: source)
     }
 
     /// The payload, without a copy.

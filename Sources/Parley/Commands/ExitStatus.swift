@@ -65,7 +65,8 @@ struct CommandFailure: Error, Hashable {
 
     private static func code(_ reason: ConnectionReason) -> Int32 {
         switch reason {
-        case .authenticationFailed, .tokenExpired, .kicked, .kickedByOtherDevice, .banned, .appBlocked, .deactivated:
+        case .authenticationFailed, .tokenExpired, .accessExpired, .kicked, .kickedByOtherDevice, .banned, .appBlocked,
+            .deactivated:
             return refused
         case .invalidCredentials, .tlsFailure: return badConfiguration
         case .closedByUser, .networkUnavailable, .connectionLost, .permissionsChanged, .unreachable, .timeLimit,

@@ -50,6 +50,7 @@ extension ConnectionReason {
         case .invalidCredentials: "invalid credentials"
         case .authenticationFailed: "refused"
         case .tokenExpired: "credentials expired"
+        case .accessExpired: "access ended"
         case .kicked(let by, _): by.map { "by \($0)" } ?? "by the administrator"
         case .kickedByOtherDevice(let device): "signed in on \(device ?? "another device")"
         case .banned: "banned"

@@ -6,7 +6,8 @@ extension ConnectionReason {
         switch error {
         case .authorization(.violation): self = .authenticationFailed("")
         case .authorization(.userRevoked): self = .banned(nil)
-        case .authorization(.userExpired), .authorization(.accountExpired): self = .tokenExpired
+        case .authorization(.userExpired): self = .tokenExpired
+        case .authorization(.accountExpired): self = .accessExpired(nil)
         case .proxy(let text): self = .proxyUnavailable(text)
         case .tls(let text): self = .tlsFailure(text)
         case .tlsRequired: self = .tlsFailure("the server requires TLS; use a tls:// address")

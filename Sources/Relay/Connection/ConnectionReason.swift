@@ -23,6 +23,8 @@ public enum ConnectionReason: Hashable, Sendable {
     case authenticationFailed(String)
     /// The credentials were valid once and have expired.
     case tokenExpired
+    /// The time until which the user may use the network has passed, with the administrator's words when given.
+    case accessExpired(String?)
     /// An administrator, named when known, ended the connection, with the words given for it.
     case kicked(by: String?, reason: String? = nil)
     /// The same user signed in on another device, which is named when known.
@@ -54,7 +56,7 @@ extension ConnectionReason {
     public var isFinal: Bool {
         switch self {
         case .closedByUser, .timeLimit, .windowExpired, .invalidCredentials, .authenticationFailed, .tokenExpired,
-            .kicked, .kickedByOtherDevice, .banned, .appBlocked, .deactivated, .proxyUnavailable:
+            .accessExpired, .kicked, .kickedByOtherDevice, .banned, .appBlocked, .deactivated, .proxyUnavailable:
             true
         case .networkUnavailable, .connectionLost, .unreachable, .backgrounded, .tlsFailure, .store,
             .permissionsChanged:
@@ -100,6 +102,8 @@ extension ConnectionReason {
         case .authenticationFailed(let detail):
             "The server refused the credentials\(Self.detail(detail)). Ask the network's administrator for new ones."
         case .tokenExpired: "The credentials have expired. Ask for new ones, then connect again."
+        case .accessExpired(let detail):
+            "Your access to the network has ended\(Self.detail(detail ?? "")). Ask its administrator for more time."
         case .kicked(let administrator, let detail):
             "Disconnected by \(administrator ?? "the network's administrator")\(Self.detail(detail ?? ""))."
         case .kickedByOtherDevice(let device):

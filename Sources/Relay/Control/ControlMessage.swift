@@ -22,6 +22,8 @@ public struct ControlMessage: Hashable, Sendable {
         case banned
         /// The user's account was closed.
         case deactivated
+        /// The time until which the user may use the network has passed.
+        case accessExpired
         /// The user signed in elsewhere, and only one session is allowed.
         case signedInElsewhere
         /// The whole application is blocked.
@@ -58,6 +60,7 @@ public struct ControlMessage: Hashable, Sendable {
         case .kicked: .kicked(by: administrator, reason: reason)
         case .banned: .banned(reason)
         case .deactivated: .deactivated(reason)
+        case .accessExpired: .accessExpired(reason)
         case .signedInElsewhere: .kickedByOtherDevice(device)
         case .applicationBlocked: .appBlocked
         case .permissionsChanged: .permissionsChanged(reason)
@@ -161,6 +164,7 @@ extension ControlMessage {
                 case .kicked: "kicked"
                 case .banned: "banned"
                 case .deactivated: "deactivated"
+                case .accessExpired: "access_expired"
                 case .signedInElsewhere: "signed_in_elsewhere"
                 case .applicationBlocked: "application_blocked"
                 case .permissionsChanged: "permissions_changed"
@@ -178,6 +182,7 @@ extension ControlMessage {
                 case "kicked": .kicked
                 case "banned": .banned
                 case "deactivated": .deactivated
+                case "access_expired": .accessExpired
                 case "signed_in_elsewhere": .signedInElsewhere
                 case "application_blocked": .applicationBlocked
                 case "permissions_changed": .permissionsChanged

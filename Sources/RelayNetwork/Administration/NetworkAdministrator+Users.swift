@@ -106,7 +106,7 @@ extension NetworkAdministrator {
         let after = try directory.knownRecord(of: user)
         try await onServer(identity) { system, url throws(NetworkError) in
             let isOver = after.isOver(at: Self.now)
-            if isOver { try? await tell([user.text], .code(Self.expiredCode), reason, url, identity) }
+            if isOver { try? await tell([user.text], .accessExpired, reason, url, identity) }
             try await system.install(token)
             guard before.topics != after.topics else { return }
             let lost = before.topics.filter { topic in
@@ -116,9 +116,6 @@ extension NetworkAdministrator {
             if !isOver { try? await tell([user.text], .permissionsChanged, reason, url, identity) }
         }
     }
-
-    /// RongCloud's code for a token that has expired.
-    private static let expiredCode = 31_020
 
     /// Deletes the consumers that read topics which a user has lost: a consumer goes on delivering whatever its user may
     /// do by now. Whose each is, the server does not know; the readers of other users notice and make theirs anew.

@@ -59,7 +59,7 @@ struct PullTests {
         try await JetStreamFixture.fill(jetStream, name, 1...10)
         let configuration = ConsumerConfiguration(name: "reader", isDurable: true)
         #expect(try await jetStream.createConsumer(configuration, in: name).pending == 10)
-        var consumer = try PullConsumer("reader", in: name, jetStream)
+        let consumer = try PullConsumer("reader", in: name, jetStream)
         let messages = try await consumer.fetch(10)
         #expect(messages.map(\.text) == (1...10).map(String.init))
         #expect(messages.map(\.pending) == (0..<10).reversed().map { UInt64($0) })
@@ -70,7 +70,7 @@ struct PullTests {
         var hasty = ConsumerConfiguration(name: "hasty", from: .sequence(10), isDurable: true)
         hasty.acknowledgementWait = 200_000_000
         try await jetStream.createConsumer(hasty, in: name)
-        var forgetful = try PullConsumer("hasty", in: name, jetStream)
+        let forgetful = try PullConsumer("hasty", in: name, jetStream)
         #expect(try await forgetful.fetch(1).map(\.sequence) == [10])
         #expect(try await forgetful.fetch(1, expires: .seconds(20)).map(\.sequence) == [10])
         try await jetStream.deleteConsumer("reader", in: name)
@@ -90,7 +90,7 @@ struct PullTests {
     func waiting(binary: NATSServerBinary) async throws {
         let (jetStream, name) = try await JetStreamFixture.stream(binary)
         try await jetStream.createConsumer(ConsumerConfiguration(name: "reader", isDurable: true), in: name)
-        var consumer = try PullConsumer("reader", in: name, jetStream)
+        let consumer = try PullConsumer("reader", in: name, jetStream)
         #expect(try await consumer.fetch(5).isEmpty)
         #expect(try await consumer.fetch(5, expires: .milliseconds(100)).isEmpty)
         try await JetStreamFixture.fill(jetStream, name, 1...3)
@@ -101,7 +101,7 @@ struct PullTests {
         #expect(try await consumer.fetch(2, expires: .seconds(120)).map(\.text) == ["4", "5"])
         try await published
         let task = Task {
-            var waiting = try PullConsumer("reader", in: name, jetStream)
+            let waiting = try PullConsumer("reader", in: name, jetStream)
             return try await waiting.fetch(1, expires: .seconds(60))
         }
         task.cancel()

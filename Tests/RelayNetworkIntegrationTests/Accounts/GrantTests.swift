@@ -105,7 +105,7 @@ struct GrantTests {
             let journal = Journal(client)
             try await client.connect(timeLimit: 60)
             try await network.administrator.expire(user: "alice", at: NetworkAdministrator.now, reason: "moved out")
-            #expect(try await journal.end().reason == .tokenExpired)
+            #expect(try await journal.end().reason == .accessExpired("moved out"))
             #expect(try await !network.admits(alice))
             await client.close()
 

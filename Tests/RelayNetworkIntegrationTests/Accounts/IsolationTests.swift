@@ -40,8 +40,9 @@ struct IsolationTests {
                 }
                 _ = try await network.jetStream(scene.bob).publish(
                     ByteBuffer(string: "secret"), to: "\(scene.hash).secret.x")
+                // A letter that is a whole request to JetStream.
                 _ = try await network.jetStream(scene.alice).publish(
-                    ByteBuffer(string: "bytes of alice's choice"), to: "postbox.alice.personal")
+                    ByteBuffer(string: "{}"), to: "postbox.alice.personal")
                 let sessions = try KeyValueBucket(SessionBucket.name, network.jetStream(scene.bob))
                 try await sessions.create(ByteBuffer(string: "bob's"), for: "bob")
                 let ear = try scene.bob.subscribe(to: "relay.control.bob")

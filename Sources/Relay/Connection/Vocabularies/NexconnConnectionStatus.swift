@@ -84,7 +84,7 @@ extension NexconnConnectionStatus {
             case .networkUnavailable: .networkUnavailable
             case .timeLimit, .windowExpired: .timeout
             case .backgrounded: .suspend
-            case .invalidCredentials, .authenticationFailed, .tokenExpired: .tokenIncorrect
+            case .invalidCredentials, .authenticationFailed, .tokenExpired, .accessExpired: .tokenIncorrect
             case .kicked, .kickedByOtherDevice: .kickedOfflineByOtherClient
             case .banned: .disconnException
             case .deactivated: .userAbandon

@@ -92,7 +92,7 @@ extension RongCloudCode {
             case .backgrounded: .transportDisconnected
             case .invalidCredentials: .identifierRejected
             case .authenticationFailed: .tokenIncorrect
-            case .tokenExpired: .tokenExpired
+            case .tokenExpired, .accessExpired: .tokenExpired
             case .kicked: .kicked
             case .kickedByOtherDevice: .otherDeviceLogin
             case .banned: .userBlocked

@@ -1,0 +1,141 @@
+import Foundation
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import NATS
+
+/// JetStream reached through another account's imports: the server keeps an entry for each pull, as it cannot know how
+/// many answers will come, until nobody can receive them any more.
+@Suite("Pulls through an account's imports", .realProcesses)
+struct ImportedPullTests {
+    private static let configuration = """
+        system_account: SYS
+        accounts {
+          SYS { users: [{ user: sys, password: sys }] }
+          NET {
+            jetstream: enabled
+            users: [{ user: net, password: net }]
+            exports: [
+              { service: "$JS.API.CONSUMER.MSG.NEXT.>", response_type: stream }
+              { service: "$JS.API.>", response_type: singleton }
+            ]
+          }
+          USER {
+            users: [{ user: user, password: user }]
+            imports: [
+              { service: { account: NET, subject: "$JS.API.CONSUMER.MSG.NEXT.>" }, to: "$JS.net.API.CONSUMER.MSG.NEXT.>" }
+              { service: { account: NET, subject: "$JS.API.CONSUMER.CREATE.>" }, to: "$JS.net.API.CONSUMER.CREATE.>" }
+              { service: { account: NET, subject: "$JS.API.CONSUMER.DELETE.>" }, to: "$JS.net.API.CONSUMER.DELETE.>" }
+              { service: { account: NET, subject: "$JS.API.DIRECT.GET.>" }, to: "$JS.net.API.DIRECT.GET.>" }
+            ]
+          }
+        }
+        """
+
+    /// A server with these accounts, and the connections of their users.
+    private struct Accounts {
+        let server: NATSServerProcess
+        let network: JetStream
+        let user: JetStream
+        let system: NATSConnection
+
+        init(_ binary: NATSServerBinary) async throws {
+            let server = try await NATSServerProcess.start(binary, configuration: ImportedPullTests.configuration)
+            self.server = server
+            func connect(_ name: String) async throws -> NATSConnection {
+                try await server.connect(ConnectOptions(authentication: .user(name, password: name)))
+            }
+            network = JetStream(try await connect("net"), timeout: .seconds(120))
+            // Under its own prefix: what stands under $JS.API the server answers itself as well, for an account without
+            // JetStream.
+            user = JetStream(try await connect("user"), domain: "net", timeout: .seconds(120))
+            system = try await connect("sys")
+            var configuration = StreamConfiguration(name: "S", subjects: ["s.>"], storage: .memory)
+            configuration.allowsDirectAccess = true
+            try await network.createStream(configuration)
+        }
+
+        /// How many requests of other accounts the server expects further answers to.
+        func entries() async throws -> Int {
+            struct Answer: Decodable {
+                struct Entry: Decodable {}
+                struct Account: Decodable { var responses: [String: Entry]? }
+                var data: Account
+            }
+            let answer = try await system.request(
+                ByteBuffer(), to: "$SYS.REQ.ACCOUNT.NET.INFO", timeout: .seconds(60))
+            return try JSONDecoder().decode(Answer.self, from: Data(answer.bytes)).data.responses?.count ?? 0
+        }
+
+        /// The server's memory, in bytes.
+        var memory: Int { Int(kilobytes: "VmRSS:", of: "\(server.processID)") }
+
+        func close() async {
+            for connection in [network.connection, user.connection, system] { await connection.close() }
+            server.close()
+        }
+    }
+
+    /// Runs `body` so many times, many at once.
+    private static func many(
+        _ count: Int, atOnce lanes: Int = 64, _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<lanes { group.addTask { for _ in 0..<count / lanes { try await body() } } }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test("leave nothing behind on the server, however many", arguments: NATSServerProcess.binaries)
+    func flat(binary: NATSServerBinary) async throws {
+        let accounts = try await Accounts(binary)
+        try await accounts.network.createConsumer(
+            ConsumerConfiguration(name: "C", acknowledgement: .none, isDurable: true), in: "S")
+        let consumer = try PullConsumer("C", in: "S", accounts.user)
+        let user = accounts.user
+        @Sendable func pull() async throws {
+            guard try await consumer.fetch(1).isEmpty else { throw TestFailure("a message from nowhere") }
+        }
+        @Sendable func get() async throws {
+            guard try await user.lastMessageDirect(in: "S", subject: "s.none") == nil else {
+                throw TestFailure("a message from nowhere")
+            }
+        }
+        // The server's memory has taken its shape after the first of them.
+        try await Self.many(6_400, pull)
+        try await Self.many(6_400, get)
+        let before = accounts.memory
+        try await Self.many(64_000, pull)
+        try await Self.many(64_000, get)
+        // Kept, the entries would take some 50 MB.
+        #expect(accounts.memory < before + 24 << 20)
+        try await eventually("the server's entries are gone") { try await accounts.entries() == 0 }
+        await accounts.close()
+    }
+
+    @Test("end with their messages, and a reader has no more than two of them", arguments: NATSServerProcess.binaries)
+    func reading(binary: NATSServerBinary) async throws {
+        let accounts = try await Accounts(binary)
+        let publisher = JetStreamPublisher(accounts.network)
+        let payload = ByteBuffer(string: "x")
+        for _ in 0..<20_000 { try await publisher.publish(payload, to: "s.a") { _ in } }
+        try await publisher.drained()
+        do {
+            var reader = try accounts.user.orderedMessages(in: "S").makeAsyncIterator()
+            var most = 0
+            for expected in 1...20_000 {
+                guard try await reader.next()?.sequence == UInt64(expected) else {
+                    throw TestFailure("a message is missing")
+                }
+                if expected % 1_000 == 1 { most = max(most, try await accounts.entries()) }
+            }
+            #expect((1...2).contains(most))
+        }
+        try await eventually("the reader's entries are gone") { try await accounts.entries() == 0 }
+        let page = try await accounts.user.page(of: "S", from: .sequence(1), limit: 1_000)
+        #expect(page.messages.count == 1_000)
+        try await eventually("the page's entries are gone") { try await accounts.entries() == 0 }
+        await accounts.close()
+    }
+}
