@@ -1,5 +1,6 @@
 import Relay
 import Terminal
+import TestSupport
 import Testing
 
 @testable import Parley
@@ -152,6 +153,7 @@ private struct EventSource {
 struct RandomFrames {
     @Test(
         "B53: whatever happens, a frame has the screen's size, no control character, and its cursor inside",
+        .processorBound,
         arguments: [1, 2, 3, 4] as [UInt64])
     func property(seed: UInt64) async {
         var source = EventSource(state: seed)
