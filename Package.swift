@@ -134,7 +134,7 @@ let package = Package(
             dependencies: ["NATS", "Relay", "RelayNetwork", "TestSupport"],
             swiftSettings: strict
         ),
-        .testTarget(name: "TerminalTests", dependencies: ["Terminal"], swiftSettings: strict),
+        .testTarget(name: "TerminalTests", dependencies: ["Terminal", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "ParleyTests",
             dependencies: ["NATS", "Parley", "Relay", "RelayNetwork", "Terminal", "TestSupport"],

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Terminal
@@ -38,7 +39,9 @@ struct SafeTextTests {
         #expect(text.clusters.count == 1)
     }
 
-    @Test("Nothing dangerous ever comes out, the gate is idempotent, the width is the sum of its clusters")
+    @Test(
+        "Nothing dangerous ever comes out, the gate is idempotent, the width is the sum of its clusters",
+        .processorBound)
     func properties() async {
         for (index, sample) in hostileTexts(count: 20_000, seed: 1).enumerated() {
             if index % 100 == 0 { await Task.yield() }
@@ -51,9 +54,10 @@ struct SafeTextTests {
         }
     }
 
-    @Test("Every scalar alone is safe and no wider than two columns")
-    func everyScalar() {
+    @Test("Every scalar alone is safe and no wider than two columns", .processorBound)
+    func everyScalar() async {
         for value in UInt32(0)...0x10FFFF {
+            if value % 1_000 == 0 { await Task.yield() }
             guard let scalar = Unicode.Scalar(value) else { continue }
             let text = SafeText(String(scalar))
             if text.width > 2 || text.description.hasForbidden {

@@ -1,7 +1,7 @@
 import Testing
 
-/// The one bound on tests with real servers, sockets and programs: so few run at once as a machine with two processors
-/// carries, so that their deadlines measure the program and not the crowd.
+/// The one bound on tests with real servers, sockets and programs, and on those that only calculate, but for long: so
+/// few run at once as a machine with two processors carries, so that deadlines measure the program and not the crowd.
 public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
     /// Applies to every test of a suite.
     public var isRecursive: Bool { true }
@@ -73,4 +73,8 @@ public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
 extension Trait where Self == RealProcesses {
     /// The test runs real servers, sockets or programs and waits its turn for that.
     public static var realProcesses: Self { Self() }
+
+    /// The test keeps a processor busy for a second or more, and waits its turn with those of real processes: in one run
+    /// with them it would take the processors that their deadlines count on.
+    public static var processorBound: Self { Self() }
 }

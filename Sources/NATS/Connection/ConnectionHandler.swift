@@ -293,13 +293,25 @@ final class ConnectionHandler: ChannelDuplexHandler {
         core.emit(.roundTrip(.nanoseconds((NIODeadline.now() - ping.sent).nanoseconds)))
     }
 
+    private func expireRequests() {
+        let late = core.requests.expire(at: .now())
+        guard !late.isEmpty else { return }
+        // A dead link is found by the liveness; a slow one has brought the requests when it has brought a ping behind them.
+        probe(limit: core.options.pongTimeout)
+        guard let waiter = try? core.sendPing() else { return core.requests.arrived(late, at: .now()) }
+        Task { [core] in
+            do throws(NATSError) { try await waiter.result() } catch { return }
+            core.requests.arrived(late, at: .now())
+        }
+    }
+
     /// Runs only while requests wait; answers are late by at most one tick when they time out.
     func startRequestClock() {
         guard requestClock == nil, let context else { return }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         requestClock = context.eventLoop.scheduleTask(in: .milliseconds(50)) {
             bound.value.requestClock = nil
-            bound.value.core.requests.expire(at: .now())
+            bound.value.expireRequests()
             if !bound.value.core.requests.isEmpty { bound.value.startRequestClock() }
         }
     }

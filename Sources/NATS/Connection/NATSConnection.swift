@@ -224,14 +224,18 @@ public final class NATSConnection: Sendable {
     }
 
     /// Asks, and has `answer` called once, on the event loop: the form for many requests in flight.
+    ///
+    /// - Parameter isPatient: whether a request that may still be on its way when the time is up has its time once more
+    ///   from when the server has it.
     @discardableResult
     func request(
-        _ payload: ByteBuffer, to subject: String, headers: NATSHeaders?, timeout: Duration,
+        _ payload: ByteBuffer, to subject: String, headers: NATSHeaders?, timeout: Duration, isPatient: Bool = false,
         answer: @escaping RequestTable.Answer
     ) throws(NATSError) -> RequestToken {
         guard Subject.isSubscribable(subject) else { throw .invalidSubject(subject) }
+        let time = TimeAmount.nanoseconds(timeout.nanoseconds)
         let (token, isFirst) = try core.requests.add(
-            subject: subject, deadline: .now() + .nanoseconds(timeout.nanoseconds), answer: answer)
+            subject: subject, deadline: .now() + time, patience: isPatient ? time : nil, answer: answer)
         // Before anything can fail: others that come now count on this clock.
         if isFirst { core.eventLoop.execute { [handler] in handler.value.startRequestClock() } }
         do throws(NATSError) {

@@ -48,6 +48,8 @@ final class RequestTable: Sendable {
         var order: UInt64
         var subject: String
         var deadline: NIODeadline
+        /// How long the answer may take once the server has the request; nil where the deadline holds in any case.
+        var patience: TimeAmount?
         var answer: Answer
     }
 
@@ -74,16 +76,20 @@ final class RequestTable: Sendable {
     func reply(for token: RequestToken) -> String { stem + token.text }
 
     /// Registers a request and gives it its token. Whoever adds to the empty table starts the clock.
-    func add(subject: String, deadline: NIODeadline, answer: @escaping Answer) throws(NATSError) -> (
-        token: RequestToken, isFirst: Bool
-    ) {
+    ///
+    /// - Parameter patience: what the deadline is to be followed by while the request may still be on its way: so long
+    ///   from the moment on when the server is known to have it.
+    func add(
+        subject: String, deadline: NIODeadline, patience: TimeAmount? = nil, answer: @escaping Answer
+    ) throws(NATSError) -> (token: RequestToken, isFirst: Bool) {
         try state.withLockedValueThrowing { state throws(NATSError) -> (RequestToken, Bool) in
             if let error = state.closedBy { throw error }
             let isFirst = state.entries.isEmpty
             var token = state.random.next()
             while state.entries[token] != nil { token = state.random.next() }
             state.added += 1
-            state.entries[token] = Entry(order: state.added, subject: subject, deadline: deadline, answer: answer)
+            state.entries[token] = Entry(
+                order: state.added, subject: subject, deadline: deadline, patience: patience, answer: answer)
             return (RequestToken(token), isFirst)
         }
     }
@@ -118,12 +124,29 @@ final class RequestTable: Sendable {
     }
 
     /// Ends those whose time is up.
-    func expire(at now: NIODeadline) {
-        let expired = state.withLockedValue { state -> [Entry] in
-            let tokens = state.entries.filter { $0.value.deadline <= now }.keys
-            return tokens.compactMap { state.entries.removeValue(forKey: $0) }
+    ///
+    /// - Returns: the patient ones among them, which go on until `arrived` says that the server has them.
+    func expire(at now: NIODeadline) -> [UInt64] {
+        let (expired, patient) = state.withLockedValue { state -> ([Entry], [UInt64]) in
+            let late = state.entries.filter { $0.value.deadline <= now }
+            let patient = late.filter { $0.value.patience != nil }.map(\.key)
+            for token in patient { state.entries[token]?.deadline = .distantFuture }
+            let tokens = late.filter { $0.value.patience == nil }.keys
+            return (tokens.compactMap { state.entries.removeValue(forKey: $0) }, patient)
         }
         for entry in expired { entry.answer(.failure(.timeout("a request to \(entry.subject)"))) }
+        return patient
+    }
+
+    /// The server has these requests now: their answers may take their usual time, and no more.
+    func arrived(_ tokens: [UInt64], at now: NIODeadline) {
+        state.withLockedValue { state in
+            for token in tokens {
+                guard let patience = state.entries[token]?.patience else { continue }
+                state.entries[token]?.deadline = now + patience
+                state.entries[token]?.patience = nil
+            }
+        }
     }
 
     /// Ends all; none can be added any more.

@@ -103,14 +103,17 @@ extension JetStream {
     ///   - subject: a subject that some stream stores.
     ///   - messageID: makes a repeated publish harmless.
     ///   - headers: further headers.
-    ///   - answered: called once, on the connection's event loop, with the acknowledgement or the failure.
+    ///   - answered: called once, on the connection's event loop, with the acknowledgement or the failure; `timeout` only
+    ///     when the server had the message for so long: a slow link does not make it late.
     /// - Throws: what keeps the message from being sent; `answered` is then not called.
     public func send(
         _ payload: ByteBuffer, to subject: String, messageID: String? = nil, headers: NATSHeaders? = nil,
         answered: @escaping @Sendable (Result<PublishAcknowledgement, NATSError>) -> Void
     ) throws(NATSError) {
         guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
-        try connection.request(payload, to: subject, headers: Self.headers(headers, messageID), timeout: timeout) {
+        try connection.request(
+            payload, to: subject, headers: Self.headers(headers, messageID), timeout: timeout, isPatient: true
+        ) {
             answered(
                 $0.flatMap { message in
                     do throws(NATSError) { return .success(try PublishAcknowledgement(message)) } catch {

@@ -104,10 +104,25 @@ struct RequestTableTests {
         let now = NIODeadline.now()
         _ = try table.add(subject: "a", deadline: now, answer: answers.add)
         let kept = try table.add(subject: "b", deadline: now + .nanoseconds(1)) { _ in }.token
-        table.expire(at: now)
+        #expect(table.expire(at: now).isEmpty)
         #expect(answers.all == [.failure(.timeout("a request to a"))])
         #expect(!table.isEmpty)
         table.remove(kept)
+        #expect(table.isEmpty)
+    }
+
+    @Test("a patient request that is late has its time once more from when the server has it, and then no more")
+    func patience() throws {
+        let table = RequestTable()
+        let answers = Answers()
+        let now = NIODeadline.now()
+        let token = try table.add(subject: "a", deadline: now, patience: .seconds(5), answer: answers.add).token
+        #expect(table.expire(at: now) == [token])
+        #expect(table.expire(at: now + .hours(1)).isEmpty)
+        table.arrived([token], at: now + .hours(1))
+        #expect(table.expire(at: now + .hours(1) + .seconds(4)).isEmpty && answers.all.isEmpty)
+        #expect(table.expire(at: now + .hours(1) + .seconds(5)).isEmpty)
+        #expect(answers.all == [.failure(.timeout("a request to a"))])
         #expect(table.isEmpty)
     }
 

@@ -1,4 +1,5 @@
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import NATS
@@ -58,7 +59,7 @@ struct ProtocolDecoderFaultTests {
         #expect(!failure.description.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F })
     }
 
-    @Test("survives 20,000 mutations of a valid transcript", arguments: [11 as UInt64, 12])
+    @Test("survives 20,000 mutations of a valid transcript", .processorBound, arguments: [11 as UInt64, 12])
     func mutations(seed: UInt64) async {
         let block = "NATS/1.0\r\nA: 1\r\n\r\n"
         let text =

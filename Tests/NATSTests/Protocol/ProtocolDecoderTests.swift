@@ -1,4 +1,5 @@
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import NATS
@@ -67,7 +68,7 @@ struct ProtocolDecoderTests {
         #expect(sink.events == Self.transcript.events)
     }
 
-    @Test("finds the same in 2,000 random cuts", arguments: [1 as UInt64, 2])
+    @Test("finds the same in 2,000 random cuts", .processorBound, arguments: [1 as UInt64, 2])
     func randomCuts(seed: UInt64) async {
         var generator = SeededGenerator(seed)
         let bytes = Self.transcript.bytes

@@ -1,5 +1,6 @@
 import Relay
 import Terminal
+import TestSupport
 import Testing
 
 @testable import Parley
@@ -152,12 +153,13 @@ private struct EventSource {
 struct RandomFrames {
     @Test(
         "B53: whatever happens, a frame has the screen's size, no control character, and its cursor inside",
+        .processorBound,
         arguments: [1, 2, 3, 4] as [UInt64])
     func property(seed: UInt64) async {
         var source = EventSource(state: seed)
         // Half of the runs begin with nothing joined.
         var desk = seed.isMultiple(of: 2) ? Desk.joined("chat.lobby", "alerts.>") : Desk()
-        for step in 0..<2_500 {
+        for step in 0..<1_500 {
             if step % 10 == 0 { await Task.yield() }
             let event = source.event(desk.model)
             _ = update(&desk.model, event)

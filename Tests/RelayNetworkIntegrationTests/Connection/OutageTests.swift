@@ -105,6 +105,8 @@ struct OutageTests {
             for publish in pending { _ = try await publish.receipt(within: .seconds(600)) }
             #expect(!journal.statuses.contains { $0.state == .reconnecting })
             #expect(proxy.statistics.acceptedConnections == 1)
+            // What only took long is not sent again.
+            #expect(proxy.statistics.bytesFromClient < 2_100_000)
             try await proxy.set(.passThrough)
         }
     }

@@ -1,4 +1,5 @@
 import Relay
+import TestSupport
 import Testing
 
 @Suite struct ConnectionMachinePropertyTests {
@@ -97,7 +98,7 @@ import Testing
     }
 
     @Test(
-        "B11, B13, B16, B17, B20: a million random events never break a rule",
+        "B11, B13, B16, B17, B20: a million random events never break a rule", .processorBound,
         arguments: [ReconnectPolicy.parley, .relayx, .rongcloud, .supabase]
     ) func randomLife(_ preset: ReconnectPolicy) async {
         var policy = preset

@@ -1,4 +1,5 @@
 import Relay
+import TestSupport
 import Testing
 
 @Suite struct MessagePackTests {
@@ -77,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("B34: random values survive encoding and decoding, and every cut of them is truncated")
+    @Test("B34: random values survive encoding and decoding, and every cut of them is truncated", .processorBound)
     func roundTripAndTruncation() async throws {
         var random = SeededGenerator(seed: 34)
         for round in 0..<1_000 {

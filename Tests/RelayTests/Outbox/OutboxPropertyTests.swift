@@ -1,4 +1,5 @@
 import Relay
+import TestSupport
 import Testing
 
 @Suite struct OutboxPropertyTests {
@@ -18,6 +19,7 @@ import Testing
 
     @Test(
         "B29, B30, B33: under random losses every publish has one outcome, and each topic is stored in order, once",
+        .processorBound,
         arguments: [1, 4, 64]
     ) func losses(_ perTopic: Int) async {
         for seed in 0..<60 as Range<UInt64> {
