@@ -43,7 +43,8 @@ final class BenchServer: Sendable {
         return try result.get()
     }
 
-    private static func temporaryFolder() throws -> String {
+    /// A new folder that the caller removes.
+    static func temporaryFolder() throws -> String {
         let pattern = FileManager.default.temporaryDirectory.path + "/parley-bench-XXXXXX"
         var template = Array(pattern.utf8CString)
         let path = template.withUnsafeMutableBufferPointer { buffer in

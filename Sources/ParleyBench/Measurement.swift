@@ -77,9 +77,10 @@ enum Meter {
         #endif
     }
 
-    /// The memory this process holds now, in KiB; 0 where the system does not tell.
-    static func memory() -> Double {
-        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+    /// The memory that a process, or this one, holds now, in KiB; 0 where the system does not tell.
+    static func memory(of process: pid_t? = nil) -> Double {
+        let name = process.map { "\($0)" } ?? "self"
+        guard let file = fopen("/proc/\(name)/statm", "r") else { return 0 }
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 128)
         guard fgets(&line, Int32(line.count), file) != nil else { return 0 }

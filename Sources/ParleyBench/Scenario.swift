@@ -38,6 +38,10 @@ struct Parameters {
     var size: Int
     var subject: String
     var words: Words
+    /// Whom to connect as; nil on a server that lets in everybody.
+    var credentials: Credentials?
+    /// What the subjects of JetStream's calls begin with.
+    var apiPrefix = JetStream.standardPrefix
 
     var payload: ByteBuffer { ByteBuffer(repeating: UInt8(ascii: "x"), count: size) }
 
@@ -50,6 +54,10 @@ struct Parameters {
     }
 
     func connection() async throws -> NATSConnection {
-        try await NATSConnection.connect(to: address, options: ConnectOptions(name: "parley-bench"))
+        let authentication = credentials.map { Authentication($0) } ?? .none
+        return try await NATSConnection.connect(
+            to: address, options: ConnectOptions(name: "parley-bench", authentication: authentication))
     }
+
+    func jetStream() async throws -> JetStream { JetStream(try await connection(), apiPrefix: apiPrefix) }
 }

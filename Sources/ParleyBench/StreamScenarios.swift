@@ -6,8 +6,7 @@ import Synchronization
 enum StreamScenarios {
     /// `n` publishes, each awaited.
     static func publishAwaited(_ parameters: Parameters) async throws -> Measurement {
-        let connection = try await parameters.connection()
-        let jetStream = JetStream(connection)
+        let jetStream = try await parameters.jetStream()
         let payload = parameters.payload
         var samples: [Double] = []
         samples.reserveCapacity(parameters.count)
@@ -24,8 +23,8 @@ enum StreamScenarios {
 
     /// `n` publishes with a window in flight.
     static func publishPipelined(_ parameters: Parameters) async throws -> Measurement {
-        let connection = try await parameters.connection()
-        let publisher = JetStreamPublisher(JetStream(connection), window: parameters.words.number("window", 1_000))
+        let publisher = JetStreamPublisher(
+            try await parameters.jetStream(), window: parameters.words.number("window", 1_000))
         let payload = parameters.payload
         let failures = Mutex<[NATSError]>([])
         let cpu = Meter.cpu()
@@ -43,8 +42,7 @@ enum StreamScenarios {
 
     /// Fetches `n` stored messages in batches.
     static func pull(_ parameters: Parameters) async throws -> Measurement {
-        let connection = try await parameters.connection()
-        let jetStream = JetStream(connection)
+        let jetStream = try await parameters.jetStream()
         let stream = parameters.words.text("stream", "BENCH")
         let acknowledges = parameters.words.number("ack", 0) == 1
         let batch = parameters.words.number("batch", 500)
@@ -63,7 +61,7 @@ enum StreamScenarios {
             if acknowledges { for message in messages { try consumer.acknowledge(message) } }
             received += messages.count
         }
-        if acknowledges { try await connection.flush() }
+        if acknowledges { try await jetStream.connection.flush() }
         let seconds = Meter.now() - start
         let used = Meter.cpu() - cpu
         try await jetStream.deleteConsumer(configuration.name, in: stream)

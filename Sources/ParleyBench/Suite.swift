@@ -8,7 +8,7 @@ import Synchronization
     import Foundation
 #endif
 
-/// All scenarios on a server that this process starts, as a table beside the floor measured in the same run.
+/// All scenarios on servers that this process starts, as a table beside the floor measured in the same run.
 enum Suite {
     @concurrent
     static func run() async throws {
@@ -22,6 +22,7 @@ enum Suite {
             let result = try await outage.run(Words([]))
             print(line(outage.rawValue, result))
         }
+        for result in try await AccountScenario.run(Words([])) { print(line(result.scenario, result)) }
     }
 
     private static let plan: [(Scenario, Int)] = [
