@@ -126,25 +126,25 @@ final class RequestTable: Sendable {
     /// Ends those whose time is up.
     ///
     /// - Returns: the patient ones among them, which go on until `arrived` says that the server has them.
-    func expire(at now: NIODeadline) -> [UInt64] {
-        let (expired, patient) = state.withLockedValue { state -> ([Entry], [UInt64]) in
+    func expire(at now: NIODeadline) -> [RequestToken] {
+        let (expired, patient) = state.withLockedValue { state -> ([Entry], [RequestToken]) in
             let late = state.entries.filter { $0.value.deadline <= now }
             let patient = late.filter { $0.value.patience != nil }.map(\.key)
             for token in patient { state.entries[token]?.deadline = .distantFuture }
             let tokens = late.filter { $0.value.patience == nil }.keys
-            return (tokens.compactMap { state.entries.removeValue(forKey: $0) }, patient)
+            return (tokens.compactMap { state.entries.removeValue(forKey: $0) }, patient.map(RequestToken.init))
         }
         for entry in expired { entry.answer(.failure(.timeout("a request to \(entry.subject)"))) }
         return patient
     }
 
     /// The server has these requests now: their answers may take their usual time, and no more.
-    func arrived(_ tokens: [UInt64], at now: NIODeadline) {
+    func arrived(_ tokens: [RequestToken], at now: NIODeadline) {
         state.withLockedValue { state in
             for token in tokens {
-                guard let patience = state.entries[token]?.patience else { continue }
-                state.entries[token]?.deadline = now + patience
-                state.entries[token]?.patience = nil
+                guard let patience = state.entries[token.value]?.patience else { continue }
+                state.entries[token.value]?.deadline = now + patience
+                state.entries[token.value]?.patience = nil
             }
         }
     }

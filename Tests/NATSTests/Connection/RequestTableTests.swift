@@ -113,7 +113,7 @@ struct RequestTableTests {
 
     @Test("a patient request that is late has its time once more from when the server has it, and then no more")
     func patience() throws {
-        let table = RequestTable()
+        let table = RequestTable(inbox: "_INBOX.c")
         let answers = Answers()
         let now = NIODeadline.now()
         let token = try table.add(subject: "a", deadline: now, patience: .seconds(5), answer: answers.add).token

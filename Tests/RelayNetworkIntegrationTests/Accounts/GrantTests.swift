@@ -64,14 +64,14 @@ struct GrantTests {
             // A reader of alice's that stands, and of which nothing is known but its name.
             try await own.createConsumer(
                 ConsumerConfiguration(name: "standing", from: .all, filter: "\(hash).secret.>"), in: "local_stream")
-            var reader = try PullConsumer("standing", in: "local_stream", own)
+            let reader = try PullConsumer("standing", in: "local_stream", own)
             #expect(try await reader.fetch(1, expires: .seconds(5)).count == 1)
 
             try await network.administrator.grant(user: "alice", topics: ["chat.>"])
             _ = try await bob.send(topic: "secret.x", message: "after")
             var impatient = own
             impatient.timeout = .seconds(1)
-            var again = try PullConsumer("standing", in: "local_stream", impatient)
+            let again = try PullConsumer("standing", in: "local_stream", impatient)
             let pulled = try? await again.fetch(1, expires: .seconds(1))
             #expect(pulled?.isEmpty ?? true)
             for subject in ["\(hash).secret.x", "net.API.STREAM.INFO.local_stream"] {

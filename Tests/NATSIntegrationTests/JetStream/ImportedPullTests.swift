@@ -49,7 +49,7 @@ struct ImportedPullTests {
             network = JetStream(try await connect("net"), timeout: .seconds(120))
             // Under its own prefix: what stands under $JS.API the server answers itself as well, for an account without
             // JetStream.
-            user = JetStream(try await connect("user"), domain: "net", timeout: .seconds(120))
+            user = JetStream(try await connect("user"), apiPrefix: "$JS.net.API", timeout: .seconds(120))
             system = try await connect("sys")
             var configuration = StreamConfiguration(name: "S", subjects: ["s.>"], storage: .memory)
             configuration.allowsDirectAccess = true
