@@ -71,13 +71,13 @@ final class ConnectionCore: Sendable {
     @discardableResult
     func send(_ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Bool {
         let appended = try outbound.append(write)
-        if appended.needsFlush { startFlush() }
+        if appended.needsFlush { eventLoop.execute { self.flushOnLoop() } }
         return appended.isBelowHighWaterMark
     }
 
     /// As `send`, for what ends a subscription: the server would keep it for ever.
     func sendEnding(_ write: (inout ByteBuffer) -> Void) {
-        guard let appended = try? outbound.appendEnding(write) else { return }
+        guard let appended = try? outbound.append(isEnding: true, write) else { return }
         if appended.needsFlush { startFlush() }
     }
 

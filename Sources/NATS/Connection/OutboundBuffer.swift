@@ -29,11 +29,6 @@ final class OutboundBuffer: Sendable {
         state = NIOLockedValueBox(State(buffer: ByteBuffer()))
     }
 
-    /// Appends what must not be lost for want of room: a few bytes that end what earlier bytes began.
-    func appendEnding(_ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Appended {
-        try append(limit: .max, write)
-    }
-
     struct Appended {
         /// The caller has to schedule a flush.
         var needsFlush: Bool
@@ -41,16 +36,13 @@ final class OutboundBuffer: Sendable {
     }
 
     /// Appends through `write`. Throws when the connection has ended or the limit is reached.
+    ///
+    /// - Parameter isEnding: whether these few bytes end what earlier ones began: they must not be lost for want of room.
     @inline(__always)
-    func append(_ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Appended {
-        try append(limit: limit, write)
-    }
-
-    @inline(__always)
-    private func append(limit: Int, _ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Appended {
+    func append(isEnding: Bool = false, _ write: (inout ByteBuffer) -> Void) throws(NATSError) -> Appended {
         try state.withLockedValueThrowing { state throws(NATSError) -> Appended in
             if let error = state.closedBy { throw error }
-            guard state.unwritten < limit else { throw .outboundBufferFull(bytes: state.unwritten) }
+            guard state.unwritten < limit || isEnding else { throw .outboundBufferFull(bytes: state.unwritten) }
             let before = state.buffer.writerIndex
             write(&state.buffer)
             state.unwritten += state.buffer.writerIndex - before

@@ -3,39 +3,43 @@ import NIOCore
 
 /// What tells one request's answer from all others: 64 random bits, so that who has seen some knows no other.
 struct RequestToken: Hashable {
-    private static let length = 11
-    private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_".utf8)
-    /// The value of each character; 64 for all that stand for nothing.
-    private static let values: [UInt8] = {
-        var values = [UInt8](repeating: 64, count: 256)
-        for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
-        return values
-    }()
+    /// Characters of its text: ten of six bits, behind one with the four that are left.
+    static let length = 11
+    private static let alphabet: StaticString = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 
     fileprivate let value: UInt64
 
     fileprivate init(_ value: UInt64) { self.value = value }
 
     /// Reads the text of a token; nil for every other text.
-    init?(_ text: some Collection<UInt8>) {
-        guard text.count == Self.length else { return nil }
-        var value: UInt64 = 0
-        for (index, character) in text.enumerated() {
-            let bits = Self.values[Int(character)]
-            // The first character holds the four bits that are left of 64.
-            guard bits < (index == 0 ? 16 : 64) else { return nil }
-            value = value << 6 | UInt64(bits)
+    init?(_ text: UnsafeRawBufferPointer) {
+        guard text.count == Self.length, let first = Self.bits(text[0]), first < 16 else { return nil }
+        var value = first
+        for index in 1..<Self.length {
+            guard let bits = Self.bits(text[index]) else { return nil }
+            value = value << 6 | bits
         }
         self.value = value
     }
 
-    /// The token as the last part of a subject.
-    var text: String {
-        String(unsafeUninitializedCapacity: Self.length) { text in
-            for index in 0..<Self.length {
-                text[index] = Self.alphabet[Int(value >> UInt64(6 * (Self.length - 1 - index)) & 63)]
-            }
-            return Self.length
+    @inline(__always)
+    private static func bits(_ character: UInt8) -> UInt64? {
+        switch character {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(character - UInt8(ascii: "0"))
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt64(character - UInt8(ascii: "A")) + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt64(character - UInt8(ascii: "a")) + 36
+        case UInt8(ascii: "-"): 62
+        case UInt8(ascii: "_"): 63
+        default: nil
+        }
+    }
+
+    /// Writes the text into `length` bytes.
+    fileprivate func write(into text: UnsafeMutableBufferPointer<UInt8>) {
+        var rest = value
+        for index in (0..<Self.length).reversed() {
+            text[index] = Self.alphabet.utf8Start[Int(rest & 63)]
+            rest >>= 6
         }
     }
 }
@@ -73,7 +77,14 @@ final class RequestTable: Sendable {
     var isEmpty: Bool { state.withLockedValue { $0.entries.isEmpty } }
 
     /// Where the answer to a request is to go.
-    func reply(for token: RequestToken) -> String { stem + token.text }
+    func reply(for token: RequestToken) -> String {
+        let start = stem.utf8.count
+        return String(unsafeUninitializedCapacity: start + RequestToken.length) { text in
+            _ = text.initialize(fromContentsOf: stem.utf8)
+            token.write(into: UnsafeMutableBufferPointer(rebasing: text[start..<start + RequestToken.length]))
+            return start + RequestToken.length
+        }
+    }
 
     /// Registers a request and gives it its token. Whoever adds to the empty table starts the clock.
     ///

@@ -1,7 +1,7 @@
 /// How much a server may say beside messages before it counts as broken, as a value; times are nanoseconds of any clock.
 struct ServerAllowance {
     /// Bytes of INFO at once. A cluster that changes fast sends some hundred lines of under 1 KiB.
-    static let burst = 4 << 20
+    static let burst = 2 << 20
     /// Bytes of INFO that may come each second for ever.
     static let rate = 64 << 10
     /// What the shortest INFO counts as: reading it costs more than its bytes.

@@ -40,10 +40,10 @@ struct OutboundBufferTests {
         let buffer = OutboundBuffer(highWaterMark: 10, limit: 100)
         _ = try append(100, to: buffer)
         #expect(throws: NATSError.outboundBufferFull(bytes: 100)) { try append(1, to: buffer) }
-        #expect(try !buffer.appendEnding { $0.writeRepeatingByte(1, count: 9) }.isBelowHighWaterMark)
+        #expect(try !buffer.append(isEnding: true, { $0.writeRepeatingByte(1, count: 9) }).isBelowHighWaterMark)
         #expect(buffer.unwrittenBytes == 109)
         buffer.close(.closed)
-        #expect(throws: NATSError.closed) { try buffer.appendEnding { _ in } }
+        #expect(throws: NATSError.closed) { try buffer.append(isEnding: true) { _ in } }
     }
 
     @Test("tells when the high-water mark is reached, counting what the socket has not taken yet")

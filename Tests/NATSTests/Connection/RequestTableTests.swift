@@ -39,17 +39,29 @@ struct RequestTableTests {
         #expect(table.isEmpty)
     }
 
-    @Test("reads a token from its text, and nothing from any other")
+    /// The texts of so many tokens.
+    private func tokens(_ count: Int, of table: RequestTable) throws -> [String] {
+        try (0..<count).map { _ in
+            let reply = table.reply(for: try table.add(subject: "s", deadline: later) { _ in }.token)
+            #expect(reply.hasPrefix("_INBOX.c.") && Subject.isPublishable(reply))
+            return String(reply.dropFirst("_INBOX.c.".count))
+        }
+    }
+
+    @Test("a token is read from its text, and from no other")
     func texts() throws {
+        func token(_ text: String) -> RequestToken? { Array(text.utf8).withUnsafeBytes { RequestToken($0) } }
         let table = RequestTable(inbox: "_INBOX.c")
-        for _ in 0..<1_000 {
-            let token = try table.add(subject: "s", deadline: later) { _ in }.token
-            #expect(token.text.utf8.count == 11 && Subject.isPublishable(token.text))
-            #expect(RequestToken(Array(token.text.utf8)) == token)
+        for text in try tokens(1_000, of: table) {
+            let read = try #require(token(text))
+            #expect(text.utf8.count == 11 && table.reply(for: read) == "_INBOX.c." + text)
+        }
+        for text in ["0000000000-", "F__________", "00000000000"] {
+            #expect(token(text).map(table.reply) == "_INBOX.c." + text)
         }
         for text in ["", "1", "0000000000", "000000000000", "0000000000.", "0000000000*", "G0000000000", "0000 000000"]
         {
-            #expect(RequestToken(Array(text.utf8)) == nil, "\(text)")
+            #expect(token(text) == nil, "\(text)")
         }
         table.close(.closed)
     }
@@ -57,16 +69,15 @@ struct RequestTableTests {
     @Test("who has seen some tokens knows nothing of the next")
     func unguessable() throws {
         let table = RequestTable(inbox: "_INBOX.c")
-        let tokens = try (0..<4_000).map { _ in try table.add(subject: "s", deadline: later) { _ in }.token.text }
-        #expect(Set(tokens).count == tokens.count)
+        let seen = try tokens(4_000, of: table)
+        #expect(Set(seen).count == seen.count)
         // Of 4,000 random ones hardly two share their first 40 bits, or their last 48.
-        #expect(Set(tokens.map { $0.prefix(7) }).count > 3_990)
-        #expect(Set(tokens.map { $0.suffix(8) }).count > 3_990)
-        for place in 1..<11 { #expect(Set(tokens.map { Array($0)[place] }).count == 64, "place \(place)") }
+        #expect(Set(seen.map { $0.prefix(7) }).count > 3_990)
+        #expect(Set(seen.map { $0.suffix(8) }).count > 3_990)
+        for place in 1..<11 { #expect(Set(seen.map { Array($0)[place] }).count == 64, "place \(place)") }
         // Two tables have nothing in common.
         let other = RequestTable(inbox: "_INBOX.c")
-        let others = try (0..<4_000).map { _ in try other.add(subject: "s", deadline: later) { _ in }.token.text }
-        #expect(Set(tokens).isDisjoint(with: others))
+        #expect(Set(seen).isDisjoint(with: try tokens(4_000, of: other)))
         table.close(.closed)
         other.close(.closed)
     }
