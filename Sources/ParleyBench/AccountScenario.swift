@@ -40,11 +40,17 @@ enum AccountScenario {
         for user in users { logins.append(try await login(user, network)) }
         let after = Meter.memory(of: server)
 
-        let result = Measurement(name).adding("n", Double(count)).adding("add_us", added / Double(count) * 1e6)
         // The first logins meet an empty server; the last ones tell what a user of a large network waits.
-        let last = logins.suffix(max(100, count / 10))
-        let known = before > 0 ? result.adding("server_kb_user", (after - before) / Double(count)) : result
-        return known.adding(percentilesOf: Array(last))
+        let last = max(100, count / 10)
+        var again: [Double] = []
+        for user in users.suffix(last) { again.append(try await login(user, network)) }
+
+        var result = Measurement(name).adding("n", Double(count)).adding("add_us", added / Double(count) * 1e6)
+        if before > 0 { result = result.adding("server_kb_user", (after - before) / Double(count)) }
+        let sorted = Array(logins.suffix(last)).sorted()
+        return result.adding("p50_us", sorted[sorted.count / 2] * 1e6)
+            .adding("p99_us", sorted[sorted.count * 99 / 100] * 1e6)
+            .adding("again_p50_us", again.sorted()[again.count / 2] * 1e6)
     }
 
     /// Connects and closes.
@@ -59,41 +65,50 @@ enum AccountScenario {
         return duration
     }
 
-    /// Publishing to the topics' stream and reading from it through a user's imports: its rate as a part of the rate
-    /// without imports.
+    /// Publishing to the topics' stream and reading from it through a user's imports, beside the same without imports:
+    /// the rate as a part of the other one, and the server's CPU time as a multiple.
     private static func imports(_ user: Credentials, _ network: BenchNetwork) async throws -> Measurement {
-        let own = try network.ownCredentials()
-        let scenarios: [(Int, @Sendable (Parameters) async throws -> Measurement)] = [
-            (2_000, StreamScenarios.publishAwaited), (20_000, StreamScenarios.publishPipelined),
-            (20_000, StreamScenarios.pull),
-        ]
-        var result = Measurement("imports")
-        for (count, scenario) in scenarios {
-            let words = Words([
-                "n=\(count)", "subject=\(network.description.hash).bench",
-                "stream=\(network.description.namespace)_stream",
-            ])
-            var direct = Parameters(address: try network.address, words: words)
-            direct.credentials = own
-            var imported = direct
-            imported.credentials = user
-            imported.apiPrefix = UserPermissions.apiPrefix
+        let words = Words([
+            "subject=\(network.description.hash).bench", "stream=\(network.description.namespace)_stream",
+        ])
+        var direct = Parameters(address: try network.address, words: words)
+        direct.credentials = try network.ownCredentials()
+        var imported = direct
+        imported.credentials = user
+        imported.apiPrefix = UserPermissions.apiPrefix
+
+        var rates = Measurement("imports")
+        var costs: [(name: String, times: Double)] = []
+        for (scenario, count) in [(Scenario.storedPublish, 2_000), (.pipelinedPublish, 20_000), (.pull, 20_000)] {
+            direct.count = count
+            imported.count = count
             var ratios: [Double] = []
-            var name = ""
+            var server = (direct: 0.0, imported: 0.0)
             for round in 0..<rounds {
                 // Whoever comes second finds warmer caches; the two take turns.
-                var rates: [Bool: Double] = [:]
-                for isImported in round.isMultiple(of: 2) ? [false, true] : [true, false] {
-                    let measured = try await scenario(isImported ? imported : direct)
-                    rates[isImported] = measured["msgs_s"]
-                    name = measured.scenario
-                }
-                if let through = rates[true], let without = rates[false], without > 0 {
-                    ratios.append(through / without)
-                }
+                let isFirst = round.isMultiple(of: 2)
+                let early = try await part(scenario, isFirst ? direct : imported, network)
+                let late = try await part(scenario, isFirst ? imported : direct, network)
+                let (without, through) = isFirst ? (early, late) : (late, early)
+                ratios.append(through.rate / without.rate)
+                server.direct += without.cpu
+                server.imported += through.cpu
             }
-            result = result.adding(name, ratios.sorted()[ratios.count / 2])
+            rates = rates.adding(scenario.rawValue, ratios.sorted()[ratios.count / 2])
+            if server.direct > 0 { costs.append(("\(scenario.rawValue)_cpu", server.imported / server.direct)) }
         }
-        return result
+        return costs.reduce(rates) { $0.adding($1.name, $1.times) }
+    }
+
+    /// One scenario once.
+    /// - Returns: messages a second, and CPU seconds of the server.
+    private static func part(
+        _ scenario: Scenario, _ parameters: Parameters, _ network: BenchNetwork
+    ) async throws -> (rate: Double, cpu: Double) {
+        let before = Meter.cpu(of: network.description.serverPid)
+        guard let rate = try await ParleyBench.run(scenario, parameters)?["msgs_s"], rate > 0 else {
+            throw NATSError.invalidArgument("\(scenario.rawValue) has no rate")
+        }
+        return (rate, Meter.cpu(of: network.description.serverPid) - before)
     }
 }
