@@ -54,7 +54,9 @@ struct UserPermissionsTests {
         #expect(!found.contains("service H.chat.a"))
     }
 
-    @Test("No import lies within another one, which servers refuse, and the network exports each", arguments: [[">"], ["chat.>", "a.*.b"]])
+    @Test(
+        "No import lies within another one, which servers refuse, and the network exports each",
+        arguments: [[">"], ["chat.>", "a.*.b"]])
     func apart(topics: [String]) throws {
         let permissions = try UserPermissions(user: UserName("alice"), topics: topics, namespace: "N", hash: "H")
         let imports = permissions.imports(from: network)
@@ -92,7 +94,9 @@ struct UserPermissionsTests {
         #expect(tokens.count == 20 && tokens["$JS.API.*.*"] == [SubjectMapping(to: "net.API.$1.$2")])
         #expect(ServerProgram(path: "", version: "2.9.25").mapsWildcards == false)
         for version in ["2.10.0", "2.15.1-beta", "3.0.0", nil] {
-            #expect(ServerProgram(path: "", version: version).mapsWildcards && ServerProgram(path: "", version: version).takesSyncInterval)
+            #expect(
+                ServerProgram(path: "", version: version).mapsWildcards
+                    && ServerProgram(path: "", version: version).takesSyncInterval)
         }
     }
 
@@ -182,7 +186,10 @@ struct GuardTests {
     @Test("A full disk stops storing once, and a little more room than was missed starts it again")
     func disk() {
         var disk = DiskGuard(reserved: 800)
-        #expect([900, 800, 799, 700, 850, 899, 900, 1_000].map { disk.observe(free: $0) } == [nil, nil, false, nil, nil, nil, true, nil])
+        #expect(
+            [900, 800, 799, 700, 850, 899, 900, 1_000].map { disk.observe(free: $0) } == [
+                nil, nil, false, nil, nil, nil, true, nil,
+            ])
         _ = disk.observe(free: 0)
         disk.forget()
         #expect(disk.observe(free: 0) == false)

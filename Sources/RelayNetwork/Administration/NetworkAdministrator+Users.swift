@@ -104,17 +104,18 @@ extension NetworkAdministrator {
         _ token: String, of user: UserName, _ before: UserRecord, reason: String?, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
         let after = try directory.knownRecord(of: user)
-        try await onServer(identity) { system, url throws(NetworkError) in
+        let lost = before.topics.filter { topic in !after.topics.contains { SubjectPattern.covers($0, topic) } }
+        // Before anything else, so that a host that starts meanwhile, or a server that ends, forgets none.
+        if !lost.isEmpty { try directory.rememberNarrowing(lost, kept: after.topics) }
+        let isRunning: Void? = try await onServer(identity) { system, url throws(NetworkError) in
             let isOver = after.isOver(at: Self.now)
             if isOver { try? await tell([user.text], .accessExpired, reason, url, identity) }
             try await system.install(token)
             guard before.topics != after.topics else { return }
-            let lost = before.topics.filter { topic in
-                !after.topics.contains { SubjectPattern.covers($0, topic) }
-            }
             if !lost.isEmpty { try await endReaders(of: lost, besides: after.topics, url, identity) }
             if !isOver { try? await tell([user.text], .permissionsChanged, reason, url, identity) }
         }
+        if isRunning != nil { directory.forgetNarrowings() }
     }
 
     /// Deletes the consumers that read topics which a user has lost: a consumer goes on delivering whatever its user may
@@ -134,22 +135,10 @@ extension NetworkAdministrator {
             expires: Self.now + 300)
         let connection = try await NATSConnection.administrator(at: url, as: credentials)
         defer { connection.closeNow() }
-        let jetStream = JetStream(connection, timeout: .seconds(10))
         func subjects(_ topics: [String]) -> [String] { topics.map { "\(names.hash).\($0)" } }
         do throws(NATSError) {
-            for consumer in try await jetStream.consumers(in: stream) {
-                let filters = consumer.filters.isEmpty ? [">"] : consumer.filters
-                let isLost = filters.contains { filter in
-                    subjects(lost).contains { SubjectPattern.overlaps($0, filter) }
-                        && !subjects(kept).contains { SubjectPattern.covers($0, filter) }
-                }
-                guard isLost else { continue }
-                do throws(NATSError) {
-                    try await jetStream.deleteConsumer(consumer.name, in: stream)
-                } catch .jetStream(let failure) where failure.code == 404 {
-                    // It has gone by itself.
-                }
-            }
+            try await JetStream(connection, timeout: .seconds(10))
+                .endReaders(in: stream, of: subjects(lost), besides: subjects(kept))
         } catch {
             throw .connection(error)
         }

@@ -54,6 +54,7 @@ struct HostSession: Sendable {
                 await postboxes.alignAll()
                 PrivateFile.remove(directory.carriedOverMarker)
             }
+            try await endReaders(jetStream)
             let services = try NetworkServices(
                 connection: answering, directory: directory, identity: identity, jetStream: jetStream,
                 postboxes: postboxes)
@@ -66,6 +67,18 @@ struct HostSession: Sendable {
         } catch {
             throw .connection(error)
         }
+    }
+
+    /// Ends the readers of grants that were narrowed while no server ran.
+    private func endReaders(_ jetStream: JetStream) async throws(NATSError) {
+        let (directory, names) = (supervisor.directory, supervisor.identity.names)
+        guard let narrowings = try? directory.narrowings(), !narrowings.isEmpty else { return }
+        func subjects(_ topics: [String]) -> [String] { topics.map { "\(names.hash).\($0)" } }
+        for narrowing in narrowings {
+            try await jetStream.endReaders(
+                in: "\(names.namespace)_stream", of: subjects(narrowing.lost), besides: subjects(narrowing.kept))
+        }
+        directory.forgetNarrowings()
     }
 
     /// Does all that is done as long as the connection stands.

@@ -89,7 +89,9 @@ struct CarryOverTests {
         return alice
     }
 
-    @Test("Streams and messages stay, users get accounts, and handed-out credentials are refused with advice", arguments: TestServers.all)
+    @Test(
+        "Streams and messages stay, users get accounts, and handed-out credentials are refused with advice",
+        arguments: TestServers.all)
     func carriedOver(server: String) async throws {
         let folder = try TemporaryFolder()
         let handedOut = try await olderNetwork(in: folder.network, server: server)

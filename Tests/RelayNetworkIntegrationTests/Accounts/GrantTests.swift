@@ -96,7 +96,33 @@ struct GrantTests {
         }
     }
 
-    @Test("An end that is set, shortened or passed ends open connections; a later one lets in", arguments: TestServers.all)
+    @Test("A grant that is narrowed while nothing runs ends its durable readers too", arguments: TestServers.all)
+    func narrowedOffline(server: String) async throws {
+        let folder = try TemporaryFolder()
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let alice = try await network.connect(as: "alice")
+            for (name, topic) in [("lost", "secret.>"), ("kept", "chat.>")] {
+                try await network.jetStream(alice).createConsumer(
+                    ConsumerConfiguration(
+                        name: name, filter: "\(network.description.hash).\(topic)", isDurable: true),
+                    in: "local_stream")
+            }
+            await alice.close()
+        }
+        try await NetworkAdministrator(directory: folder.network).grant(user: "alice", topics: ["chat.>"])
+        for _ in 0..<2 {
+            try await TestNetwork.run(server: server, in: folder) { network in
+                let keeper = try await network.connectAsNetwork()
+                #expect(try await JetStream(keeper).consumers(in: "local_stream").map(\.name) == ["kept"])
+                #expect(try folder.network.narrowings().isEmpty)
+                await keeper.close()
+            }
+        }
+    }
+
+    @Test(
+        "An end that is set, shortened or passed ends open connections; a later one lets in", arguments: TestServers.all
+    )
     func ends(server: String) async throws {
         let folder = try TemporaryFolder()
         let kept = try await TestNetwork.run(server: server, in: folder) { network in

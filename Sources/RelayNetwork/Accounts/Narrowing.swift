@@ -1,0 +1,49 @@
+import NATS
+
+/// A grant that was narrowed, and whose readers may still be there: a consumer goes on delivering whatever its user may do
+/// by now.
+struct Narrowing: Codable, Hashable, Sendable {
+    /// The topics that the user has lost.
+    var lost: [String]
+    /// The topics that the user still has.
+    var kept: [String]
+}
+
+extension NetworkDirectory {
+    private var narrowingsFile: String { path + "/narrowings.json" }
+
+    /// The grants that were narrowed and whose readers no server has ended yet.
+    func narrowings() throws(NetworkError) -> [Narrowing] {
+        try PrivateFile.readJSON([Narrowing].self, from: narrowingsFile) ?? []
+    }
+
+    /// Keeps a narrowed grant until a server has ended its readers.
+    func rememberNarrowing(_ lost: [String], kept: [String]) throws(NetworkError) {
+        let new = Narrowing(lost: lost, kept: kept)
+        let known = try narrowings()
+        if !known.contains(new) { try PrivateFile.writeJSON(known + [new], to: narrowingsFile) }
+    }
+
+    /// The readers of all narrowed grants have been ended.
+    func forgetNarrowings() { PrivateFile.remove(narrowingsFile) }
+}
+
+extension JetStream {
+    /// Deletes the consumers that read subjects which a user has lost. Whose each is, the server does not know; the
+    /// readers of other users notice and make theirs anew.
+    func endReaders(in stream: String, of lost: [String], besides kept: [String]) async throws(NATSError) {
+        for consumer in try await consumers(in: stream) {
+            let filters = consumer.filters.isEmpty ? [">"] : consumer.filters
+            let isLost = filters.contains { filter in
+                lost.contains { SubjectPattern.overlaps($0, filter) }
+                    && !kept.contains { SubjectPattern.covers($0, filter) }
+            }
+            guard isLost else { continue }
+            do throws(NATSError) {
+                try await deleteConsumer(consumer.name, in: stream)
+            } catch .jetStream(let failure) where failure.code == 404 {
+                // It has gone by itself.
+            }
+        }
+    }
+}
