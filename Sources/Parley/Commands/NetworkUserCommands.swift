@@ -6,14 +6,14 @@ import RelayNetwork
 struct NetworkUserAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Make a user and write the credentials file. One who exists gets these topics and this end.")
+        abstract: "Make a user and write the credentials file. One who exists keeps the topics and the end not named.")
 
     @Option(help: ArgumentHelp("How long the credentials hold, such as 12h or 30d.", valueName: "length"))
     var expires: String?
 
     @Option(
         parsing: .upToNextOption,
-        help: ArgumentHelp("Topics the user may use; all when left out.", valueName: "pattern"))
+        help: ArgumentHelp("Topics the user may use; all when left out, for a new user.", valueName: "pattern"))
     var topics: [String] = []
 
     @Option(help: ArgumentHelp("Where the credentials file goes.", valueName: "file"))
@@ -37,7 +37,7 @@ struct NetworkUserAddCommand: AsyncParsableCommand {
             let end = expires.flatMap(PastTime.seconds).map { now + Int64($0) }
             let directory = NetworkDirectory.standard()
             let credentials = try await NetworkAdministrator().add(
-                user: name, topics: topics.isEmpty ? [">"] : topics, expires: end)
+                user: name, topics: topics.isEmpty ? nil : topics, expires: end)
             var path = directory.credentialsPath(for: try UserName(name))
             if let out {
                 try CredentialsFile.write(credentials.fileText(), to: out)

@@ -314,6 +314,12 @@ extension RelayClient {
         // What the administrator said before the server closed it is why it was closed.
         if let link, link.generation == generation, !link.connection.isOpen { await link.control?.value }
         guard let link, link.generation == generation else { return }
+        var reason = reason
+        // A kick can void a login for a moment that was made in just that moment and has heard no word of it. Whoever is
+        // banned is refused at the next login.
+        if case .banned(nil) = reason, machine.status.state != .connected {
+            reason = .connectionLost("the server ended the login")
+        }
         pool.failed(link.connection.address)
         if reason.isRenewable { hasUnrefusedToken = false }
         handle(.connectionFailed(generation: generation, reason: reason))

@@ -6,6 +6,16 @@ struct AccountSigner {
     struct Form: Codable, Hashable {
         var mappings: UserPermissions.MappingStyle
         var limits: NetworkSettings.UserLimits
+        /// What the streams of postboxes were made with; when it changes, all are brought in line.
+        var postboxes: NetworkSettings.StreamBounds
+        var maximumLetters: Int64
+
+        init(_ settings: NetworkSettings, mappings: UserPermissions.MappingStyle) {
+            self.mappings = mappings
+            limits = settings.users
+            postboxes = settings.postboxes
+            maximumLetters = settings.maximumLetters
+        }
     }
 
     let directory: NetworkDirectory
@@ -16,9 +26,14 @@ struct AccountSigner {
 
     /// Prepares for signing as things stand now.
     init(_ directory: NetworkDirectory, _ identity: NetworkIdentity) throws(NetworkError) {
-        let known = try PrivateFile.readJSON(Form.self, from: directory.accountsFile)
-        let form = Form(mappings: known?.mappings ?? .wildcards, limits: try directory.settings().users)
+        let known = Self.form(in: directory)
+        let form = Form(try directory.settings(), mappings: known?.mappings ?? .wildcards)
         try self.init(directory, identity, form)
+    }
+
+    /// What the tokens were made with; nil where that is not known, so that all are made anew.
+    private static func form(in directory: NetworkDirectory) -> Form? {
+        (try? PrivateFile.readJSON(Form.self, from: directory.accountsFile)) ?? nil
     }
 
     private init(_ directory: NetworkDirectory, _ identity: NetworkIdentity, _ form: Form) throws(NetworkError) {
@@ -66,8 +81,12 @@ struct AccountSigner {
     static func bringUpToDate(
         _ directory: NetworkDirectory, _ identity: NetworkIdentity, mappings: UserPermissions.MappingStyle
     ) throws(NetworkError) {
-        let form = Form(mappings: mappings, limits: try directory.settings().users)
-        guard try PrivateFile.readJSON(Form.self, from: directory.accountsFile) != form else { return }
+        let form = Form(try directory.settings(), mappings: mappings)
+        let known = Self.form(in: directory)
+        guard known != form else { return }
+        if known?.postboxes != form.postboxes || known?.maximumLetters != form.maximumLetters {
+            try PrivateFile.write([], to: directory.unalignedMarker)
+        }
         let signer = try AccountSigner(directory, identity, form)
         // First: who makes a user from here on makes it in this form.
         try PrivateFile.writeJSON(form, to: directory.accountsFile)

@@ -19,7 +19,7 @@ struct SharedAccountNetwork {
         let accounts = try AccountSigner(directory, identity)
         for name in try directory.userNames(suffix: ".creds") { try carryOver(name, accounts) }
         PrivateFile.remove(directory.keys + "/service.creds")
-        try PrivateFile.write([], to: directory.carriedOverMarker)
+        try PrivateFile.write([], to: directory.unalignedMarker)
         try PrivateFile.writeJSON(names, to: files.names)
         return identity
     }

@@ -26,20 +26,20 @@ public struct NetworkUser: Hashable, Sendable {
 
 // Making and changing users, and looking at them.
 extension NetworkAdministrator {
-    /// Makes a user. One who exists gets these topics and this end, in force at once, and new credentials for the same
-    /// key.
+    /// Makes a user. One who exists gets what is given here, in force at once, and new credentials for the same key.
     /// - Parameters:
-    ///   - topics: the patterns granted.
-    ///   - expires: the end, in seconds since 1970; nil means without end.
+    ///   - topics: the patterns granted; nil leaves a known user's as they are and grants a new one all.
+    ///   - expires: the end, in seconds since 1970; nil leaves a known user's as it is, and a new one has none.
     /// - Throws: `NetworkError.invalidGrant`, `.userBanned`, `.userDeactivated`, and as ``kick(user:reason:)``.
     @discardableResult
     public func add(
-        user: String, topics: [String] = [">"], expires: Int64? = nil
+        user: String, topics: [String]? = nil, expires: Int64? = nil
     ) async throws(NetworkError) -> Credentials {
         let user = try UserName(user)
         return try await alone { identity throws(NetworkError) in
             let before = try directory.record(of: user)
-            let (credentials, token) = try directory.issueCredentials(for: user, topics: topics, expires: expires)
+            let (credentials, token) = try directory.issueCredentials(
+                for: user, topics: topics ?? before?.topics ?? [">"], expires: expires ?? before?.expires)
             if let before { try await enforce(token, of: user, before, reason: nil, identity) }
             return credentials
         }

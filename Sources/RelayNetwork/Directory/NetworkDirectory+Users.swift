@@ -103,6 +103,7 @@ extension NetworkDirectory {
 
     /// The users who have a file with this suffix.
     func userNames(suffix: String) throws(NetworkError) -> [UserName] {
+        guard PrivateFile.exists(users) else { return [] }
         let files: [String]
         do {
             files = try FileManager.default.contentsOfDirectory(atPath: users)

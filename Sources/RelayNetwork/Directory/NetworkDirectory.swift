@@ -44,8 +44,8 @@ public struct NetworkDirectory: Hashable, Sendable {
     var resolver: String { path + "/resolver" }
     /// What the users' tokens depend on beside their records.
     var accountsFile: String { path + "/accounts.json" }
-    /// There from a carrying over on until the host has brought the postboxes' subjects in line.
-    var carriedOverMarker: String { path + "/carried-over" }
+    /// There until the host has brought the streams of all postboxes in line with what holds for them now.
+    var unalignedMarker: String { path + "/unaligned" }
     var serverConfiguration: String { path + "/server.conf" }
     /// Held while keys or users are made.
     var identityLock: String { path + "/identity.lock" }

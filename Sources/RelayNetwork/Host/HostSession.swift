@@ -50,9 +50,9 @@ struct HostSession: Sendable {
                 areBoundsSet: PrivateFile.exists(directory.settingsFile)
             ).run()
             let postboxes = try PostboxService(jetStream: jetStream, settings: settings, directory: directory)
-            if PrivateFile.exists(directory.carriedOverMarker) {
+            if PrivateFile.exists(directory.unalignedMarker) {
                 await postboxes.alignAll()
-                PrivateFile.remove(directory.carriedOverMarker)
+                PrivateFile.remove(directory.unalignedMarker)
             }
             try await endReaders(jetStream)
             let services = try NetworkServices(

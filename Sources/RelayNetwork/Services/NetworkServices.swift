@@ -112,7 +112,9 @@ struct NetworkServices: Sendable {
         do throws(NATSError) {
             while let message = try await iterator.next(isolation: nil) {
                 guard message.reply != nil, let account = Self.account(of: message) else { continue }
-                if !desk.take(Request(account: account, message: message)) {
+                // Who asks for the names too often waits for an answer, as for one that was lost.
+                let isTaken = desk.take(Request(account: account, message: message))
+                if !isTaken, message.subject != NamespaceService.subject {
                     send(Wire.json(PostboxReply(error: .unavailable)), to: message)
                 }
             }

@@ -161,6 +161,8 @@ struct GrantTests {
             try await administrator.ban(user: "bob", reason: "spam")
             let client = try network.client { $0.clientID = "alice's laptop" }
             try await client.connect(timeLimit: 60)
+            // Made again without them, she keeps her topics and her end.
+            _ = try await administrator.add(user: "alice")
             let users = try await administrator.users()
             #expect(users.map(\.name.text) == ["alice", "bob"])
             #expect(users[0].topics == ["chat.>", "ops.a"] && users[0].expires == 4_102_444_800)
@@ -282,6 +284,8 @@ struct BoundsTests {
             #expect(made.maximumBytes == 1 << 20 && made.maximumMessageSize == 2_048 && made.maximumConsumers == 50)
             #expect(made.maximumAge == 3_600_000_000_000 && made.discard == .old)
             let first = try await network.connect(as: "alice")
+            _ = try await first.request(ByteBuffer(), to: NamespaceService.subject)
+            #expect(try await network.jetStream(first).streamInfo("PB_alice").configuration.maximumMessages == 100_000)
             let second = try await network.connect(as: "alice")
             await #expect(throws: NATSError.self) { try await network.connect(as: "alice") }
             await #expect(throws: NATSError.self) {
@@ -290,7 +294,8 @@ struct BoundsTests {
             }
             for connection in [first, second, keeper] { await connection.close() }
         }
-        try PrivateFile.write(Array(#"{"topics":{"maximumBytes":2097152}}"#.utf8), to: folder.network.settingsFile)
+        try PrivateFile.write(
+            Array(#"{"topics":{"maximumBytes":2097152},"maximumLetters":50}"#.utf8), to: folder.network.settingsFile)
         try await TestNetwork.run(server: server, in: folder) { network in
             let keeper = try await network.connectAsNetwork()
             let made = try await JetStream(keeper).streamInfo("local_stream").configuration
@@ -298,6 +303,8 @@ struct BoundsTests {
             // The users' limits went back to the standard ones with it.
             var connections: [NATSConnection] = []
             for _ in 0..<3 { connections.append(try await network.connect(as: "alice")) }
+            // And what was made before has the new bounds.
+            #expect(try await JetStream(keeper).streamInfo("PB_alice").configuration.maximumMessages == 50)
             for connection in connections + [keeper] { await connection.close() }
         }
         try PrivateFile.write(Array("{".utf8), to: folder.network.settingsFile)
