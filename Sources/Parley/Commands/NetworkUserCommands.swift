@@ -162,7 +162,10 @@ extension NetworkUser {
     fileprivate var endText: String? { expires.map { Timestamp(milliseconds: $0 * 1_000).iso8601 } }
 
     fileprivate var standingText: String {
-        standing.banned != nil ? "banned" : standing.deactivated != nil ? "deactivated" : "active"
+        if standing.banned != nil { return "banned" }
+        if standing.deactivated != nil { return "deactivated" }
+        let isOver = expires.map { $0 * 1_000 <= WallClock.now.milliseconds } ?? false
+        return isOver ? "expired" : "active"
     }
 
     fileprivate var json: MessageMap {

@@ -113,7 +113,7 @@ extension ConnectionReason {
         case .deactivated(let detail):
             "This account was deactivated\(Self.detail(detail ?? "")). Ask the network's administrator."
         case .permissionsChanged(let detail):
-            "The administrator changed what you may use\(Self.detail(detail ?? "")). Connecting again with it."
+            "The administrator changed what you may use\(Self.detail(detail ?? "")). Connecting again."
         case .proxyUnavailable(let detail): "The proxy does not work\(Self.detail(detail)). Check its settings."
         case .tlsFailure(let detail):
             "No secure connection could be made\(Self.detail(detail)). Check the server's certificate and the clock."
