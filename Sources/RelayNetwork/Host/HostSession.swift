@@ -62,8 +62,7 @@ struct HostSession: Sendable {
             try await answering.flush()
             try await keeping.flush()
             try announce(keeping.info.version)
-            try await installNewerTokens(keeping)
-            if let failure = await untilOneEnds(services, guardian, settings) { throw failure }
+            if let failure = await untilOneEnds(services, guardian, keeping, settings) { throw failure }
         } catch {
             throw .connection(error)
         }
@@ -83,7 +82,8 @@ struct HostSession: Sendable {
 
     /// Does all that is done as long as the connection stands.
     private func untilOneEnds(
-        _ services: NetworkServices, _ guardian: PushConsumerGuard, _ settings: NetworkSettings
+        _ services: NetworkServices, _ guardian: PushConsumerGuard, _ keeping: NATSConnection,
+        _ settings: NetworkSettings
     ) async -> NATSError? {
         await withTaskGroup(of: NATSError?.self) { group in
             group.addTask {
@@ -95,6 +95,8 @@ struct HostSession: Sendable {
                 return nil
             }
             group.addTask {
+                // Requests are answered meanwhile, however many tokens there are.
+                do throws(NATSError) { try await installNewerTokens(keeping) } catch { return error }
                 await watchDisk(settings)
                 return nil
             }

@@ -311,26 +311,29 @@ struct BoundsTests {
         #expect(throws: NetworkError.self) { try folder.network.settings() }
     }
 
-    @Test("Host and server inherit no secret of the person's environment", arguments: TestServers.all)
-    func environment(server: String) async throws {
-        let folder = try TemporaryFolder()
-        let environment = [
-            "XDG_DATA_HOME": folder.path, "XDG_CONFIG_HOME": folder.path + "/config", "PARLEY_NATS_SERVER": server,
-            "PARLEY_SECRET": "SUsecret", "PARLEY_TOKEN": "ey.secret", "AWS_SECRET_ACCESS_KEY": "secret", "PATH": "/bin",
-        ]
-        let parley = try BuiltProduct.url("parley").path
-        let started = try await TestSupport.ChildProcess.run(
-            parley, ["network", "start", "--json"], environment: environment)
-        #expect(started.exitCode == 0, "\(started)")
-        let network = try await TestNetwork.answering(folder.network)
-        for pid in [network.hostPid, network.serverPid] {
-            let bytes = try Data(contentsOf: URL(filePath: "/proc/\(pid)/environ"))
-            let text = String(decoding: bytes, as: UTF8.self)
-            #expect(text.contains("PATH=/bin") && !text.contains("secret"), "\(pid)")
+    #if os(Linux)
+        @Test("Host and server inherit no secret of the person's environment", arguments: TestServers.all)
+        func environment(server: String) async throws {
+            let folder = try TemporaryFolder()
+            let environment = [
+                "XDG_DATA_HOME": folder.path, "XDG_CONFIG_HOME": folder.path + "/config", "PARLEY_NATS_SERVER": server,
+                "PARLEY_SECRET": "SUsecret", "PARLEY_TOKEN": "ey.secret", "AWS_SECRET_ACCESS_KEY": "secret",
+                "PATH": "/bin",
+            ]
+            let parley = try BuiltProduct.url("parley").path
+            let started = try await TestSupport.ChildProcess.run(
+                parley, ["network", "start", "--json"], environment: environment)
+            #expect(started.exitCode == 0, "\(started)")
+            let network = try await TestNetwork.answering(folder.network)
+            for pid in [network.hostPid, network.serverPid] {
+                let bytes = try Data(contentsOf: URL(filePath: "/proc/\(pid)/environ"))
+                let text = String(decoding: bytes, as: UTF8.self)
+                #expect(text.contains("PATH=/bin") && !text.contains("secret"), "\(pid)")
+            }
+            _ = try await TestSupport.ChildProcess.run(
+                parley, ["network", "stop", "--force"], environment: environment)
         }
-        _ = try await TestSupport.ChildProcess.run(
-            parley, ["network", "stop", "--force"], environment: environment)
-    }
+    #endif
 }
 
 /// A value that a test changes while others read it.
