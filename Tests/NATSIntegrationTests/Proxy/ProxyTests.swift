@@ -80,7 +80,10 @@ struct ProxyTests {
         let binary = NATSServerProcess.newestBinary
         let version = try await ChildProcess.run(binary.path, ["--version"]).output
         // Servers before 2.10.4 do not know it.
-        guard !version.contains("v2.9.") else { return }
+        guard !version.contains("v2.9.") else {
+            print("parley-note: skipped, for no nats-server that is tested against knows TLS before INFO")
+            return
+        }
         let server = try await NATSServerProcess.start(
             binary, configuration: TestCertificates.configuration(more: "handshake_first: \"5s\""), jetStream: false)
         let proxy = try await TestProxy.start(kind)

@@ -91,7 +91,10 @@ struct ConversationTests {
     @Test("B29: a line that was not sent stays, says why, and can be sent again under its old id")
     func failureAndResend() throws {
         var desk = Desk.joined("chat.lobby")
-        guard case .publish(let local, _, _, _) = try #require(desk.enter("big").first) else { return }
+        guard case .publish(let local, _, _, _) = try #require(desk.enter("big").first) else {
+            Issue.record("it is not published")
+            return
+        }
         desk.send(.line(local, .accepted(id: "own-1")))
         desk.send(.line(local, .outcome(.failed(.timeout("The publish")))))
         desk.send(.topic("chat.lobby", .messages([message(3, "later")])))
@@ -105,7 +108,10 @@ struct ConversationTests {
     @Test("B32: a discarded line can be dropped for good")
     func discard() throws {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
-        guard case .publish(let local, _, _, _) = try #require(desk.enter("lost?").first) else { return }
+        guard case .publish(let local, _, _, _) = try #require(desk.enter("lost?").first) else {
+            Issue.record("it is not published")
+            return
+        }
         desk.send(.line(local, .outcome(.discarded(.closedByUser))))
         #expect(desk.conversation("chat.lobby")?.failedLines.count == 1)
         desk.enter("/discard")

@@ -62,7 +62,10 @@ struct InboxTests {
         desk.press(.character("D"))
         let effects = desk.press(.character("y"))
         #expect(effects.count == 1)
-        guard case .bulkDelete(_, let ids)? = effects.first else { return }
+        guard case .bulkDelete(_, let ids)? = effects.first else {
+            Issue.record("nothing is deleted")
+            return
+        }
         #expect(ids == ["l1", "l2", "l3", "l4", "l5"])
     }
 

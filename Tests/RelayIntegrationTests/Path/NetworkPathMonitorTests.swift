@@ -71,7 +71,8 @@ struct NetworkPathMonitorTests {
         }
 
         @Test(
-            "B19 cables pulled and plugged (only inside a network namespace)", .enabled(if: isInNamespace))
+            "B19 cables pulled and plugged (only inside a network namespace)",
+            .enabled(if: isInNamespace, "the test before this one runs it in a network namespace"))
         func interfaces() async throws {
             let outside = NetworkPathMonitor(servers: remote)
             let inside = NetworkPathMonitor(servers: [ServerAddress(host: "127.0.0.1")])
