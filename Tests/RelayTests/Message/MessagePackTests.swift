@@ -86,7 +86,7 @@ import Testing
             let value = random.value(depth: 3)
             let bytes = MessagePack.encode(value)
             #expect(try MessagePack.decode(bytes) == value)
-            for cut in stride(from: 0, to: bytes.count, by: max(1, bytes.count / 64)) {
+            for cut in stride(from: 0, to: bytes.count, by: max(1, bytes.count / 32)) {
                 #expect(throws: MessagePackError.self) { try MessagePack.decode(bytes[..<cut]) }
             }
         }
