@@ -34,7 +34,7 @@ struct SharedAccountNetwork {
             record = known
         } else {
             record = UserRecord(
-                account: NKeyPair.generate(.account).publicKey.text, topics: topics(granted: claims),
+                name: name.text, account: NKeyPair.generate(.account).publicKey.text, topics: topics(granted: claims),
                 expires: claims.expires, created: claims.issuedAt ?? NetworkAdministrator.now, signed: 0)
             let standing = standingPath(of: name)
             record.standing = try PrivateFile.readJSON(UserStanding.self, from: standing) ?? UserStanding()

@@ -2,6 +2,8 @@ import NATS
 
 /// What the network keeps of a user: the account's token is made from it, anew with each change.
 struct UserRecord: Codable, Hashable, Sendable {
+    /// The user's name.
+    var name: String
     /// The public key of the user's account. Nobody has its secret: the host's signing key stands in for it.
     var account: String
     /// The topics granted.

@@ -76,7 +76,13 @@ extension NetworkDirectory {
 
     /// What is kept of a user; nil for a user whom the network does not have.
     func record(of name: UserName) throws(NetworkError) -> UserRecord? {
-        try PrivateFile.readJSON(UserRecord.self, from: recordPath(of: name))
+        let path = recordPath(of: name)
+        guard let record = try PrivateFile.readJSON(UserRecord.self, from: path) else { return nil }
+        // A file system that ignores case would give Alice's record for alice.
+        guard record.name == name.text else {
+            throw .damaged(path: path, reason: "it belongs to a user whose name is written differently")
+        }
+        return record
     }
 
     /// What is kept of a user.
@@ -138,9 +144,8 @@ extension NetworkDirectory {
     private func makeUser(
         _ name: UserName, topics: [String], expires: Int64?, _ identity: NetworkIdentity
     ) throws(NetworkError) -> (credentials: Credentials, token: String) {
-        // A file system that ignores case would give Alice's record to alice.
         var record = UserRecord(
-            account: NKeyPair.generate(.account).publicKey.text, topics: topics, expires: expires,
+            name: name.text, account: NKeyPair.generate(.account).publicKey.text, topics: topics, expires: expires,
             created: NetworkAdministrator.now, signed: 0)
         let pair = try existingCredentials(of: name)?.keyPair ?? .generate(.user)
         let token = try AccountSigner(self, identity).install(&record, of: name)
