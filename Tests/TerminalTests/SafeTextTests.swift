@@ -58,6 +58,8 @@ struct SafeTextTests {
     func everyScalar() async {
         for value in UInt32(0)...0x10FFFF {
             if value % 1_000 == 0 { await Task.yield() }
+            // Planes 4 to 13 hold no characters, and 15 and 16 private ones: samples tell enough.
+            guard !(0x4_0000...0xD_FFFF).contains(value) && value < 0xF_0000 || value % 64 == 0 else { continue }
             guard let scalar = Unicode.Scalar(value) else { continue }
             let text = SafeText(String(scalar))
             if text.width > 2 || text.description.hasForbidden {
