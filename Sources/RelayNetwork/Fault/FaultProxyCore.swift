@@ -7,6 +7,9 @@ import NIOPosix
 final class FaultProxyCore {
     /// How long the server may take to accept.
     private static let dialLimit = TimeAmount.seconds(10)
+    /// How many bytes the system takes for the proxy ahead of it. Left to itself it may take 32 MiB, and a link that is
+    /// throttled would swallow at once what it is to carry slowly.
+    private static let receiveBuffer: ChannelOptions.Types.SocketOption.Value = 256 << 10
 
     let loop: any EventLoop
     let begin = NIODeadline.now()
@@ -96,6 +99,7 @@ final class FaultProxyCore {
         let bound = NIOLoopBound(self, eventLoop: loop)
         var bootstrap = ServerBootstrap(group: loop)
             .serverChannelOption(ChannelOptions.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelOption(ChannelOptions.socketOption(.so_rcvbuf), value: Self.receiveBuffer)
             .childChannelOption(ChannelOptions.autoRead, value: false)
             .childChannelOption(ChannelOptions.allowRemoteHalfClosure, value: true)
             .childChannelOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
@@ -133,6 +137,7 @@ final class FaultProxyCore {
     private func dial(_ link: FaultLink) {
         let bound = NIOLoopBound(link, eventLoop: loop)
         ClientBootstrap(group: loop)
+            .channelOption(ChannelOptions.socketOption(.so_rcvbuf), value: Self.receiveBuffer)
             .channelOption(ChannelOptions.autoRead, value: false)
             .channelOption(ChannelOptions.allowRemoteHalfClosure, value: true)
             .channelOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
