@@ -1,6 +1,7 @@
 import Foundation
 import NIOConcurrencyHelpers
 import NIOCore
+import NIOPosix
 import TestSupport
 import Testing
 
@@ -13,6 +14,9 @@ struct HostilePeerTests {
     private static let flood = 64 << 20
     /// What all tests of this process together may take on meanwhile.
     private static let room = 768 << 20
+    /// A flood fills its loop for a second at a time in a build for debugging; the deadlines of other tests' connections
+    /// count on theirs.
+    private static let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
     /// A peer that logs a client in and then sends `block` over and over without reading; how many bytes it got rid of.
     private static func flooding(
@@ -65,7 +69,7 @@ struct HostilePeerTests {
     @Test("is left, whatever it repeats, and costs no memory until then", arguments: Flood.allCases)
     func floods(flood: Flood) async throws {
         let (peer, sent) = try Self.flooding(with: Self.lines(flood.line))
-        let connection = try await peer.connect()
+        let connection = try await peer.connect(group: Self.loop)
         // Nobody reads these meanwhile.
         let events = connection.events
         let before = ProcessMemory.resident
@@ -90,10 +94,10 @@ struct HostilePeerTests {
             link.waitForEnd()
         }
         if logsIn {
-            #expect(isViolation(await (try peer.connect()).waitUntilClosed()))
+            #expect(isViolation(await (try peer.connect(group: Self.loop)).waitUntilClosed()))
         } else {
             let error = await failure { () async throws(NATSError) in
-                _ = try await NATSConnection.connect(to: ServerAddress(parsing: peer.url))
+                _ = try await NATSConnection.connect(to: ServerAddress(parsing: peer.url), group: Self.loop)
             }
             #expect(isViolation(error))
         }
@@ -113,7 +117,7 @@ struct HostilePeerTests {
             link.send(endless + "\r\n")
             link.waitForEnd()
         }
-        let connection = try await peer.connect()
+        let connection = try await peer.connect(group: Self.loop)
         try await connection.flush()
         #expect(connection.info.connectURLs?.count == 128)
         #expect(connection.info.connectURLs?.first == "h0:4222")
@@ -131,7 +135,7 @@ struct HostilePeerTests {
         }
         let before = ProcessMemory.resident
         let connections = try await withThrowingTaskGroup { group in
-            for _ in 0..<16 { group.addTask { try await peer.connect() } }
+            for _ in 0..<16 { group.addTask { try await peer.connect(group: Self.loop) } }
             return try await group.reduce(into: [NATSConnection]()) { $0.append($1) }
         }
         for connection in connections {
@@ -145,7 +149,7 @@ struct HostilePeerTests {
             link.send("HMSG a 2 67108865 67108865\r\n")
             link.waitForEnd()
         }
-        #expect(isViolation(await (try liar.connect()).waitUntilClosed()))
+        #expect(isViolation(await (try liar.connect(group: Self.loop)).waitUntilClosed()))
     }
 
     @Test("with long subjects fills a slow reader's buffer as long payloads do")
@@ -158,7 +162,7 @@ struct HostilePeerTests {
             link.send("PONG\r\n")
             link.waitForEnd()
         }
-        let connection = try await peer.connect()
+        let connection = try await peer.connect(group: Self.loop)
         let subscription = try connection.subscribe(to: "ready", limits: BufferLimits(bytes: 1 << 20))
         try await connection.flush(timeout: .seconds(60))
         #expect(subscription.dropped >= 89)
@@ -176,7 +180,7 @@ struct HostilePeerTests {
             link.send("PONG\r\n")
             link.waitForEnd()
         }
-        let connection = try await peer.connect()
+        let connection = try await peer.connect(group: Self.loop)
         let subscription = try connection.subscribe(to: "ready")
         try await connection.flush(timeout: .seconds(60))
         let messages = try await subscription.first(count)
@@ -202,7 +206,7 @@ struct HostilePeerTests {
             link.send("-ERR 'Enough'\r\n")
             link.waitForEnd()
         }
-        let connection = try await peer.connect()
+        let connection = try await peer.connect(group: Self.loop)
         _ = try await connection.subscribe(to: "ready").first(1)
         try connection.publish([], to: "done")
         #expect(await connection.waitUntilClosed() == .closedByServer("Enough"))

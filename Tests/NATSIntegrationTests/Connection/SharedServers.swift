@@ -1,4 +1,6 @@
 import NATS
+import NIOCore
+import NIOPosix
 import TestSupport
 import Testing
 
@@ -78,9 +80,11 @@ extension NATSSubscription {
 }
 
 extension ScriptedPeer {
-    /// A connection to this peer.
-    func connect(_ options: ConnectOptions = ConnectOptions()) async throws -> NATSConnection {
-        try await NATSConnection.connect(to: ServerAddress(parsing: url), options: options)
+    /// A connection to this peer, on the loops that all tests share unless others are given.
+    func connect(
+        _ options: ConnectOptions = ConnectOptions(), group: any EventLoopGroup = NIOSingletons.posixEventLoopGroup
+    ) async throws -> NATSConnection {
+        try await NATSConnection.connect(to: ServerAddress(parsing: url), options: options, group: group)
     }
 }
 
