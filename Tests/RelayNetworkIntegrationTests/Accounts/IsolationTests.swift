@@ -9,93 +9,9 @@ import Testing
 /// What users cannot do to each other, tried on real servers.
 @Suite("Accounts: isolation", .realProcesses)
 struct IsolationTests {
-    /// What bob has, as the network's own account sees it.
-    private struct Possessions: Equatable {
-        var letters: UInt64
-        var register: String?
-        var session: String?
-        var secrets: UInt64
-        var controls: Int
-        var consumers: Int
-    }
-
-    /// Alice, granted chat.>, and bob, granted all, with a letter, a session, a secret topic and an ear for his control
-    /// messages.
-    private struct Scene: Sendable {
-        let network: TestNetwork
-        let keeper: NATSConnection
-        let alice: NATSConnection
-        let bob: NATSConnection
-        let heard = TestSupport.Collected()
-        var hash: String { network.description.hash }
-
-        static func run(_ server: String, _ body: @Sendable (Scene) async throws -> Void) async throws {
-            try await TestNetwork.run(server: server) { network in
-                let scene = Scene(
-                    network: network, keeper: try await network.connectAsNetwork(),
-                    alice: try await network.connect(as: "alice", topics: ["chat.>"]),
-                    bob: try await network.connect(as: "bob"))
-                for connection in [scene.alice, scene.bob] {
-                    _ = try await connection.request(ByteBuffer(), to: NamespaceService.subject)
-                }
-                _ = try await network.jetStream(scene.bob).publish(
-                    ByteBuffer(string: "secret"), to: "\(scene.hash).secret.x")
-                // A letter that is a whole request to JetStream.
-                _ = try await network.jetStream(scene.alice).publish(
-                    ByteBuffer(string: "{}"), to: "postbox.alice.personal")
-                let sessions = try KeyValueBucket(SessionBucket.name, network.jetStream(scene.bob))
-                try await sessions.create(ByteBuffer(string: "bob's"), for: "bob")
-                let ear = try scene.bob.subscribe(to: "relay.control.bob")
-                try await scene.bob.flush()
-                let listener = Task { [heard = scene.heard] in
-                    for try await message in ear { heard.add(message.text) }
-                }
-                try await body(scene)
-                listener.cancel()
-                for connection in [scene.alice, scene.bob, scene.keeper] { await connection.close() }
-            }
-        }
-
-        func possessions() async throws -> Possessions {
-            let jetStream = JetStream(keeper)
-            let topics = try await jetStream.streamInfo("local_stream", subjectsFilter: "\(hash).secret.>")
-            func value(_ bucket: String) async throws -> String? {
-                try await KeyValueBucket(bucket, jetStream).get("bob").map { String(buffer: $0.value) }
-            }
-            return Possessions(
-                letters: try await jetStream.streamInfo("PB_bob").state.messages,
-                register: try await value(NetworkProvision.postboxes), session: try await value(SessionBucket.name),
-                secrets: topics.state.subjects?.values.reduce(0, +) ?? 0, controls: heard.all.count,
-                consumers: try await jetStream.consumers(in: "PB_bob").count)
-        }
-
-        /// Returns when what alice has sent was worked on, whatever came of it.
-        func settle() async throws {
-            try await alice.flush()
-            // While much of what she asked still waits, more is refused.
-            try await eventually("the services have worked on what alice asked", deadline: .seconds(60)) {
-                let names = try? await alice.request(ByteBuffer(), to: NamespaceService.subject)
-                let list = try? await alice.request(ByteBuffer(), to: "relay.postbox.alice.list")
-                return names != nil && list?.text.contains("personal") == true
-            }
-            try await keeper.flush()
-            try await bob.flush()
-        }
-
-        /// Where answers would do harm.
-        var targets: [String] {
-            [
-                "$JS.API.STREAM.PURGE.PB_bob", "net.API.STREAM.PURGE.PB_bob", "$JS.API.STREAM.DELETE.PB_bob",
-                "$JS.API.STREAM.MSG.DELETE.PB_bob", "$KV.relay_postboxes.bob", "$KV.relay_sessions.bob",
-                "\(hash).secret.x", "relay.control.bob", "postbox.bob.personal", "postbox.bob.personal.alice",
-                "postbox.bob.personal.carol", "relay.postbox.bob.disable",
-            ]
-        }
-    }
-
     @Test("An answer never goes where its asker may not publish", arguments: TestServers.all)
     func borrowedHands(server: String) async throws {
-        try await Scene.run(server) { scene in
+        try await IsolationScene.run(server) { scene in
             let before = try await scene.possessions()
             let (alice, hash) = (scene.alice, scene.hash)
             let own = scene.network.jetStream(alice)
@@ -137,27 +53,9 @@ struct IsolationTests {
         }
     }
 
-    @Test("The same from inside one account does the harm: permissions are no wall", arguments: TestServers.all)
-    func insideOneAccount(server: String) async throws {
-        try await Scene.run(server) { scene in
-            // What alice's permissions were when all users shared the network's account.
-            let call = "$JS.API.DIRECT.GET.PB_alice"
-            let alice = try await scene.network.connect(
-                NetworkIdentity.open(in: scene.network.directory).issue(
-                    name: "alice",
-                    permissions: Permissions(
-                        pub: SubjectRules(allow: [call]), sub: SubjectRules(allow: ["_INBOX_alice.>"]))))
-            try alice.publish(
-                ByteBuffer(string: #"{"last_by_subj":"postbox.alice.personal.alice"}"#), to: call,
-                reply: "$JS.API.STREAM.PURGE.PB_bob")
-            try await eventually("bob's letters are gone") { try await scene.possessions().letters == 0 }
-            await alice.close()
-        }
-    }
-
     @Test("Acknowledgements reach nobody else's consumers", arguments: TestServers.all)
     func acknowledgements(server: String) async throws {
-        try await Scene.run(server) { scene in
+        try await IsolationScene.run(server) { scene in
             let bob = scene.network.jetStream(scene.bob)
             try await bob.createConsumer(
                 ConsumerConfiguration(name: "bobs", acknowledgement: .explicit, isDurable: true), in: "PB_bob")
@@ -180,7 +78,7 @@ struct IsolationTests {
 
     @Test("Push consumers to every kind of delivery subject change nothing of anybody's", arguments: TestServers.all)
     func pushConsumers(server: String) async throws {
-        try await Scene.run(server) { scene in
+        try await IsolationScene.run(server) { scene in
             let before = try await scene.possessions()
             let (alice, hash) = (scene.alice, scene.hash)
             let own = scene.network.jetStream(alice)
@@ -225,7 +123,7 @@ struct IsolationTests {
 
     @Test("Alice's acts against bob, and her ears for what is his, come to nothing", arguments: TestServers.all)
     func actsAndEars(server: String) async throws {
-        try await Scene.run(server) { scene in
+        try await IsolationScene.run(server) { scene in
             let before = try await scene.possessions()
             let (alice, hash) = (scene.alice, scene.hash)
             // She subscribes in her own account to all that she is let, and more.
@@ -271,7 +169,7 @@ struct IsolationTests {
 
     @Test("A letter's sender is whom the server saw, whatever the letter says", arguments: TestServers.all)
     func senders(server: String) async throws {
-        try await Scene.run(server) { scene in
+        try await IsolationScene.run(server) { scene in
             let forged = #"{"id":"f","createdAt":1,"from":"carol","message":"believe me"}"#
             _ = try await scene.network.jetStream(scene.alice).publish(
                 ByteBuffer(string: forged), to: "postbox.bob.personal")
@@ -286,7 +184,7 @@ struct IsolationTests {
 
     @Test("A list of all keys cannot be erased by the owner of one", arguments: TestServers.all)
     func rollups(server: String) async throws {
-        try await Scene.run(server) { scene in
+        try await IsolationScene.run(server) { scene in
             let bucket = try KeyValueBucket("local", scene.network.jetStream(scene.bob))
             try await bucket.put(ByteBuffer(string: "kept"), for: "bobs")
             for (subject, connection) in [
@@ -310,7 +208,7 @@ struct IsolationTests {
 
     @Test("The names of topics are unknown to whom they were not granted", arguments: TestServers.all)
     func topicNames(server: String) async throws {
-        try await Scene.run(server) { scene in
+        try await IsolationScene.run(server) { scene in
             for prefix in ["net.API", "$JS.API"] {
                 for body in ["", #"{"subjects_filter":">"}"#] {
                     let answer = try? await scene.alice.request(

@@ -1,0 +1,96 @@
+import NATS
+import NIOCore
+import Relay
+import TestSupport
+
+@testable import RelayNetwork
+
+/// What bob has, as the network's own account sees it.
+struct Possessions: Equatable {
+    var letters: UInt64
+    var register: String?
+    var session: String?
+    var secrets: UInt64
+    var controls: Int
+    var consumers: Int
+}
+
+/// Alice, granted chat.>, and bob, granted all, with a letter, a session, a secret topic and an ear for his control
+/// messages.
+struct IsolationScene: Sendable {
+    let network: TestNetwork
+    let keeper: NATSConnection
+    let alice: NATSConnection
+    let bob: NATSConnection
+    let heard = TestSupport.Collected()
+    var hash: String { network.description.hash }
+
+    static func run(_ server: String, _ body: @Sendable (IsolationScene) async throws -> Void) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let scene = IsolationScene(
+                network: network, keeper: try await network.connectAsNetwork(),
+                alice: try await network.connect(as: "alice", topics: ["chat.>"]),
+                bob: try await network.connect(as: "bob"))
+            for connection in [scene.alice, scene.bob] {
+                _ = try await connection.request(ByteBuffer(), to: NamespaceService.subject)
+            }
+            _ = try await network.jetStream(scene.bob).publish(
+                ByteBuffer(string: "secret"), to: "\(scene.hash).secret.x")
+            // A letter that is a whole request to JetStream.
+            _ = try await network.jetStream(scene.alice).publish(
+                ByteBuffer(string: "{}"), to: "postbox.alice.personal")
+            let sessions = try KeyValueBucket(SessionBucket.name, network.jetStream(scene.bob))
+            try await sessions.create(ByteBuffer(string: "bob's"), for: "bob")
+            let ear = try scene.bob.subscribe(to: "relay.control.bob")
+            try await scene.bob.flush()
+            let listener = Task { [heard = scene.heard] in
+                for try await message in ear { heard.add(message.text) }
+            }
+            try await body(scene)
+            listener.cancel()
+            for connection in [scene.alice, scene.bob, scene.keeper] { await connection.close() }
+        }
+    }
+
+    func possessions() async throws -> Possessions {
+        let jetStream = JetStream(keeper)
+        let topics = try await jetStream.streamInfo("local_stream", subjectsFilter: "\(hash).secret.>")
+        return Possessions(
+            letters: try await jetStream.streamInfo("PB_bob").state.messages,
+            register: await value(in: NetworkProvision.postboxes), session: await value(in: SessionBucket.name),
+            secrets: topics.state.subjects?.values.reduce(0, +) ?? 0, controls: heard.all.count,
+            consumers: try await jetStream.consumers(in: "PB_bob").count)
+    }
+
+    /// Bob's value in a bucket, or why it cannot be read: an answer that was stored there may read as a refusal.
+    private func value(in bucket: String) async -> String? {
+        do {
+            return try await KeyValueBucket(bucket, JetStream(keeper)).get("bob").map { String(buffer: $0.value) }
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// Returns when what alice has sent was worked on, whatever came of it.
+    func settle() async throws {
+        try await alice.flush()
+        // While much of what she asked still waits, more is refused.
+        try await eventually("the services have worked on what alice asked", deadline: .seconds(60)) {
+            let names = try? await alice.request(ByteBuffer(), to: NamespaceService.subject)
+            let list = try? await alice.request(ByteBuffer(), to: "relay.postbox.alice.list")
+            return names != nil && list?.text.contains("personal") == true
+        }
+        try await keeper.flush()
+        try await bob.flush()
+    }
+
+    /// Where answers would do harm.
+    var targets: [String] {
+        [
+            "$JS.API.STREAM.PURGE.PB_bob", "net.API.STREAM.PURGE.PB_bob", "$JS.API.STREAM.DELETE.PB_bob",
+            "$JS.API.STREAM.MSG.DELETE.PB_bob", "$KV.relay_postboxes.bob", "$KV.relay_sessions.bob",
+            "\(hash).secret.x", "relay.control.bob", "postbox.bob.personal", "postbox.bob.personal.alice",
+            "postbox.bob.personal.carol", "relay.postbox.bob.disable",
+        ]
+    }
+}
