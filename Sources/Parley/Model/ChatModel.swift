@@ -35,8 +35,8 @@ struct ChatModel: Equatable, Sendable {
     var notice: Notice?
     /// What happened to the connection, newest last.
     var log = ConnectionLog()
-    /// Own lines and letters that are with the client core.
-    var outgoing: [LocalID: Outgoing] = [:]
+    /// Own lines and letters that are with the client core, by their messages' ids.
+    var outgoing: [String: Outgoing] = [:]
     /// The last title given to the terminal.
     var title = ""
     /// Whether ^C was pressed just now on an empty compose pane.
@@ -44,10 +44,15 @@ struct ChatModel: Equatable, Sendable {
     /// When a key last asked for a connection attempt.
     var lastNudge: ContinuousClock.Instant?
     private var lastNumber: UInt64 = 0
+    /// What the ids of all messages written here begin with.
+    private let origin: String
 
+    /// - Parameter origin: different for each run of the program, so that no id comes twice.
     init(
-        identity: Identity, size: Size, now: Moment, zone: DisplayZone = .local, status: ConnectionStatus
+        identity: Identity, size: Size, now: Moment, zone: DisplayZone = .local, status: ConnectionStatus,
+        origin: String
     ) {
+        self.origin = origin
         self.identity = identity
         self.size = size
         self.now = now
@@ -125,6 +130,12 @@ struct ChatModel: Equatable, Sendable {
     mutating func newNumber() -> UInt64 {
         lastNumber += 1
         return lastNumber
+    }
+
+    /// A number for a message that is written now, and the id that it keeps.
+    mutating func newMessage() -> (id: String, number: UInt64) {
+        let number = newNumber()
+        return ("\(origin)-\(number)", number)
     }
 
     /// Adds to the connection log.

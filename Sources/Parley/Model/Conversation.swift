@@ -18,8 +18,6 @@ struct Conversation: Equatable, Sendable {
     private(set) var unread = 0
     /// The first message that came while nobody looked; "new" is written above it.
     private(set) var newMarker: RowPosition?
-    /// How many are here, when the network tells.
-    var here: Int?
     /// The subscription's state.
     var subscription = Subscription.joining
     /// What is known of older messages.
@@ -86,7 +84,7 @@ struct Conversation: Equatable, Sendable {
     /// The index of the first row at or after `position`; `count` when there is none.
     func index(atOrAfter position: RowPosition) -> Int {
         if position.sequence == .max {
-            let offset = pending.firstIndex { $0.local.value >= position.order } ?? pending.count
+            let offset = pending.firstIndex { $0.number >= position.order } ?? pending.count
             return rows.count + offset
         }
         return insertionIndex(position)
@@ -159,31 +157,22 @@ struct Conversation: Equatable, Sendable {
 
     /// Changes an unsent own line's state; false when it is no longer unsent.
     @discardableResult
-    mutating func setState(_ state: PendingLine.State, of local: LocalID) -> Bool {
-        guard let index = pending.firstIndex(where: { $0.local == local }) else { return false }
+    mutating func setState(_ state: PendingLine.State, of id: String) -> Bool {
+        guard let index = pending.firstIndex(where: { $0.id == id }) else { return false }
         pending[index].state = state
         return true
     }
 
-    /// Notes the id that the core gave an own line; when its message is here already, they become one row.
-    mutating func setID(_ id: String, of local: LocalID) {
-        guard let index = pending.firstIndex(where: { $0.local == local }) else { return }
-        pending[index].id = id
-        guard let sequence = sequences[MessageKey(topic: pending[index].topic, id: id)] else { return }
-        markOwn(sequence)
-        pending.remove(at: index)
-    }
-
     /// The stream holds an own line at `sequence`: it takes its place among the others.
-    mutating func acknowledge(_ local: LocalID, sequence: UInt64, name: String) {
-        guard let index = pending.firstIndex(where: { $0.local == local }) else { return }
+    mutating func acknowledge(_ id: String, sequence: UInt64, name: String) {
+        guard let index = pending.firstIndex(where: { $0.id == id }) else { return }
         let own = pending.remove(at: index)
         let line = StoredLine(
-            id: own.id ?? "", topic: own.topic, sequence: sequence, name: name, text: own.text,
+            id: id, topic: own.topic, sequence: sequence, name: name, text: own.text,
             time: own.composedAt, isOwn: true, isRecovered: false
         )
         if insert(line) {
-            if !line.id.isEmpty { sequences[MessageKey(topic: line.topic, id: line.id)] = sequence }
+            sequences[MessageKey(topic: line.topic, id: id)] = sequence
             makeRoom(forName: name)
         } else {
             markOwn(sequence)
@@ -192,8 +181,8 @@ struct Conversation: Equatable, Sendable {
     }
 
     /// Takes out an own line that was not sent.
-    mutating func discard(_ local: LocalID) {
-        pending.removeAll { $0.local == local && !$0.isOutgoing }
+    mutating func discard(_ id: String) {
+        pending.removeAll { $0.id == id && !$0.isOutgoing }
     }
 
     // MARK: Reading marks

@@ -1,21 +1,14 @@
 import Relay
 
-/// Names one own line or letter inside this process, before and after the network gives it an id.
-struct LocalID: Hashable, Comparable, Sendable {
-    let value: UInt64
-
-    static func < (left: LocalID, right: LocalID) -> Bool { left.value < right.value }
-}
-
 /// A place in a conversation. Rows are in stream order; own lines that the stream does not hold yet come last.
 struct RowPosition: Hashable, Comparable, Sendable {
     /// The stream's sequence, or `UInt64.max` for an own line that has none yet.
     let sequence: UInt64
-    /// 0 for the message itself, more for what follows it (gap markers), or the local id of an own line.
+    /// 0 for the message itself, more for what follows it (gap markers), or the number of an own line.
     let order: UInt64
 
     static func message(_ sequence: UInt64) -> RowPosition { RowPosition(sequence: sequence, order: 0) }
-    static func pending(_ local: LocalID) -> RowPosition { RowPosition(sequence: .max, order: local.value) }
+    static func pending(_ number: UInt64) -> RowPosition { RowPosition(sequence: .max, order: number) }
 
     static func < (left: RowPosition, right: RowPosition) -> Bool {
         left.sequence == right.sequence ? left.order < right.order : left.sequence < right.sequence
@@ -39,9 +32,10 @@ struct StoredLine: Hashable, Sendable {
 
 /// An own line that the stream does not hold yet, or never will.
 struct PendingLine: Hashable, Sendable {
-    let local: LocalID
-    /// The message id that every retry uses, once the client core has given one.
-    var id: String?
+    /// The message's id, the same for every attempt to send it.
+    let id: String
+    /// The line's place among the own lines.
+    let number: UInt64
     let topic: String
     let text: String
     let composedAt: Timestamp
@@ -75,7 +69,7 @@ enum ConversationRow: Hashable, Sendable {
         switch self {
         case .message(let line): .message(line.sequence)
         case .gap(let position, _): position
-        case .pending(let line): .pending(line.local)
+        case .pending(let line): .pending(line.number)
         }
     }
 

@@ -13,9 +13,6 @@ actor ChatEngine {
     private var wantsPostbox = false
     /// Why there was no access token; told when the session ends for it.
     private var tokenFailure: String?
-    /// What the screen calls the messages that are on their way.
-    private var lines: [String: LocalID] = [:]
-    private var letters: [String: LocalID] = [:]
     /// Lines that wait for the name to stand under; the first token tells it.
     private var nameless: [(id: String, topic: String, text: String, time: Timestamp)] = []
     private static let namelessLimit = 1_000
@@ -52,8 +49,8 @@ actor ChatEngine {
                 for await status in statuses { await self?.take(status) }
             })
         watchers.append(
-            Task { [weak self] in
-                for await news in publishes { await self?.take(news) }
+            Task {
+                for await news in publishes { await queue.send(.published(news)) }
             })
         await client.beginConnecting()
     }
@@ -80,7 +77,7 @@ actor ChatEngine {
         case .subscribe(let topic): await subscribe(topic)
         case .unsubscribe(let topic): topics.removeValue(forKey: topic)?.cancel()
         case .loadHistory(let topic, let before, let limit): loadHistory(topic, before, limit)
-        case .publish(let local, let topic, let text, let id): await publish(local, topic, text, id)
+        case .publish(let id, let topic, let text): await publish(id, topic, text)
         case .openPostbox:
             wantsPostbox = true
             if client.status.state == .connected { openPostbox() }
@@ -88,7 +85,7 @@ actor ChatEngine {
         case .listPage(let request, let postbox, let token, let limit): listPage(request, postbox, token, limit)
         case .deleteMessage(let request, let id): delete(request, [id])
         case .bulkDelete(let request, let ids): delete(request, ids)
-        case .postLetter(let local, let user, let postbox, let text): await postLetter(local, user, postbox, text)
+        case .postLetter(let id, let user, let postbox, let text): await postLetter(id, user, postbox, text)
         case .setActive(let isActive): await client.setAppStateActive(isActive)
         case .nudge: await client.nudge()
         case .disconnect: await client.disconnect()
@@ -160,10 +157,10 @@ actor ChatEngine {
         }
     }
 
-    private func loadHistory(_ topic: String, _ before: HistoryMark?, _ limit: Int) {
+    private func loadHistory(_ topic: String, _ before: UInt64?, _ limit: Int) {
         Task { [client, queue] in
             do throws(RelayError) {
-                let page = try await client.history(topic: topic, before: before?.sequence, limit: limit)
+                let page = try await client.history(topic: topic, before: before, limit: limit)
                 await queue.send(.topic(topic, .history(page.messages, isComplete: page.isComplete)))
             } catch {
                 await queue.send(.topic(topic, .historyFailed(error)))
@@ -171,16 +168,10 @@ actor ChatEngine {
         }
     }
 
-    private func publish(_ local: LocalID, _ topic: String, _ text: String, _ retry: String?) async {
-        let id = retry ?? RelayClient.newID()
-        lines[id] = local
-        await queue.send(.line(local, .accepted(id: id)))
+    private func publish(_ id: String, _ topic: String, _ text: String) async {
         let time = WallClock.now
         guard isNameless || !nameless.isEmpty else { return await enqueue(id, topic, text, time) }
-        guard nameless.count < Self.namelessLimit else {
-            lines[id] = nil
-            return await queue.send(.line(local, .outcome(.failed(.outboxFull))))
-        }
+        guard nameless.count < Self.namelessLimit else { return await failed(id, .outboxFull) }
         nameless.append((id, topic, text, time))
     }
 
@@ -201,9 +192,13 @@ actor ChatEngine {
     private func enqueue(_ id: String, _ topic: String, _ text: String, _ time: Timestamp) async {
         let line = ChatLine(username: user, text: text, timestamp: time)
         do throws(RelayError) { try await client.enqueue(topic: topic, message: line.value, id: id) } catch {
-            guard let local = lines.removeValue(forKey: id) else { return }
-            await queue.send(.line(local, .outcome(.failed(error))))
+            await failed(id, error)
         }
+    }
+
+    /// The core did not take a message.
+    private func failed(_ id: String, _ error: RelayError) async {
+        await queue.send(.published(PublishNews(id: id, state: .failed(error))))
     }
 
     // MARK: Postbox
@@ -269,38 +264,11 @@ actor ChatEngine {
         }
     }
 
-    private func postLetter(_ local: LocalID, _ user: String, _ postbox: String, _ text: String) async {
-        let id = RelayClient.newID()
-        letters[id] = local
-        await queue.send(.letter(local, .accepted(id: id)))
+    private func postLetter(_ id: String, _ user: String, _ postbox: String, _ text: String) async {
         do throws(RelayError) {
             try await client.enqueueLetter(to: user, postbox: postbox, text: text, id: id)
         } catch {
-            letters[id] = nil
-            await queue.send(.letter(local, .outcome(.failed(error))))
-        }
-    }
-
-    // MARK: Delivery
-
-    private func take(_ news: PublishNews) async {
-        guard let delivery = Self.delivery(news.state) else { return }
-        if let local = lines[news.id] {
-            if news.state.isFinal { lines[news.id] = nil }
-            await queue.send(.line(local, delivery))
-        } else if let local = letters[news.id] {
-            if news.state.isFinal { letters[news.id] = nil }
-            await queue.send(.letter(local, delivery))
-        }
-    }
-
-    private static func delivery(_ state: PublishState) -> ChatEvent.DeliveryNews? {
-        switch state {
-        case .queued: return .queued
-        case .sending: return .sending
-        case .acknowledged(let sequence): return .outcome(.acknowledged(sequence: sequence, duplicate: false))
-        case .failed(let error): return .outcome(.failed(error))
-        case .discarded(let reason): return .outcome(.discarded(reason))
+            await failed(id, error)
         }
     }
 }

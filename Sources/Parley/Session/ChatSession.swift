@@ -37,8 +37,7 @@ struct ChatSession {
         queue = EventQueue(waker: terminal.waker)
         model = ChatModel(
             identity: .init(user: connector.user, network: connector.network, isNamed: connector.isNamed),
-            size: terminal.size, now: Self.now,
-            status: .initialized)
+            size: terminal.size, now: Self.now, status: .initialized, origin: RelayClient.newID())
         let engine = ChatEngine(connector, queue: queue)
         self.engine = engine
         let (stream, continuation) = AsyncStream.makeStream(
@@ -82,18 +81,21 @@ struct ChatSession {
 
     private mutating func apply(_ event: ChatEvent) {
         // Only what can be seen is drawn: a tick that changes no figure costs nothing.
-        let before = model
+        let before = if case .tick = event { shownTime } else { nil as ShownTime? }
         for effect in update(&model, event) { perform(effect) }
-        if case .tick = event, !isTimeVisible(before) { return }
+        if let before, before == shownTime, model.status.nextRetryAt == nil { return }
         frames.invalidate()
     }
 
-    /// Whether the passing of time changed what is shown.
-    private func isTimeVisible(_ before: ChatModel) -> Bool {
-        if before.notice != model.notice { return true }
-        let outage = StatusText.longOutage(model.status, now: model.now.instant)
-        return model.status.nextRetryAt != nil
-            || outage != StatusText.longOutage(before.status, now: before.now.instant)
+    /// What the passing of time alone can change on the screen, beside a countdown. Small: a copy of the model that outlived
+    /// an event would have everything copied that the event touches.
+    private struct ShownTime: Equatable {
+        let notice: ChatModel.Notice?
+        let outage: String?
+    }
+
+    private var shownTime: ShownTime {
+        ShownTime(notice: model.notice, outage: StatusText.longOutage(model.status, now: model.now.instant))
     }
 
     private func draw() {

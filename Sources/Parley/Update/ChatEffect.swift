@@ -7,10 +7,9 @@ enum ChatEffect: Equatable, Sendable {
     case subscribe(topic: String)
     case unsubscribe(topic: String)
     /// Fetch up to `limit` messages of `topic` that are older than `before`, or the newest ones.
-    case loadHistory(topic: String, before: HistoryMark?, limit: Int)
-    /// Hand a line to the core. `retryOf` is the id of the same line's earlier attempt, to be used again so that the
-    /// network can tell a duplicate.
-    case publish(LocalID, topic: String, text: String, retryOf: String?)
+    case loadHistory(topic: String, before: UInt64?, limit: Int)
+    /// Hand a line to the core, under the id that every attempt to send it has.
+    case publish(id: String, topic: String, text: String)
 
     // Postbox
     /// Fetch the person's postboxes, their counts, and subscribe to new letters.
@@ -23,7 +22,7 @@ enum ChatEffect: Equatable, Sendable {
     case deleteMessage(request: UInt64, id: String)
     /// Delete letters, at most `Inbox.pageSize` at once.
     case bulkDelete(request: UInt64, ids: [String])
-    case postLetter(LocalID, user: String, postbox: String, text: String)
+    case postLetter(id: String, user: String, postbox: String, text: String)
 
     // Connection
     /// The person is here, or is not.
@@ -41,11 +40,4 @@ enum ChatEffect: Equatable, Sendable {
     case bell
     /// Already free of controls.
     case setTitle(String)
-}
-
-/// Where older history begins.
-struct HistoryMark: Hashable, Sendable {
-    /// The oldest message that is known.
-    let sequence: UInt64
-    let time: Timestamp
 }

@@ -21,10 +21,8 @@ enum ChatEvent: Equatable, Sendable {
     case statusChanged(ConnectionStatus)
     /// News of one joined topic or pattern, by its name as joined.
     case topic(String, TopicNews)
-    /// News of an own line.
-    case line(LocalID, DeliveryNews)
-    /// News of an own letter.
-    case letter(LocalID, DeliveryNews)
+    /// Where an own line or letter is on its way.
+    case published(PublishNews)
     /// News of the postbox.
     case postbox(PostboxNews)
     /// A sentence for the connection log.
@@ -45,20 +43,6 @@ enum ChatEvent: Equatable, Sendable {
         case historyFailed(RelayError)
         /// The subscription failed.
         case failed(RelayError)
-        /// How many are here; nil when it is not known.
-        case presence(Int?)
-    }
-
-    /// News of something that was handed to the core for delivery.
-    enum DeliveryNews: Equatable, Sendable {
-        /// The core took it in, under this message id.
-        case accepted(id: String)
-        /// It was written to the socket.
-        case sending
-        /// It waits again, as after a lost connection.
-        case queued
-        /// Its one end.
-        case outcome(PublishOutcome)
     }
 
     /// News of the postbox.
@@ -72,8 +56,6 @@ enum ChatEvent: Equatable, Sendable {
         case pageFailed(request: UInt64, RelayError)
         /// A letter was just created.
         case created(PostboxMessage)
-        /// Letters were deleted, perhaps by another device.
-        case deleted([String])
         /// What `deleteMessage` or `bulkDelete` did.
         case deletion(request: UInt64, BulkDeletion)
         case deletionFailed(request: UInt64, RelayError)

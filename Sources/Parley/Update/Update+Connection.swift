@@ -27,8 +27,8 @@ extension ChatModel {
 
     /// What was on its way when the connection went waits again; the core keeps it.
     private mutating func requeue() {
-        for case (let local, .line(let name)) in outgoing {
-            conversations.update(name) { _ = $0.setState(.queued, of: local) }
+        for case (let id, .line(let name)) in outgoing {
+            conversations.update(name) { _ = $0.setState(.queued, of: id) }
         }
     }
 

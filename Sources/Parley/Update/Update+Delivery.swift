@@ -3,10 +3,10 @@ import Relay
 extension ChatModel {
     /// Sends a line to a topic: it is on the screen at once, and goes when the core can deliver it.
     mutating func publish(_ text: String, to name: String) -> [ChatEffect] {
-        let local = LocalID(value: newNumber())
+        let (id, number) = newMessage()
         let user = identity.user
         let line = PendingLine(
-            local: local, id: nil, topic: name, text: text, composedAt: now.wall,
+            id: id, number: number, topic: name, text: text, composedAt: now.wall,
             state: status.state == .connected ? .sending : .queued)
         let isTaken = conversations.update(name) { conversation in
             guard conversation.append(line, name: user) else { return false }
@@ -19,8 +19,8 @@ extension ChatModel {
             say("\(Wording.count(Conversation.pendingLimit, "line")) wait here already. /discard drops them.", .failure)
             return []
         }
-        outgoing[local] = .line(conversation: name)
-        return [.publish(local, topic: name, text: text, retryOf: nil)]
+        outgoing[id] = .line(conversation: name)
+        return [.publish(id: id, topic: name, text: text)]
     }
 
     /// Sends the unsent lines of the topic in view again, each under its old id.
@@ -32,10 +32,10 @@ extension ChatModel {
             return []
         }
         for line in failed {
-            conversations.update(name) { _ = $0.setState(.queued, of: line.local) }
-            outgoing[line.local] = .line(conversation: name)
+            conversations.update(name) { _ = $0.setState(.queued, of: line.id) }
+            outgoing[line.id] = .line(conversation: name)
         }
-        return failed.map { .publish($0.local, topic: name, text: $0.text, retryOf: $0.id) }
+        return failed.map { .publish(id: $0.id, topic: name, text: $0.text) }
     }
 
     /// Drops the unsent lines of the topic in view.
@@ -46,40 +46,34 @@ extension ChatModel {
             say("Nothing is unsent here.")
             return
         }
-        for line in failed { conversations.update(name) { $0.discard(line.local) } }
+        for line in failed { conversations.update(name) { $0.discard(line.id) } }
         say("Dropped \(Wording.count(failed.count, "line")).")
     }
 
-    /// Takes in news of an own line.
-    mutating func take(_ news: ChatEvent.DeliveryNews, ofLine local: LocalID) {
-        guard case .line(let name)? = outgoing[local] else { return }
-        switch news {
-        case .accepted(let id):
-            conversations.update(name) { $0.setID(id, of: local) }
-        case .sending:
-            conversations.update(name) { _ = $0.setState(.sending, of: local) }
-        case .queued:
-            conversations.update(name) { _ = $0.setState(.queued, of: local) }
-        case .outcome(let outcome):
-            outgoing[local] = nil
-            finish(local, in: name, outcome)
+    /// An own line or letter has come further on its way, or to its end.
+    mutating func published(_ news: PublishNews) {
+        guard let item = outgoing[news.id] else { return }
+        if news.state.isFinal { outgoing[news.id] = nil }
+        switch item {
+        case .line(let name): linePublished(news.id, in: name, news.state)
+        case .letter(let user, let postbox, let text): letterPublished(to: "\(user)/\(postbox)", text, news.state)
         }
     }
 
-    private mutating func finish(_ local: LocalID, in name: String, _ outcome: PublishOutcome) {
+    private mutating func linePublished(_ id: String, in name: String, _ state: PublishState) {
         let user = identity.user
-        switch outcome {
-        case .acknowledged(let sequence, _):
-            conversations.update(name) { $0.acknowledge(local, sequence: sequence, name: user) }
-        case .failed(let error):
-            fail(local, in: name, error.words)
-        case .discarded(let reason):
-            fail(local, in: name, reason.words)
+        switch state {
+        case .queued: conversations.update(name) { _ = $0.setState(.queued, of: id) }
+        case .sending: conversations.update(name) { _ = $0.setState(.sending, of: id) }
+        case .acknowledged(let sequence):
+            conversations.update(name) { $0.acknowledge(id, sequence: sequence, name: user) }
+        case .failed(let error): lineFailed(id, in: name, error.words)
+        case .discarded(let reason): lineFailed(id, in: name, reason.words)
         }
     }
 
-    private mutating func fail(_ local: LocalID, in name: String, _ words: String) {
-        if conversations.update(name, { $0.setState(.failed(words), of: local) }) == nil {
+    private mutating func lineFailed(_ id: String, in name: String, _ words: String) {
+        if conversations.update(name, { $0.setState(.failed(words), of: id) }) == nil {
             say("A line to \(name) was not sent. \(words)", .failure)
         }
     }
@@ -88,11 +82,11 @@ extension ChatModel {
     mutating func settleDelivered(_ messages: [Relay.TopicMessage]) {
         guard !outgoing.isEmpty, !messages.isEmpty else { return }
         let topics = Set(messages.map(\.topic))
-        for (local, item) in outgoing {
+        for (id, item) in outgoing {
             guard case .line(let name) = item, topics.contains(name), let conversation = conversations.named(name),
-                !conversation.pending.contains(where: { $0.local == local })
+                !conversation.pending.contains(where: { $0.id == id })
             else { continue }
-            outgoing[local] = nil
+            outgoing[id] = nil
         }
     }
 
@@ -100,21 +94,18 @@ extension ChatModel {
 
     /// Puts a letter into somebody's postbox.
     mutating func post(user: String, postbox: String, text: String) -> [ChatEffect] {
-        let local = LocalID(value: newNumber())
-        outgoing[local] = .letter(user: user, postbox: postbox, text: text)
+        let (id, _) = newMessage()
+        outgoing[id] = .letter(user: user, postbox: postbox, text: text)
         say(isOffline ? "The letter to \(user)/\(postbox) goes when connected." : "Sending to \(user)/\(postbox) …")
-        return [.postLetter(local, user: user, postbox: postbox, text: text)]
+        return [.postLetter(id: id, user: user, postbox: postbox, text: text)]
     }
 
-    /// Takes in news of an own letter.
-    mutating func take(_ news: ChatEvent.DeliveryNews, ofLetter local: LocalID) {
-        guard case .letter(let user, let postbox, let text)? = outgoing[local], case .outcome(let outcome) = news
-        else { return }
-        outgoing[local] = nil
-        switch outcome {
-        case .acknowledged: say("✓ \(user)/\(postbox) has the letter.")
-        case .failed(let error): giveBack("/post \(user)/\(postbox) \(text)", error.words)
-        case .discarded(let reason): giveBack("/post \(user)/\(postbox) \(text)", reason.words)
+    private mutating func letterPublished(to recipient: String, _ text: String, _ state: PublishState) {
+        switch state {
+        case .queued, .sending: break
+        case .acknowledged: say("✓ \(recipient) has the letter.")
+        case .failed(let error): giveBack("/post \(recipient) \(text)", error.words)
+        case .discarded(let reason): giveBack("/post \(recipient) \(text)", reason.words)
         }
     }
 

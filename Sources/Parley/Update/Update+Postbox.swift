@@ -27,9 +27,6 @@ extension ChatModel {
             if error == .invalidToken, inbox.trail.count > 1 { return fetch([nil]) }
         case .created(let letter):
             return take(letter)
-        case .deleted(let ids):
-            inbox.remove(ids)
-            return [.countLetters] + refill()
         case .deletion(let request, let result):
             return take(result, request)
         case .deletionFailed(let request, let error):

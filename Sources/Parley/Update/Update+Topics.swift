@@ -78,8 +78,6 @@ extension ChatModel {
         case .failed(let error):
             conversations.update(name) { $0.subscription = .failed(error.words) }
             note("\(name): \(error.words)")
-        case .presence(let count):
-            conversations.update(name) { $0.here = count }
         }
         return []
     }
@@ -95,9 +93,9 @@ extension ChatModel {
             say("Parley shows the newest \(Wording.grouped(Conversation.rowLimit)) messages; parley history has more.")
             return []
         }
-        let mark = conversation.oldest.map { HistoryMark(sequence: $0.sequence, time: $0.time) }
+        let oldest = conversation.oldest?.sequence
         conversations.update(name) { $0.history = .loading }
-        return [.loadHistory(topic: name, before: mark, limit: Self.historyPage)]
+        return [.loadHistory(topic: name, before: oldest, limit: Self.historyPage)]
     }
 
     /// Takes in messages, each into the one conversation that shows it.

@@ -30,10 +30,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         effects = model.take(status)
     case .topic(let name, let news):
         effects = model.take(news, of: name)
-    case .line(let local, let news):
-        model.take(news, ofLine: local)
-    case .letter(let local, let news):
-        model.take(news, ofLetter: local)
+    case .published(let news):
+        model.published(news)
     case .postbox(let news):
         effects = model.take(news)
     case .log(let text):

@@ -52,7 +52,7 @@ extension Frame {
         var words = conversation.name
         switch conversation.subscription {
         case .joining: words += " ─ joining …"
-        case .live: if let here = conversation.here { words += " ─ \(Wording.grouped(here)) here" }
+        case .live: break
         case .failed(let reason): words += " ─ ✗ \(reason)"
         }
         return words

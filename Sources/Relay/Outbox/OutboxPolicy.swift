@@ -28,8 +28,6 @@ public struct OutboxPolicy: Hashable, Sendable {
     public var maximumAttempts: Int
     /// How fast messages may leave; nil for no limit.
     public var pacing: OutboxPacing?
-    /// Whether the queue is kept on disk and sent on the next start.
-    public var isDurable: Bool
 
     /// Makes a policy.
     public init(
@@ -41,8 +39,7 @@ public struct OutboxPolicy: Hashable, Sendable {
         maximumInFlight: Int = 256,
         maximumInFlightPerTopic: Int = 64,
         maximumAttempts: Int = 8,
-        pacing: OutboxPacing? = nil,
-        isDurable: Bool = false
+        pacing: OutboxPacing? = nil
     ) {
         self.maximumMessages = maximumMessages
         self.maximumBytes = maximumBytes
@@ -53,7 +50,6 @@ public struct OutboxPolicy: Hashable, Sendable {
         self.maximumInFlightPerTopic = maximumInFlightPerTopic
         self.maximumAttempts = maximumAttempts
         self.pacing = pacing
-        self.isDurable = isDurable
     }
 
     /// Parley's default: bounded, refuses new messages when full, and keeps the queue through any outage.

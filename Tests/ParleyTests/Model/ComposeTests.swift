@@ -11,7 +11,7 @@ struct ComposeTests {
         var desk = Desk.joined("chat.lobby", state: state)
         desk.effects = []
         let sent = desk.enter("hi")
-        #expect(sent.contains { if case .publish(_, "chat.lobby", "hi", nil) = $0 { true } else { false } })
+        #expect(sent.contains { if case .publish(_, "chat.lobby", "hi") = $0 { true } else { false } })
         #expect(desk.model.queuedCount == 1)
         #expect(desk.model.compose.isEmpty)
     }

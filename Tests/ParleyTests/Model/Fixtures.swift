@@ -16,7 +16,8 @@ struct Desk {
         model = ChatModel(
             identity: .init(user: "alice", network: "local"), size: size,
             now: Moment(instant: Self.start, wall: Self.wall), zone: .fixed(seconds: 0),
-            status: ConnectionStatus(state: state, roundTripTime: state == .connected ? .microseconds(400) : nil))
+            status: ConnectionStatus(state: state, roundTripTime: state == .connected ? .microseconds(400) : nil),
+            origin: "own")
     }
 
     /// Joined to `topics`, all live with their history complete, and the effects of that forgotten.

@@ -135,11 +135,11 @@ struct InboxTests {
         var desk = Desk.inbox([])
         desk.press(.tab)
         desk.type("/post bob/work lunch?")
-        guard case .postLetter(let local, "bob", "work", "lunch?") = try #require(desk.press(.enter).first) else {
+        guard case .postLetter(let id, "bob", "work", "lunch?") = try #require(desk.press(.enter).first) else {
             Issue.record("no letter")
             return
         }
-        desk.send(.letter(local, .outcome(.failed(.postboxNotAccepting("bob/work")))))
+        desk.send(.published(PublishNews(id: id, state: .failed(.postboxNotAccepting("bob/work")))))
         #expect(desk.model.compose.text == "/post bob/work lunch?")
         #expect(desk.model.notice?.text.contains("does not accept") == true)
     }

@@ -13,7 +13,7 @@ struct GoldenFrames {
             Scene.chat(size),
             """
              parley  alice@local ──────────────────────────────────────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
-             TOPICS                 │── chat.lobby ─ 3 here ────────────────────────────────────────────────────────────────────────
+             TOPICS                 │── chat.lobby ─────────────────────────────────────────────────────────────────────────────────
             ▌chat.lobby             │── the beginning ─────────────────────────────────────────────────────────────────────────────
              chat.qa                │── Thursday 20 November ──────────────────────────────────────────────────────────────────────
              alerts.>             9 │ 22:20  bob     good night
@@ -62,7 +62,7 @@ struct GoldenFrames {
             Scene.chat(size),
             """
              parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
-             TOPICS             │── chat.lobby ─ 3 here ────────────────────────────────────
+             TOPICS             │── chat.lobby ─────────────────────────────────────────────
             ▌chat.lobby         │── the beginning ─────────────────────────────────────────
              chat.qa            │── Thursday 20 November ──────────────────────────────────
              alerts.>         9 │ 22:20  bob     good night
@@ -95,7 +95,7 @@ struct GoldenFrames {
             Scene.chat(size),
             """
             ─ ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
-            ── chat.lobby ─ 3 here ─────────────────
+            ── chat.lobby ──────────────────────────
             ── 7 messages were lost ───────────────
             ── new ────────────────────────────────
              10:04  carol   the build is green,
@@ -138,7 +138,7 @@ struct GoldenFrames {
             Scene.outage(size),
             """
             ──────── ↻ RECONNECTING attempt 3 · in 4 s · connection lost   ⇅ 1   # 9   ✉ 12
-             TOPICS             │── chat.lobby ─ 3 here ────────────────────────────────────
+             TOPICS             │── chat.lobby ─────────────────────────────────────────────
             ▌chat.lobby         │── the beginning ─────────────────────────────────────────
              chat.qa            │── Thursday 20 November ──────────────────────────────────
              alerts.>         9 │ 22:20  bob     good night
@@ -171,7 +171,7 @@ struct GoldenFrames {
             Scene.outage(size),
             """
             ─ ↻ RECONNECTING 4 s   ⇅ 1   # 9   ✉ 12
-            ── chat.lobby ─ 3 here ─────────────────
+            ── chat.lobby ──────────────────────────
              10:05  李小龍  日本語のテキスト 👍    ↺
              10:00  alice   too much               ✗
                             not sent: The message
@@ -353,7 +353,7 @@ struct GoldenFrames {
             Scene.help(size),
             """
              parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
-             TOPICS             │── chat.lobby ─ 3 here ────────────────────────────────────
+             TOPICS             │── chat.lobby ─────────────────────────────────────────────
             ▌cha┌─ Help ───────────────────────────────────────────────────────────────┐───
              cha│ Everywhere                                                           │───
              ale│ F1                    this help                                      │

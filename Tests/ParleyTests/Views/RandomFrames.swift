@@ -94,12 +94,12 @@ private struct EventSource {
             return .topic(
                 pick(Self.topics),
                 pick([
-                    .live, .gap(lost: UInt64(next(9))), .failed(error()), .presence(next(9)), .historyFailed(error()),
+                    .live, .gap(lost: UInt64(next(9))), .failed(error()), .historyFailed(error()),
                 ]))
         case 17, 18:
-            let local = LocalID(value: UInt64(next(40)))
-            return .line(local, pick([.accepted(id: "m\(next(500))"), .sending, .queued, .outcome(outcome())]))
-        case 19: return .letter(LocalID(value: UInt64(next(40))), .outcome(outcome()))
+            let id = "own-\(next(40))"
+            return .published(PublishNews(id: id, state: pick([.sending, .queued, PublishState(outcome())])))
+        case 19: return .published(PublishNews(id: "own-\(next(40))", state: PublishState(outcome())))
         case 20:
             let request = model.inbox.fetch?.request ?? UInt64(next(40))
             return .postbox(
@@ -117,7 +117,6 @@ private struct EventSource {
                 pick([
                     .boxes([postbox("b1", text()), postbox("b2", "work", isEnabled: false)]), .boxes([]),
                     .counts(["b1": next(2000), "b2": -1]), .created(letter(next(100), text())),
-                    .deleted(["l\(next(100))"]),
                 ]))
         default:
             if next(8) == 0 {

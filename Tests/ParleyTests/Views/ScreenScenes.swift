@@ -10,7 +10,6 @@ enum Scene {
         var desk = Desk.joined("chat.lobby", "chat.qa", "alerts.>", size: size)
         desk.send(.postbox(.boxes([postbox("b1", "personal"), postbox("b2", "work", isEnabled: false)])))
         desk.send(.postbox(.counts(["b1": 12, "b2": 0])))
-        desk.send(.topic("chat.lobby", .presence(3)))
         desk.send(
             .topic(
                 "chat.lobby",
@@ -19,8 +18,8 @@ enum Scene {
                     message(2, "hello", minutes: 1),
                 ])))
         for (text, sequence) in [("hi there", UInt64(3)), ("is it built?", 4)] {
-            if case .publish(let local, _, _, _)? = desk.enter(text).first {
-                desk.send(.line(local, .outcome(.acknowledged(sequence: sequence, duplicate: false))))
+            if case .publish(let id, _, _)? = desk.enter(text).first {
+                desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: sequence))))
             }
         }
         desk.send(.topic("alerts.>", .messages((5...13).map { message($0, "disk", topic: "alerts.disk") })))
@@ -42,8 +41,8 @@ enum Scene {
     /// The same while the connection is lost, with a line that waits and one that failed.
     static func outage(_ size: Size) -> Desk {
         var desk = chat(size)
-        if case .publish(let local, _, _, _)? = desk.enter("too much").first {
-            desk.send(.line(local, .outcome(.failed(.tooLarge(bytes: 200_000, limit: 131_072)))))
+        if case .publish(let id, _, _)? = desk.enter("too much").first {
+            desk.send(.published(PublishNews(id: id, state: .failed(.tooLarge(bytes: 200_000, limit: 131_072)))))
         }
         desk.send(
             .statusChanged(
