@@ -18,6 +18,11 @@ package final class Completion<Value: Sendable>: Sendable {
     /// Makes one that has no value yet.
     package init() {}
 
+    /// Whether the value is there and nobody has taken it.
+    package var isFulfilled: Bool {
+        state.withLockedValue { if case .fulfilled = $0 { true } else { false } }
+    }
+
     /// Hands over the value; false when another came first.
     @discardableResult
     package func fulfil(_ value: Value) -> Bool {
@@ -38,7 +43,7 @@ package final class Completion<Value: Sendable>: Sendable {
     }
 
     /// Waits for the value. To be called once.
-    package func value() async -> Value {
+    package nonisolated(nonsending) func value() async -> Value {
         // The lock is taken once more on the way out: a continuation that is resumed before its task has suspended
         // hands the value over inside the runtime, where the thread sanitizer cannot see it.
         defer { state.withLockedValue { _ in } }
@@ -58,12 +63,22 @@ package final class Completion<Value: Sendable>: Sendable {
 
 extension Completion {
     /// Waits for the value; a cancelled task gets `substitute`, even when it was cancelled before the call.
-    package func value(onCancel substitute: Value) async -> Value {
+    package nonisolated(nonsending) func value(onCancel substitute: Value) async -> Value {
         await withTaskCancellationHandler {
             await value()
         } onCancel: {
             fulfil(substitute)
         }
+    }
+
+    /// As `value(onCancel:)`, and nil when `limit` has passed. What is there already costs no timer.
+    package nonisolated(nonsending) func value<Wrapped>(
+        within limit: Duration, onCancel substitute: Value
+    ) async -> Value where Value == Wrapped? {
+        if isFulfilled { return await value() }
+        let alarm = fulfil(nil, after: limit)
+        defer { alarm.cancel() }
+        return await value(onCancel: substitute)
     }
 
     /// Hands over `value` once `limit` has passed, to be called off by whoever waited.
@@ -76,7 +91,7 @@ extension Completion {
     }
 
     /// Waits for the result; a cancelled task gets `.cancelled`, even when it was cancelled before the call.
-    package func result<Success: Sendable>(
+    package nonisolated(nonsending) func result<Success: Sendable>(
         onCancel: @escaping @Sendable () -> Void = {}
     ) async throws(NATSError) -> Success where Value == Result<Success, NATSError> {
         let result = await withTaskCancellationHandler {

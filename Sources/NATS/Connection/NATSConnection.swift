@@ -105,6 +105,9 @@ public final class NATSConnection: Sendable {
     /// The newest INFO of the server.
     public var info: ServerInfo { core.info }
 
+    /// The largest message that the server takes, in bytes.
+    public var maximumPayload: Int { core.maximumPayload }
+
     /// Where answers to this connection's requests arrive.
     public var inboxPrefix: String { core.inboxPrefix }
 

@@ -54,7 +54,7 @@ struct CommandFailure: Error, Hashable {
         case .invalidTopic, .invalidMessage, .tooLarge, .invalidToken, .notFound, .invalidArgument: return badData
         case .invalidCredentials: return badConfiguration
         case .notAuthorized: return refused
-        case .timeout: return notAcknowledged
+        case .timeout, .uncertain: return notAcknowledged
         case .cancelled: return interrupted
         case .storage: return cannotCreate
         case .connection(let reason): return code(reason)

@@ -54,7 +54,7 @@ struct SendCommand: AsyncParsableCommand {
         for text in StandardInput.lines() {
             guard !text.isEmpty else { continue }
             let message = line(text, user)
-            waiting.append(try await client.submit(topic: topic, message: message))
+            waiting.append(try client.submit(topic: topic, message: message))
             guard waiting.count >= 500 else { continue }
             for pending in waiting { report(try await pending.receipt(within: limit)) }
             waiting.removeAll(keepingCapacity: true)

@@ -13,10 +13,6 @@ actor ChatEngine {
     private var wantsPostbox = false
     /// Why there was no access token; told when the session ends for it.
     private var tokenFailure: String?
-    /// Lines that wait for the name to stand under; the first token tells it.
-    private var nameless: [(id: String, topic: String, text: String, time: Timestamp)] = []
-    private static let namelessLimit = 1_000
-    private var isSendingNameless = false
 
     init(_ connector: Connector, queue: EventQueue) {
         client = RelayClient(configuration: connector.configuration)
@@ -104,7 +100,6 @@ actor ChatEngine {
             user = name
             await queue.send(.identified(.init(user: name, network: connector.network)))
         }
-        if status.state == .connected { await sendNameless() }
         await queue.send(.statusChanged(status))
         if status.state == .disconnected, let words = tokenFailure {
             tokenFailure = nil
@@ -169,29 +164,11 @@ actor ChatEngine {
     }
 
     private func publish(_ id: String, _ topic: String, _ text: String) async {
-        let time = WallClock.now
-        guard isNameless || !nameless.isEmpty else { return await enqueue(id, topic, text, time) }
-        guard nameless.count < Self.namelessLimit else { return await failed(id, .outboxFull) }
-        nameless.append((id, topic, text, time))
-    }
-
-    /// Whether the user's name is still to come, with a token.
-    private var isNameless: Bool { !connector.isNamed && connector.tokenCommand != nil && client.user == nil }
-
-    /// Hands on what waited for the name, in its order; what is written meanwhile goes behind it.
-    private func sendNameless() async {
-        guard !isNameless, !isSendingNameless else { return }
-        isSendingNameless = true
-        defer { isSendingNameless = false }
-        while let line = nameless.first {
-            await enqueue(line.id, line.topic, line.text, line.time)
-            nameless.removeFirst()
-        }
-    }
-
-    private func enqueue(_ id: String, _ topic: String, _ text: String, _ time: Timestamp) async {
-        let line = ChatLine(username: user, text: text, timestamp: time)
-        do throws(RelayError) { try await client.enqueue(topic: topic, message: line.value, id: id) } catch {
+        // Where a token is to tell the name, the line waits for it.
+        let name = !connector.isNamed && connector.tokenCommand != nil && client.user == nil ? nil : user
+        do throws(RelayError) {
+            try client.enqueueLine(topic: topic, text: text, from: name, writtenAt: WallClock.now, id: id)
+        } catch {
             await failed(id, error)
         }
     }
@@ -266,7 +243,7 @@ actor ChatEngine {
 
     private func postLetter(_ id: String, _ user: String, _ postbox: String, _ text: String) async {
         do throws(RelayError) {
-            try await client.enqueueLetter(to: user, postbox: postbox, text: text, id: id)
+            try client.enqueueLetter(to: user, postbox: postbox, text: text, id: id)
         } catch {
             await failed(id, error)
         }

@@ -69,8 +69,11 @@ extension ChatModel {
             conversations.update(name) { $0.acknowledge(id, sequence: sequence, name: user) }
         case .failed(let error): lineFailed(id, in: name, error.words)
         case .discarded(let reason): lineFailed(id, in: name, reason.words)
+        case .uncertain: lineFailed(id, in: name, Self.uncertain)
         }
     }
+
+    private static let uncertain = "The answer was lost, and whether it was stored cannot be found out."
 
     private mutating func lineFailed(_ id: String, in name: String, _ words: String) {
         if conversations.update(name, { $0.setState(.failed(words), of: id) }) == nil {
@@ -106,6 +109,7 @@ extension ChatModel {
         case .acknowledged: say("✓ \(recipient) has the letter.")
         case .failed(let error): giveBack("/post \(recipient) \(text)", error.words)
         case .discarded(let reason): giveBack("/post \(recipient) \(text)", reason.words)
+        case .uncertain: giveBack("/post \(recipient) \(text)", Self.uncertain)
         }
     }
 

@@ -72,12 +72,13 @@ extension RelayClient {
         if user != oldUser {
             namespace = configuration.namespace
             // What one user wrote is never sent as another.
-            if oldUser != nil { discardOutbox() }
+            if oldUser != nil { publisher.discardAll() }
         }
         settings.withLockedValue { settings in
             settings.configuration.user = user
             settings.configuration.credentials = credentials
         }
+        if let user, user != oldUser { signLines(as: user) }
         return true
     }
 }

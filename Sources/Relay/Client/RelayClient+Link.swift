@@ -207,10 +207,7 @@ extension RelayClient {
                         await self?.openingFailed(opening.key, error)
                     }
                 }
-                guard await self?.openOutbox(generation) == true else { return }
-                while let waiter = await self?.unflushed(generation) {
-                    guard await waiter.value() else { return }
-                }
+                guard let publisher = await self?.openOutbox(link, found), await publisher.flushed() else { return }
                 // The first figure for the status bar, at once and not after the first ping interval.
                 let roundTrip = try await link.connection.ping()
                 await self?.restored(generation, roundTrip)
@@ -244,20 +241,11 @@ extension RelayClient {
         followers.removeValue(forKey: key)?.end(.failure(RelayError(error, during: "the subscription")))
     }
 
-    private func openOutbox(_ generation: UInt64) -> Bool {
-        guard link?.generation == generation else { return false }
-        noteResends()
-        outbox.open()
-        flushOutbox()
-        return true
-    }
-
-    /// What is fulfilled once the outbox has come further; nil when there is nothing to wait for.
-    private func unflushed(_ generation: UInt64) -> Completion<Bool>? {
-        guard link?.generation == generation, !outbox.isFlushed else { return nil }
-        let waiter = Completion<Bool>()
-        flushWaiter = waiter
-        return waiter
+    /// Lets what waits leave over this connection; nil when it is no longer the present one.
+    private func openOutbox(_ link: Link, _ namespace: RelayConfiguration.Namespace) -> Publisher? {
+        guard self.link?.generation == link.generation else { return nil }
+        publisher.open(link.jetStream, namespace)
+        return publisher
     }
 
     private func restored(_ generation: UInt64, _ roundTrip: Duration) {
@@ -340,11 +328,7 @@ extension RelayClient {
         for watcher in link.watchers { watcher.cancel() }
         if machine.status.state == .disconnected { releaseSession(link) } else { link.connection.closeNow() }
         for follower in followers.values { follower.pause() }
-        let flying = outbox.messages.filter { outbox.state(of: $0.id) == .sending }.map(\.id)
-        outbox.connectionLost()
-        for id in flying { publishBoard.post(PublishNews(id: id, state: .queued), keepsCurrent: false) }
-        heldTopics = [:]
-        outboxWaits(over: false)
+        publisher.connectionLost()
     }
 
     /// Finds out at once whether the connection lives: a person has come back, or another network has.

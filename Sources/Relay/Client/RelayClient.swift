@@ -19,11 +19,12 @@ public actor RelayClient {
     nonisolated let storeBoard = StatusBoard<LocalStore.Opening>(nil, bufferedValues: 4)
     nonisolated let statusBoard = StatusBoard<ConnectionStatus>(.initialized, bufferedValues: 256)
     nonisolated let systemEvents = StatusBoard<SystemEvent>(nil, bufferedValues: 64)
-    nonisolated let publishBoard = StatusBoard<PublishNews>(nil, bufferedValues: 65_536)
+    nonisolated let publisher: Publisher
+    /// What every message is written with.
+    nonisolated let identity: Identity
 
     var machine: ConnectionMachine
     var lifecycle: LifecycleMachine
-    var outbox: Outbox
 
     /// The present connection with the number of the dial that made it.
     var link: Link?
@@ -62,16 +63,7 @@ public actor RelayClient {
     var followers: [UInt64: any Follower] = [:]
     var nextFollower: UInt64 = 1
     var listeners: [String: ListenerEntry] = [:]
-    var publishWaiters: [String: Completion<PublishOutcome?>] = [:]
     var tokens: [WeakToken] = []
-    var flushWaiter: Completion<Bool>?
-    var emptyWaiters: [Completion<Bool>] = []
-    var pacingTask: Task<Void, Never>?
-    var isFlushing = false
-    /// What waited in the outbox when the present connection was made, and whether it was stored.
-    var resends = Resends()
-    /// Topics and postboxes whose next attempt waits a moment after a failure.
-    var heldTopics: [String: ContinuousClock.Instant] = [:]
     /// What happened while an earlier event was being handled.
     private var pendingEvents: [ConnectionMachine.Event] = []
 
@@ -87,6 +79,12 @@ public actor RelayClient {
         var apiPrefix = JetStream.standardPrefix
 
         var jetStream: JetStream { JetStream(connection, apiPrefix: apiPrefix) }
+    }
+
+    /// What every message is written with.
+    struct Identity: Sendable {
+        let clientID: String
+        let maximumMessageBytes: Int
     }
 
     /// What a client was made and prepared with.
@@ -106,7 +104,9 @@ public actor RelayClient {
         self.settings = NIOLockedValueBox(settings)
         machine = ConnectionMachine(policy: configuration.reconnect, seed: UInt64.random(in: 0 ... .max))
         lifecycle = LifecycleMachine(policy: configuration.lifecycle)
-        outbox = Outbox(policy: configuration.outbox)
+        publisher = Publisher(policy: configuration.outbox)
+        identity = Identity(
+            clientID: configuration.clientID, maximumMessageBytes: configuration.maximumMessageBytes)
         namespace = configuration.namespace
         if case .exclusive(let policy) = configuration.sessions {
             session = SessionClaim(session: UUIDText.random(), device: configuration.device, policy: policy)
@@ -117,7 +117,6 @@ public actor RelayClient {
         dial?.cancel()
         question?.answer.cancel()
         restoration?.cancel()
-        pacingTask?.cancel()
         networkWatcher?.cancel()
         storeOpening?.cancel()
         for watcher in link?.watchers ?? [] { watcher.cancel() }
@@ -126,13 +125,10 @@ public actor RelayClient {
         for timer in lifecycleTimers.values { timer.cancel() }
         for follower in followers.values { follower.end(.success(())) }
         for waiter in connectWaiters.values { waiter.fulfil(.cancelled) }
-        for waiter in publishWaiters.values { waiter.fulfil(.failed(.cancelled)) }
-        flushWaiter?.fulfil(false)
-        for waiter in emptyWaiters { waiter.fulfil(false) }
         storeBoard.finish()
         statusBoard.finish()
         systemEvents.finish()
-        publishBoard.finish()
+        publisher.end()
     }
 
     /// How long ``publish(topic:message:)`` waits for the server.
@@ -219,11 +215,11 @@ public actor RelayClient {
     /// still waits in the outbox then ends as its policy says.
     public func close() async {
         let connection = link?.connection
-        if machine.status.state == .connected { await waitForEmptyOutbox(closingLimit) }
-        if outbox.isEmpty, let connection { try? await connection.flush(timeout: .milliseconds(500)) }
+        if machine.status.state == .connected { await publisher.waitUntilEmpty(closingLimit) }
+        if publisher.count == 0, let connection { try? await connection.flush(timeout: .milliseconds(500)) }
         disconnect()
         // A session that had ended before may have left something for another one.
-        endOutbox(.closedByUser)
+        publisher.sessionEnded(.closedByUser)
         await sessionRelease?.value
         for follower in followers.values { follower.end(.success(())) }
         followers = [:]
@@ -293,7 +289,7 @@ public actor RelayClient {
         case .completeConnect(let error):
             for waiter in connectWaiters.values { waiter.fulfil(error) }
             connectWaiters = [:]
-        case .discardOutbox(let reason): endOutbox(reason)
+        case .discardOutbox(let reason): publisher.sessionEnded(reason)
         }
     }
 
@@ -327,7 +323,7 @@ public actor RelayClient {
     private func deliver(_ event: SystemEvent) {
         systemEvents.post(event, keepsCurrent: false)
         listeners[event.topic]?.listener.onMessage(event.rawValue)
-        if event == .connected || event == .reconnected { reportResends() }
+        if event == .connected || event == .reconnected { reportResent() }
         if event == .disconnected { handleLifecycle(.userDisconnected) }
     }
 }

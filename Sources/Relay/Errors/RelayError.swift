@@ -29,6 +29,8 @@ public enum RelayError: Error, Hashable, Sendable {
     case postboxNotAccepting(String, because: RecipientReply.State? = nil)
     /// The server's permissions refuse this operation.
     case notAuthorized(String)
+    /// The message with this identifier was sent, its answer was lost, and whether it was stored cannot be found out.
+    case uncertain(String)
     /// No answer within the deadline. The text names the operation.
     case timeout(String)
     /// The same operation is already running (Nexconn 33103).
@@ -64,6 +66,8 @@ extension RelayError {
         case .postboxNotAccepting(let postbox, let state): Self.refusal(postbox, state)
         case .notAuthorized(let what):
             "Not permitted: \(Self.clause(what)). Ask the network's administrator for access."
+        case .uncertain(let id):
+            "Whether the message \(id) was stored is not known. Sending it again may repeat it; dropping it may lose it."
         case .timeout(let operation): "\(operation) was not answered in time. It is safe to try again."
         case .busy(let operation): "\(operation) is already running. Wait for it to finish."
         case .connection(let reason): reason.words

@@ -129,7 +129,7 @@ struct ConnectionTests {
         await statuses.start(client.statuses)
         // A server that stands still stores nothing, so the line is still waiting when the window ends.
         try await fixture.server.pause()
-        let id = try await client.enqueue(topic: "chat.room", message: "unsent")
+        let id = try client.enqueue(topic: "chat.room", message: "unsent")
         try await fixture.server.kill9()
         try await statuses.wait(for: "the end of the session") { statuses in
             statuses.contains { $0.state == .reconnecting } && statuses.contains { $0.state == .disconnected }

@@ -133,7 +133,7 @@ struct CallReasonTests {
         let fixture = try await ClientFixture.start()
         let client = try await fixture.client()
         await client.setReachable(false)
-        let pending = try await client.submit(topic: "chat.room", message: "waits")
+        let pending = try client.submit(topic: "chat.room", message: "waits")
         do throws(RelayError) {
             _ = try await pending.receipt(within: .milliseconds(10))
             Issue.record("a receipt without a server")

@@ -140,8 +140,8 @@ struct ReachabilityReasonTests {
         await client.setReachable(false)
         try await client.state(is: .suspended)
         let ids = [
-            try await client.submit(topic: "chat.a", message: "one").id,
-            try await client.submit(topic: "chat.b", message: "two").id,
+            try client.submit(topic: "chat.a", message: "one").id,
+            try client.submit(topic: "chat.b", message: "two").id,
         ]
         await client.setReachable(true)
         try await eventually("MESSAGE_RESEND") { !listener.heard.withLockedValue(\.self).isEmpty }

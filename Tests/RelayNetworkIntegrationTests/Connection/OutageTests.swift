@@ -1,5 +1,6 @@
 import NATS
 import NIOConcurrencyHelpers
+import NIOCore
 import Relay
 import TestSupport
 import Testing
@@ -47,12 +48,50 @@ struct OutageTests {
             try await heard.live()
             try await client.publish(topic: "chat.room", message: "before")
             try await proxy.set(.blackhole(.both), on: .present)
-            let pending = try await client.submit(topic: "chat.room", message: "meanwhile")
+            let pending = try client.submit(topic: "chat.room", message: "meanwhile")
             let lost = try await journal.status("the loss") { $0.state == .reconnecting }
             #expect(lost.reason == .connectionLost("the server stopped answering"))
             _ = try await pending.receipt(within: .seconds(60))
             try await heard.texts(["before", "meanwhile"])
             try await journal.heard([.connected, .reconnecting, .reconnected, .messageResend])
+        }
+    }
+
+    @Test(
+        "B30, B39 what was stored before an outage longer than the server's memory of identifiers is not stored again",
+        arguments: TestServers.all)
+    func longOutage(server: String) async throws {
+        try await behindProxy(server, { $0.outbox.duplicateWindow = .milliseconds(100) }) { network, proxy, client, _ in
+            try await client.connect()
+            // The server remembers for no longer.
+            let keeper = JetStream(try await network.connectAsNetwork())
+            var configuration = try await keeper.streamInfo("local_stream").configuration
+            configuration.duplicateWindow = 200_000_000
+            try await keeper.updateStream(configuration)
+            _ = try await client.send(topic: "chat.room", message: "before", timeout: .seconds(60))
+            try await proxy.set(.blackhole(.fromServer), on: .present)
+            let stored = try client.submit(topic: "chat.room", message: "stored")
+            let behind = try client.submit(topic: "chat.room", message: "behind")
+            let room = "\(network.description.hash).chat.room"
+            @Sendable func count() async throws -> UInt64? {
+                let info = try await keeper.streamInfo("local_stream", subjectsFilter: room)
+                return info.state.subjects?[room]
+            }
+            try await eventually("both are stored") { try await count() == 3 }
+            try await proxy.set(.refuse)
+            await proxy.cut()
+            try await eventually("the loss") { client.status.state == .reconnecting }
+            let other = "\(network.description.hash).chat.other"
+            _ = try await keeper.publish(ByteBuffer(), to: other, messageID: "other")
+            try await eventually("the server forgets identifiers from after the loss") {
+                try await !keeper.publish(ByteBuffer(), to: other, messageID: "other").isDuplicate
+            }
+            try await proxy.set(.passThrough)
+            let receipt = try await stored.receipt(within: .seconds(60))
+            #expect(receipt.isDuplicate)
+            #expect(try await behind.receipt(within: .seconds(60)).sequence == receipt.sequence + 1)
+            #expect(try await count() == 3)
+            await keeper.connection.close()
         }
     }
 
@@ -101,7 +140,7 @@ struct OutageTests {
             let line = MessageValue.string(String(repeating: "x", count: 100_000))
             var pending: [PendingPublish] = []
             // Ten seconds' worth; an acknowledgement is waited for half as long.
-            for _ in 0..<20 { pending.append(try await client.submit(topic: "chat.room", message: line)) }
+            for _ in 0..<20 { pending.append(try client.submit(topic: "chat.room", message: line)) }
             for publish in pending { _ = try await publish.receipt(within: .seconds(600)) }
             #expect(!journal.statuses.contains { $0.state == .reconnecting })
             #expect(proxy.statistics.acceptedConnections == 1)

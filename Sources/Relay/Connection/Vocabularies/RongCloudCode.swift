@@ -69,7 +69,7 @@ extension RongCloudCode {
             case .alreadyConnected: .alreadyConnected
             case .storage: .databaseError
             case .cancelled: .closing
-            case .timeout: .responseTimeout
+            case .timeout, .uncertain: .responseTimeout
             case .server(let code, _): RongCloudCode(rawValue: code)
             case .invalidTopic, .invalidMessage, .tooLarge, .outboxFull, .invalidArgument, .invalidToken, .notFound,
                 .postboxNotAccepting, .notAuthorized, .busy:

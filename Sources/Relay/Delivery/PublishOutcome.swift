@@ -6,6 +6,9 @@ public enum PublishOutcome: Hashable, Sendable {
     case failed(RelayError)
     /// It was removed from the queue when the session ended for this reason; the text can be sent again.
     case discarded(ConnectionReason)
+    /// It was sent once, the answer was lost, and by the time it could be sent again the server would have stored a second
+    /// copy. Whether there is a first one cannot be found out: sending it again may repeat it, dropping it may lose it.
+    case uncertain
 }
 
 /// Where a publish is.
@@ -20,6 +23,8 @@ public enum PublishState: Hashable, Sendable {
     case failed(RelayError)
     /// Removed from the queue, for this reason.
     case discarded(ConnectionReason)
+    /// Sent once, and whether it was stored cannot be found out (see ``PublishOutcome/uncertain``).
+    case uncertain
 
     /// The state that an outcome leads to.
     public init(_ outcome: PublishOutcome) {
@@ -28,6 +33,7 @@ public enum PublishState: Hashable, Sendable {
             case .acknowledged(let sequence, _): .acknowledged(sequence: sequence)
             case .failed(let error): .failed(error)
             case .discarded(let reason): .discarded(reason)
+            case .uncertain: .uncertain
             }
     }
 
@@ -35,8 +41,22 @@ public enum PublishState: Hashable, Sendable {
     public var isFinal: Bool {
         switch self {
         case .queued, .sending: false
-        case .acknowledged, .failed, .discarded: true
+        case .acknowledged, .failed, .discarded, .uncertain: true
         }
+    }
+}
+
+/// Where one publish is now.
+public struct PublishNews: Hashable, Sendable {
+    /// The message's identifier.
+    public var id: String
+    /// Its state.
+    public var state: PublishState
+
+    /// Creates news.
+    public init(id: String, state: PublishState) {
+        self.id = id
+        self.state = state
     }
 }
 

@@ -8,8 +8,8 @@ public struct ResentMessage: Hashable, Sendable {
     public var wasStored: Bool
 }
 
-/// What waited for the present connection, and what became of it.
-struct Resends: Sendable {
+/// What waited for the present connection, and what became of it. Letters to postboxes are not RelayX's.
+struct ResentMessages: Sendable {
     private(set) var messages: [ResentMessage] = []
     private var places: [String: Int] = [:]
     /// More are sent all the same, and not listed.
@@ -18,35 +18,23 @@ struct Resends: Sendable {
     /// Notes what waits. What was stored before the last connection broke while it was flushed stays on the list.
     mutating func note(_ waiting: [OutboxMessage]) {
         let stored = messages.filter(\.wasStored)
-        let new = waiting.map { ResentMessage(id: $0.id, topic: $0.topic, wasStored: false) }
+        let new = waiting.compactMap { message -> ResentMessage? in
+            guard case .topic(let topic) = message.destination else { return nil }
+            return ResentMessage(id: message.id, topic: topic, wasStored: false)
+        }
         messages = Array((stored + new).suffix(Self.limit))
         places = [:]
         for (place, message) in messages.enumerated() { places[message.id] = place }
     }
 
     mutating func stored(_ id: String) {
-        guard let place = places[id] else { return }
+        guard !places.isEmpty, let place = places[id] else { return }
         messages[place].wasStored = true
     }
 
     /// The list, which is empty from then on.
     mutating func take() -> [ResentMessage] {
-        defer { self = Resends() }
+        defer { self = ResentMessages() }
         return messages
-    }
-}
-
-// RelayX's MESSAGE_RESEND: what became of the messages that waited.
-extension RelayClient {
-    /// Notes what waits, before it is sent. Letters to postboxes are not RelayX's.
-    func noteResends() { resends.note(outbox.messages.filter { !$0.topic.hasPrefix("@") }) }
-
-    /// Tells the listener of ``SystemEvent/messageResend``, with an array of ``ResentMessage``, and whoever reads
-    /// ``events``.
-    func reportResends() {
-        let messages = resends.take()
-        guard !messages.isEmpty else { return }
-        systemEvents.post(.messageResend, keepsCurrent: false)
-        listeners[SystemEvent.messageResend.topic]?.listener.onMessage(messages)
     }
 }

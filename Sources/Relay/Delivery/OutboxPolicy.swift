@@ -21,11 +21,15 @@ public struct OutboxPolicy: Hashable, Sendable {
     public var discardsOnClose: Bool
     /// The most messages that are sent and not yet acknowledged.
     public var maximumInFlight: Int
-    /// The most of those on one topic. One keeps a topic's order even when the server refuses a single message of a
-    /// run and accepts the ones behind it; more is faster on slow links.
-    public var maximumInFlightPerTopic: Int
-    /// How often one message may fail in a retryable way, while connected, before it fails for good.
-    public var maximumAttempts: Int
+    /// The most of those for one topic or postbox.
+    public var maximumInFlightPerDestination: Int
+    /// How long a message may be refused for causes that pass, such as a cluster without a quorum, before it fails; nil
+    /// for as long as it takes.
+    public var refusalLimit: Duration?
+    /// How long the server is sure to know a message's identifier: within this time after it was first sent, a message is
+    /// sent again as it is, and later it is looked for before. JetStream's default is two
+    /// minutes, of which some are left for the way.
+    public var duplicateWindow: Duration
     /// How fast messages may leave; nil for no limit.
     public var pacing: OutboxPacing?
 
@@ -36,9 +40,10 @@ public struct OutboxPolicy: Hashable, Sendable {
         overflow: Overflow = .rejectNew,
         discardsOnWindowExpiry: Bool = false,
         discardsOnClose: Bool = true,
-        maximumInFlight: Int = 256,
-        maximumInFlightPerTopic: Int = 64,
-        maximumAttempts: Int = 8,
+        maximumInFlight: Int = 1_024,
+        maximumInFlightPerDestination: Int = 1_024,
+        refusalLimit: Duration? = nil,
+        duplicateWindow: Duration = .seconds(110),
         pacing: OutboxPacing? = nil
     ) {
         self.maximumMessages = maximumMessages
@@ -47,8 +52,9 @@ public struct OutboxPolicy: Hashable, Sendable {
         self.discardsOnWindowExpiry = discardsOnWindowExpiry
         self.discardsOnClose = discardsOnClose
         self.maximumInFlight = maximumInFlight
-        self.maximumInFlightPerTopic = maximumInFlightPerTopic
-        self.maximumAttempts = maximumAttempts
+        self.maximumInFlightPerDestination = maximumInFlightPerDestination
+        self.refusalLimit = refusalLimit
+        self.duplicateWindow = duplicateWindow
         self.pacing = pacing
     }
 

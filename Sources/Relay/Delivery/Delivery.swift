@@ -1,0 +1,275 @@
+import NATS
+
+/// Every accepted message until its one end, as a pure value: the outbox and the rules for what comes back from the server.
+///
+/// Each call returns what is to be done, in order; a driver does it and reports what came of it.
+package struct Delivery: Sendable {
+    /// What the driver does.
+    package enum Action: Hashable, Sendable {
+        /// Write the message to the connection, and report the answer.
+        case send(OutboxMessage)
+        /// Tell where a message is now.
+        case tell(PublishNews)
+        /// Tell how a message ended.
+        case end(PublishResolution)
+        /// Call ``moment(at:)`` then, in place of what was asked for before.
+        case wake(at: ContinuousClock.Instant)
+        /// Find out whether the connection still lives.
+        case probe
+        /// Ask the network whether the postbox of this letter takes any, and report ``recipientAnswered(id:_:isRefused:at:)``.
+        case askRecipient(id: String, user: String, postbox: String, isRefused: Bool)
+        /// Find out whether the topics' stream exists, and report ``streamIsMissing(id:at:)`` where it does not.
+        case askStream(id: String, topic: String)
+        /// Find out whether the stream holds this message, and report ``lookedUp(id:_:at:)``.
+        case lookUp(Outbox.LateMessage, topic: String)
+    }
+
+    /// What looking for a message on its stream brought.
+    package enum Finding: Hashable, Sendable {
+        /// It is there.
+        case stored(sequence: UInt64)
+        /// It is not there.
+        case absent
+        /// The stream is too long to go through, or may not be read.
+        case unknown
+        /// The server did not answer; it may do so later.
+        case failed
+    }
+
+    /// What waits and what is under way.
+    package private(set) var outbox: Outbox
+    /// What waited for the present connection, and what became of it.
+    private var resent = ResentMessages()
+    /// The newest sequence of the topics' stream that an acknowledgement told.
+    private var newestSequence: UInt64?
+    /// Whether the server tells by itself that nobody takes a letter.
+    private var serverTellsOfRecipients = true
+
+    /// An empty one, closed.
+    package init(policy: OutboxPolicy = .parley) { outbox = Outbox(policy: policy) }
+
+    // MARK: Coming in
+
+    /// Takes a message in.
+    ///
+    /// - Throws: ``RelayError/outboxFull``, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/invalidArgument(_:)`` for an
+    ///   identifier that is on its way already.
+    package mutating func submit(_ message: OutboxMessage, at now: ContinuousClock.Instant) throws(RelayError)
+        -> [Action]
+    {
+        var actions: [Action] = []
+        switch outbox.enqueue(message) {
+        case .rejected(let error): throw error
+        case .accepted: break
+        case .acceptedDropping(let dropped): actions = dropped.map { ended($0) }
+        }
+        flush(at: now, into: &actions)
+        if outbox.state(of: message.id) == .queued {
+            actions.append(.tell(PublishNews(id: message.id, state: .queued)))
+        }
+        return actions
+    }
+
+    /// Takes a message back that has not left yet; empty when it is too late.
+    package mutating func cancel(id: String, at now: ContinuousClock.Instant) -> [Action] {
+        guard let resolution = outbox.cancel(id: id) else { return [] }
+        var actions = [ended(resolution)]
+        flush(at: now, into: &actions)
+        return actions
+    }
+
+    /// Puts a name under the lines that wait for one.
+    package mutating func sign(_ sign: (inout OutboxMessage) -> Void) { outbox.rewrite(sign) }
+
+    // MARK: Connections
+
+    /// The subscriptions are live on a connection: what waits may leave.
+    ///
+    /// - Parameter tellsOfRecipients: whether the server tells by itself that nobody takes a letter.
+    package mutating func opened(tellsOfRecipients: Bool, at now: ContinuousClock.Instant) -> [Action] {
+        serverTellsOfRecipients = tellsOfRecipients
+        resent.note(outbox.messages)
+        outbox.open()
+        var actions: [Action] = []
+        flush(at: now, into: &actions)
+        return actions
+    }
+
+    /// The connection is gone: what was under way waits again.
+    package mutating func connectionLost() -> [Action] {
+        outbox.connectionLost().map { .tell(PublishNews(id: $0, state: .queued)) }
+    }
+
+    /// The session ended; the policy decides about what waits.
+    package mutating func sessionEnded(_ reason: ConnectionReason) -> [Action] {
+        outbox.sessionEnded(reason).map { ended($0) }
+    }
+
+    /// Nothing of what waits may be sent any more, whatever the policy says.
+    package mutating func discardAll(_ reason: ConnectionReason) -> [Action] {
+        newestSequence = nil
+        return outbox.discardAll(reason).map { ended($0) }
+    }
+
+    /// What waited for the connection and what became of it; the list is empty afterwards.
+    package mutating func takeResent() -> [ResentMessage] { resent.take() }
+
+    // MARK: Answers
+
+    /// A moment has come that ``Action/wake(at:)`` asked for.
+    package mutating func moment(at now: ContinuousClock.Instant) -> [Action] {
+        var actions: [Action] = []
+        flush(at: now, into: &actions)
+        return actions
+    }
+
+    /// The server answered some publishes.
+    package mutating func answered(
+        _ answers: [(id: String, result: Result<PublishAcknowledgement, NATSError>)], at now: ContinuousClock.Instant
+    ) -> [Action] {
+        var actions: [Action] = []
+        actions.reserveCapacity(answers.count * 2)
+        for (id, result) in answers {
+            switch result {
+            case .success(let acknowledgement): stored(id, acknowledgement, at: now, into: &actions)
+            case .failure(let error): failed(id, error, at: now, into: &actions)
+            }
+        }
+        flush(at: now, into: &actions)
+        return actions
+    }
+
+    private mutating func stored(
+        _ id: String, _ acknowledgement: PublishAcknowledgement, at now: ContinuousClock.Instant,
+        into actions: inout [Action]
+    ) {
+        if case .topic? = outbox.destination(of: id) {
+            newestSequence = max(newestSequence ?? 0, acknowledgement.sequence)
+        }
+        let resolution = outbox.acknowledged(
+            id: id, sequence: acknowledgement.sequence, duplicate: acknowledgement.isDuplicate, at: now)
+        if let resolution { actions.append(ended(resolution)) }
+    }
+
+    private mutating func failed(
+        _ id: String, _ error: NATSError, at now: ContinuousClock.Instant, into actions: inout [Action]
+    ) {
+        guard let destination = outbox.destination(of: id), outbox.state(of: id) == .sending else { return }
+        switch error {
+        // The end of the connection says nothing about the message, which goes back to its place with the news of it.
+        case .connectionLost, .closedByServer, .staleConnection, .closed, .cancelled: return
+        // No answer at all may mean that the connection is dead without a word.
+        case .timeout: actions.append(.probe)
+        case .noResponders:
+            switch destination {
+            case .postbox(let user, let postbox):
+                actions.append(.askRecipient(id: id, user: user, postbox: postbox, isRefused: true))
+            // A topic's stream may be without a leader for a moment, or not exist.
+            case .topic(let topic):
+                if outbox.refusals(of: id) > 0 { actions.append(.askStream(id: id, topic: topic)) }
+            }
+        default: break
+        }
+        let reason = Self.reason(error, destination)
+        guard error.isRetryable else { return finish(id, .failed(reason), into: &actions) }
+        let (wasUnderWay, end) = outbox.refused(id: id, reason, at: now)
+        if let end {
+            actions.append(ended(end))
+        } else if wasUnderWay {
+            actions.append(.tell(PublishNews(id: id, state: .queued)))
+        }
+    }
+
+    private static func reason(_ error: NATSError, _ destination: Destination) -> RelayError {
+        switch error {
+        case .noResponders: .server(code: 503, "no stream stores \(destination)")
+        case .publishNotPermitted: .notAuthorized("publishing to \(destination)")
+        default: RelayError(error, during: "publishing")
+        }
+    }
+
+    /// The network said how a letter's postbox stands; nil when it did not answer. A postbox that takes letters was without
+    /// a leader for a moment, and the letter goes again.
+    ///
+    /// - Parameter isRefused: whether the letter itself was refused before; otherwise it is under way.
+    package mutating func recipientAnswered(
+        id: String, _ state: RecipientReply.State?, isRefused: Bool, at now: ContinuousClock.Instant
+    ) -> [Action] {
+        // A refused letter that is under way again brings its own news.
+        guard case .postbox(let user, let postbox)? = outbox.destination(of: id), state != .accepting,
+            outbox.state(of: id) == (isRefused ? .queued : .sending), isRefused || state != nil
+        else { return [] }
+        var actions: [Action] = []
+        finish(id, .failed(.postboxNotAccepting("\(user)/\(postbox)", because: state)), into: &actions)
+        flush(at: now, into: &actions)
+        return actions
+    }
+
+    /// No stream stores the message's topic, now or later.
+    package mutating func streamIsMissing(id: String, at now: ContinuousClock.Instant) -> [Action] {
+        guard let destination = outbox.destination(of: id) else { return [] }
+        var actions: [Action] = []
+        finish(id, .failed(.server(code: 503, "no stream stores \(destination)")), into: &actions)
+        flush(at: now, into: &actions)
+        return actions
+    }
+
+    /// A late message was looked for.
+    package mutating func lookedUp(id: String, _ finding: Finding, at now: ContinuousClock.Instant) -> [Action] {
+        guard outbox.state(of: id) == .sending else { return [] }
+        var actions: [Action] = []
+        switch finding {
+        case .stored(let sequence): finish(id, .acknowledged(sequence: sequence, duplicate: true), into: &actions)
+        case .absent:
+            let message = outbox.wasNotStored(id: id, at: now, newest: newestSequence)
+            if let message { actions.append(.send(message)) }
+        case .unknown: finish(id, .uncertain, into: &actions)
+        case .failed:
+            let (_, end) = outbox.refused(id: id, .timeout("Looking for the message"), at: now)
+            if let end {
+                actions.append(ended(end))
+            } else {
+                actions.append(.tell(PublishNews(id: id, state: .queued)))
+            }
+        }
+        flush(at: now, into: &actions)
+        return actions
+    }
+
+    // MARK: Steps
+
+    /// Sends what may leave now.
+    private mutating func flush(at now: ContinuousClock.Instant, into actions: inout [Action]) {
+        while outbox.queuedCount > 0 {
+            let batch = outbox.nextToSend(at: now, newest: newestSequence)
+            for message in batch.messages {
+                actions.append(.send(message))
+                guard !serverTellsOfRecipients, case .postbox(let user, let postbox) = message.destination else {
+                    continue
+                }
+                actions.append(.askRecipient(id: message.id, user: user, postbox: postbox, isRefused: false))
+            }
+            var hasRoom = false
+            for late in batch.late {
+                switch late.message.destination {
+                case .topic(let topic): actions.append(.lookUp(late, topic: topic))
+                // Nobody but its owner reads a postbox.
+                case .postbox:
+                    finish(late.message.id, .uncertain, into: &actions)
+                    hasRoom = true
+                }
+            }
+            if let moment = batch.resumeAt { actions.append(.wake(at: moment)) }
+            guard hasRoom else { return }
+        }
+    }
+
+    private mutating func finish(_ id: String, _ outcome: PublishOutcome, into actions: inout [Action]) {
+        if let resolution = outbox.end(id, outcome) { actions.append(ended(resolution)) }
+    }
+
+    private mutating func ended(_ resolution: PublishResolution) -> Action {
+        if case .acknowledged = resolution.outcome { resent.stored(resolution.id) }
+        return .end(resolution)
+    }
+}

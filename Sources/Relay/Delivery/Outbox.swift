@@ -1,0 +1,319 @@
+/// What waits to be sent and what is under way, as a pure value.
+///
+/// Messages leave in the order in which they came, destination by destination, and only while the outbox is open: from the
+/// moment the subscriptions are live until the connection is lost. What was under way when it is lost goes back to its
+/// place and is sent again under the same identifier. Every accepted message ends in exactly one ``PublishOutcome``.
+package struct Outbox: Sendable {
+    /// What became of a message that was put in.
+    package enum Admission: Hashable, Sendable {
+        /// It waits.
+        case accepted
+        /// It waits, and these older ones gave way for it.
+        case acceptedDropping([PublishResolution])
+        /// It was refused; the outbox never knew it.
+        case rejected(RelayError)
+    }
+
+    /// A message that was sent so long ago that the server may have forgotten its identifier.
+    package struct LateMessage: Hashable, Sendable {
+        /// The message.
+        package var message: OutboxMessage
+        /// The newest sequence of the stream that was known when it was first sent; nil when none was.
+        package var newestBefore: UInt64?
+
+        /// Describes one.
+        package init(message: OutboxMessage, newestBefore: UInt64?) {
+            self.message = message
+            self.newestBefore = newestBefore
+        }
+    }
+
+    /// What to send now.
+    package struct Batch: Hashable, Sendable {
+        /// The messages, in order.
+        package var messages: [OutboxMessage] = []
+        /// Messages that are to be looked for before they are sent again. They count as under way.
+        package var late: [LateMessage] = []
+        /// When to ask again, where the pacing or a refusal holds messages back.
+        package var resumeAt: ContinuousClock.Instant?
+    }
+
+    /// The outbox's bounds and rules.
+    package let policy: OutboxPolicy
+    /// Whether messages may leave.
+    package private(set) var isOpen = false
+    /// How many messages wait or are under way.
+    package var count: Int { placed.count }
+    /// How many bytes of payload wait or are under way.
+    package private(set) var byteCount = 0
+    /// How many messages are sent and not yet acknowledged.
+    package private(set) var inFlightCount = 0
+    /// How many messages wait.
+    package var queuedCount: Int { count - inFlightCount }
+    /// Whether nothing waits and nothing is under way.
+    package var isEmpty: Bool { placed.isEmpty }
+
+    /// Where each message is: its lane and its number.
+    private var placed: [String: Place] = [:]
+    private var lanes: [Destination: OutboxLane] = [:]
+    private var nextNumber: UInt64 = 0
+    /// Messages below this number were waiting when the outbox was opened.
+    private var flushEnd: UInt64 = 0
+    private var unflushed = 0
+    private var pace: OutboxPace?
+
+    private struct Place: Sendable {
+        let destination: Destination
+        let number: UInt64
+    }
+
+    /// An empty, closed outbox.
+    package init(policy: OutboxPolicy = .parley) {
+        self.policy = policy
+        pace = policy.pacing.map(OutboxPace.init)
+    }
+
+    // MARK: Waiting
+
+    /// Puts a message at the end of the queue. Works at any time, connected or not.
+    package mutating func enqueue(_ message: OutboxMessage) -> Admission {
+        let size = message.payload.count
+        guard placed[message.id] == nil else {
+            return .rejected(.invalidArgument("A message with the identifier \(message.id) is already on its way"))
+        }
+        guard size <= policy.maximumBytes else {
+            return .rejected(.tooLarge(bytes: size, limit: policy.maximumBytes))
+        }
+        var dropped: [PublishResolution] = []
+        if !hasRoom(for: size) {
+            guard policy.overflow == .dropOldest, canFree(for: size) else { return .rejected(.outboxFull) }
+            while !hasRoom(for: size), let oldest = dropOldest() { dropped.append(oldest) }
+        }
+        let number = nextNumber
+        nextNumber += 1
+        placed[message.id] = Place(destination: message.destination, number: number)
+        byteCount += size
+        lanes[message.destination, default: OutboxLane()].append(OutboxEntry(number: number, message: message))
+        return dropped.isEmpty ? .accepted : .acceptedDropping(dropped)
+    }
+
+    /// Takes back a message that has not left yet.
+    ///
+    /// - Returns: its end, or nil when it is unknown or already under way.
+    package mutating func cancel(id: String) -> PublishResolution? {
+        guard let place = placed[id], lanes[place.destination]?.isQueued(place.number) == true else { return nil }
+        return end(id, .failed(.cancelled))
+    }
+
+    /// Whether a message waits or is under way; nil for one that is unknown or has ended.
+    package func state(of id: String) -> PublishState? {
+        guard let place = placed[id], let lane = lanes[place.destination] else { return nil }
+        return lane.isQueued(place.number) ? .queued : .sending
+    }
+
+    /// Where a message that has not ended goes.
+    package func destination(of id: String) -> Destination? { placed[id]?.destination }
+
+    /// How often in a row the message's destination has been refused.
+    package func refusals(of id: String) -> Int {
+        placed[id].flatMap { lanes[$0.destination]?.refusalCount } ?? 0
+    }
+
+    /// Everything that has not ended, oldest first.
+    package var messages: [OutboxMessage] {
+        lanes.values.flatMap(\.entries).sorted { $0.number < $1.number }.map(\.message)
+    }
+
+    /// Changes messages that have not left yet. Their size counts anew.
+    package mutating func rewrite(_ change: (inout OutboxMessage) -> Void) {
+        for destination in lanes.keys {
+            lanes[destination]?.rewrite { message in
+                let size = message.payload.count
+                change(&message)
+                byteCount += message.payload.count - size
+            }
+        }
+    }
+
+    // MARK: Leaving
+
+    /// Lets messages leave, now that the subscriptions are live.
+    package mutating func open() {
+        isOpen = true
+        flushEnd = nextNumber
+        unflushed = count
+    }
+
+    /// Whether everything that was there when the outbox was opened has ended.
+    package var isFlushed: Bool { isOpen && unflushed == 0 }
+
+    /// The messages to send now. Nothing leaves a closed outbox.
+    ///
+    /// - Parameters:
+    ///   - limit: the most to return.
+    ///   - now: the present moment.
+    ///   - newest: the newest sequence of the stream that is known.
+    package mutating func nextToSend(
+        limit: Int = .max, at now: ContinuousClock.Instant, newest: UInt64? = nil
+    ) -> Batch {
+        var batch = Batch()
+        guard isOpen, queuedCount > 0 else { return batch }
+        var ready = readyDestinations(at: now)
+        while batch.messages.count + batch.late.count < limit, inFlightCount < policy.maximumInFlight,
+            let (_, destination) = ready.popLast()
+        {
+            if let moment = pace?.next(at: now), moment > now {
+                batch.resumeAt = moment
+                break
+            }
+            let sent = lanes[destination]?.send(
+                at: now, newestBefore: newest, duplicateWindow: policy.duplicateWindow)
+            guard let (entry, isLate) = sent else { continue }
+            pace?.depart(at: now)
+            inFlightCount += 1
+            if isLate {
+                batch.late.append(LateMessage(message: entry.message, newestBefore: entry.newestBefore))
+            } else {
+                batch.messages.append(entry.message)
+            }
+            let next = lanes[destination]?.readyNumber(limit: policy.maximumInFlightPerDestination, at: now)
+            if let next { ready.insert((next, destination), at: ready.firstIndex { $0.number < next } ?? ready.count) }
+        }
+        if queuedCount > 0 {
+            let moments = lanes.values.compactMap { $0.resumption(after: now) } + [batch.resumeAt].compactMap(\.self)
+            batch.resumeAt = moments.min()
+        }
+        return batch
+    }
+
+    /// The server is known not to have a message that is under way: from now on it counts as sent for the first time.
+    ///
+    /// - Returns: the message, which is to be sent; nil when it is no longer under way.
+    package mutating func wasNotStored(
+        id: String, at now: ContinuousClock.Instant, newest: UInt64?
+    ) -> OutboxMessage? {
+        guard let place = placed[id], let entry = lanes[place.destination]?.entry(underWay: place.number) else {
+            return nil
+        }
+        lanes[place.destination]?.forgetAttempts(of: place.number, at: now, newestBefore: newest)
+        return entry.message
+    }
+
+    /// The server stored a message.
+    ///
+    /// - Returns: its end, or nil when it has ended before.
+    package mutating func acknowledged(
+        id: String, sequence: UInt64, duplicate: Bool = false, at now: ContinuousClock.Instant = .now
+    ) -> PublishResolution? {
+        guard let place = placed[id] else { return nil }
+        lanes[place.destination]?.stored(place.number, at: now, limit: policy.maximumInFlightPerDestination)
+        return end(id, .acknowledged(sequence: sequence, duplicate: duplicate))
+    }
+
+    /// The server refused a message for a cause that passes, or did not answer in time: it goes back to its place, and its
+    /// destination goes on with it alone, after a moment, until it is stored.
+    ///
+    /// - Returns: whether it was under way, and its end where it has been refused for longer than the policy allows.
+    package mutating func refused(
+        id: String, _ error: RelayError, at now: ContinuousClock.Instant
+    ) -> (wasUnderWay: Bool, end: PublishResolution?) {
+        guard let place = placed[id], let entry = lanes[place.destination]?.entry(underWay: place.number) else {
+            return (false, nil)
+        }
+        if let limit = policy.refusalLimit, let since = entry.refusedSince, now - since >= limit {
+            return (true, end(id, .failed(error)))
+        }
+        lanes[place.destination]?.putBack(place.number, at: now)
+        inFlightCount -= 1
+        return (true, nil)
+    }
+
+    /// Ends a message, wherever it is.
+    ///
+    /// - Returns: its end, or nil when it has ended before.
+    package mutating func end(_ id: String, _ outcome: PublishOutcome) -> PublishResolution? {
+        guard let place = placed.removeValue(forKey: id), let removed = lanes[place.destination]?.remove(place.number)
+        else { return nil }
+        if removed.wasInFlight { inFlightCount -= 1 }
+        byteCount -= removed.entry.message.payload.count
+        if isOpen, place.number < flushEnd { unflushed -= 1 }
+        if lanes[place.destination]?.isEmpty == true { retire(place.destination) }
+        return PublishResolution(id: id, outcome: outcome)
+    }
+
+    /// The connection is gone: what was under way goes back to its place, and nothing leaves until ``open()``.
+    ///
+    /// - Returns: what was under way.
+    @discardableResult
+    package mutating func connectionLost() -> [String] {
+        isOpen = false
+        inFlightCount = 0
+        var returned: [String] = []
+        for destination in Array(lanes.keys) {
+            returned += lanes[destination]?.idsUnderWay ?? []
+            lanes[destination]?.putAllBack()
+            if lanes[destination]?.isEmpty == true { lanes[destination] = nil }
+        }
+        return returned
+    }
+
+    /// The session ended: closes the outbox and empties it where the policy says so.
+    ///
+    /// - Returns: what was discarded, oldest first.
+    package mutating func sessionEnded(_ reason: ConnectionReason) -> [PublishResolution] {
+        let discards = reason == .closedByUser ? policy.discardsOnClose : policy.discardsOnWindowExpiry
+        guard discards else {
+            connectionLost()
+            return []
+        }
+        return discardAll(reason)
+    }
+
+    /// Empties the outbox, whatever the policy says, and closes it.
+    ///
+    /// - Returns: what was discarded, oldest first.
+    package mutating func discardAll(_ reason: ConnectionReason) -> [PublishResolution] {
+        connectionLost()
+        let discarded = messages.map { PublishResolution(id: $0.id, outcome: .discarded(reason)) }
+        placed = [:]
+        lanes = [:]
+        byteCount = 0
+        unflushed = 0
+        return discarded
+    }
+
+    // MARK: Steps
+
+    private func hasRoom(for size: Int) -> Bool {
+        count < policy.maximumMessages && byteCount + size <= policy.maximumBytes
+    }
+
+    /// Whether dropping everything that waits would make room.
+    private func canFree(for size: Int) -> Bool {
+        let underWay = lanes.values.reduce(0) { $0 + $1.inFlightBytes }
+        return inFlightCount < policy.maximumMessages && underWay + size <= policy.maximumBytes
+    }
+
+    private mutating func dropOldest() -> PublishResolution? {
+        let oldest = lanes.values.compactMap(\.head).min { $0.number < $1.number }
+        return oldest.flatMap { end($0.message.id, .failed(.outboxFull)) }
+    }
+
+    /// Some empty lanes stay: how fast a destination takes messages is worth knowing at the next one.
+    private mutating func retire(_ destination: Destination) {
+        if lanes.count > Self.keptLanes { lanes[destination] = nil }
+    }
+
+    private static let keptLanes = 64
+
+    /// The destinations that may send, with the number of their next message; the one that has waited longest comes last.
+    private func readyDestinations(at now: ContinuousClock.Instant) -> [(number: UInt64, destination: Destination)] {
+        var ready: [(number: UInt64, destination: Destination)] = []
+        for (destination, lane) in lanes {
+            guard let number = lane.readyNumber(limit: policy.maximumInFlightPerDestination, at: now) else { continue }
+            ready.append((number, destination))
+        }
+        if ready.count > 1 { ready.sort { $0.number > $1.number } }
+        return ready
+    }
+}

@@ -1,0 +1,358 @@
+import NATS
+import NIOConcurrencyHelpers
+import NIOCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Drives ``Delivery``: does over the present connection what it decides. Any thread may call; no call waits.
+final class Publisher: Sendable {
+    /// The way that messages take on one connection.
+    private struct Route: Sendable {
+        let jetStream: JetStream
+        let namespace: RelayConfiguration.Namespace
+        /// Counts the connections.
+        let number: UInt64
+    }
+
+    private struct State {
+        var delivery: Delivery
+        var route: Route?
+        var lastRoute: UInt64 = 0
+        var receipts: [String: Completion<PublishOutcome?>] = [:]
+        var flushWaiters: [Completion<Bool>] = []
+        var emptyWaiters: [Completion<Bool>] = []
+        var alarm: Task<Void, Never>?
+    }
+
+    /// Where publishes are.
+    let board = StatusBoard<PublishNews>(nil, bufferedValues: 65_536)
+    private let state: NIOLockedValueBox<State>
+    /// What the server has answered and nobody has taken in yet: one task takes many.
+    private let answers = NIOLockedValueBox<[Answer]>([])
+
+    private struct Answer {
+        let id: String
+        let result: Result<PublishAcknowledgement, NATSError>
+        let route: UInt64
+    }
+
+    init(policy: OutboxPolicy) { state = NIOLockedValueBox(State(delivery: Delivery(policy: policy))) }
+
+    // MARK: Coming in
+
+    /// How many messages wait or are under way.
+    var count: Int { state.withLockedValue { $0.delivery.outbox.count } }
+
+    /// The largest message that the present server takes, in bytes; nil without a connection.
+    var maximumPayload: Int? { state.withLockedValue { $0.route?.jetStream.connection.maximumPayload } }
+
+    /// Takes a message in.
+    func submit(_ message: OutboxMessage) throws(RelayError) {
+        let result = state.withLockedValue { state in submit(message, &state) }
+        try result.get()
+    }
+
+    /// Takes a message in, and returns what waits for its end.
+    func submitAwaited(_ message: OutboxMessage) throws(RelayError) -> PendingPublish {
+        let outcome = Completion<PublishOutcome?>()
+        let result = state.withLockedValue { state -> Result<Void, RelayError> in
+            let earlier = state.receipts.updateValue(outcome, forKey: message.id)
+            let result = submit(message, &state)
+            if case .failure = result { state.receipts[message.id] = earlier }
+            return result
+        }
+        try result.get()
+        return PendingPublish(id: message.id, outcome: outcome)
+    }
+
+    private func submit(_ message: OutboxMessage, _ state: inout State) -> Result<Void, RelayError> {
+        do throws(RelayError) {
+            perform(try state.delivery.submit(message, at: .now), &state)
+            return .success(())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Takes a message back that has not left yet; false when it is too late.
+    func cancel(id: String) -> Bool {
+        state.withLockedValue { state in
+            let actions = state.delivery.cancel(id: id, at: .now)
+            perform(actions, &state)
+            return !actions.isEmpty
+        }
+    }
+
+    /// Puts the user's name under the lines that wait for it.
+    func sign(_ change: (inout OutboxMessage) -> Void) { state.withLockedValue { $0.delivery.sign(change) } }
+
+    // MARK: Connections
+
+    /// The subscriptions are live on a connection: what waits leaves over it.
+    func open(_ jetStream: JetStream, _ namespace: RelayConfiguration.Namespace) {
+        state.withLockedValue { state in
+            state.lastRoute += 1
+            state.route = Route(jetStream: jetStream, namespace: namespace, number: state.lastRoute)
+            // Through an import, a server before 2.10 does not say that no stream takes the subject.
+            let tells = jetStream.connection.info.isAtLeast(2, 10)
+            perform(state.delivery.opened(tellsOfRecipients: tells, at: .now), &state)
+        }
+    }
+
+    /// The connection is gone.
+    func connectionLost() {
+        state.withLockedValue { state in
+            state.route = nil
+            state.alarm?.cancel()
+            perform(state.delivery.connectionLost(), &state)
+            giveUpWaiting(&state)
+        }
+    }
+
+    /// The session ended; the policy decides about what waits.
+    func sessionEnded(_ reason: ConnectionReason) {
+        state.withLockedValue { state in
+            state.route = nil
+            perform(state.delivery.sessionEnded(reason), &state)
+            giveUpWaiting(&state)
+        }
+    }
+
+    /// Discards what waits, whatever the policy says.
+    func discardAll() {
+        state.withLockedValue { state in perform(state.delivery.discardAll(.closedByUser), &state) }
+    }
+
+    /// What waited for the present connection, and what became of it; empty afterwards.
+    func takeResent() -> [ResentMessage] { state.withLockedValue { $0.delivery.takeResent() } }
+
+    /// The client is gone.
+    func end() {
+        let state = state.withLockedValue { state in
+            defer { (state.receipts, state.route) = ([:], nil) }
+            state.alarm?.cancel()
+            giveUpWaiting(&state)
+            return state
+        }
+        for receipt in state.receipts.values { receipt.fulfil(.failed(.cancelled)) }
+        board.finish()
+    }
+
+    // MARK: Waiting
+
+    /// Returns when everything that waited when the connection was opened has ended; false when the connection is gone.
+    func flushed() async -> Bool {
+        let waiter = Completion<Bool>()
+        state.withLockedValue { state in
+            if state.route == nil {
+                waiter.fulfil(false)
+            } else if state.delivery.outbox.isFlushed {
+                waiter.fulfil(true)
+            } else {
+                state.flushWaiters.append(waiter)
+            }
+        }
+        return await waiter.value()
+    }
+
+    /// Whether somebody waits in ``flushed()``.
+    var isFlushAwaited: Bool { state.withLockedValue { !$0.flushWaiters.isEmpty } }
+
+    /// Waits until everything has ended, as long as the connection stands and `limit` has not passed.
+    func waitUntilEmpty(_ limit: Duration) async {
+        let waiter = Completion<Bool>()
+        let waits = state.withLockedValue { state in
+            guard !state.delivery.outbox.isEmpty else { return false }
+            state.emptyWaiters.append(waiter)
+            return true
+        }
+        guard waits else { return }
+        let alarm = waiter.fulfil(false, after: limit)
+        // A cancelled task, too, waits for what it sent.
+        _ = await waiter.value()
+        alarm.cancel()
+    }
+
+    private func giveUpWaiting(_ state: inout State) {
+        for waiter in state.flushWaiters + state.emptyWaiters { waiter.fulfil(false) }
+        (state.flushWaiters, state.emptyWaiters) = ([], [])
+    }
+
+    // MARK: Actions
+
+    private func perform(_ actions: [Delivery.Action], _ state: inout State) {
+        var actions = actions
+        while !actions.isEmpty {
+            var refused: [(id: String, result: Result<PublishAcknowledgement, NATSError>)] = []
+            for action in actions { perform(action, &state, refused: &refused) }
+            actions = refused.isEmpty ? [] : state.delivery.answered(refused, at: .now)
+        }
+        if !state.flushWaiters.isEmpty, state.delivery.outbox.isFlushed {
+            for waiter in state.flushWaiters { waiter.fulfil(true) }
+            state.flushWaiters = []
+        }
+        if !state.emptyWaiters.isEmpty, state.delivery.outbox.isEmpty {
+            for waiter in state.emptyWaiters { waiter.fulfil(true) }
+            state.emptyWaiters = []
+        }
+    }
+
+    private func perform(
+        _ action: Delivery.Action, _ state: inout State,
+        refused: inout [(id: String, result: Result<PublishAcknowledgement, NATSError>)]
+    ) {
+        switch action {
+        case .tell(let news): board.post(news, keepsCurrent: false)
+        case .end(let resolution):
+            board.post(PublishNews(id: resolution.id, state: PublishState(resolution.outcome)), keepsCurrent: false)
+            state.receipts.removeValue(forKey: resolution.id)?.fulfil(resolution.outcome)
+        case .send(let message):
+            guard let route = state.route else { return }
+            board.post(PublishNews(id: message.id, state: .sending), keepsCurrent: false)
+            do throws(NATSError) { try send(message, over: route) } catch {
+                if route.jetStream.connection.isOpen { refused.append((message.id, .failure(error))) }
+            }
+        case .wake(let moment):
+            state.alarm?.cancel()
+            state.alarm = Task { [weak self] in
+                try? await Task.sleep(until: moment, clock: .continuous)
+                guard !Task.isCancelled, let self else { return }
+                self.state.withLockedValue { self.perform($0.delivery.moment(at: .now), &$0) }
+            }
+        case .probe: state.route?.jetStream.connection.probe()
+        case .askRecipient(let id, let user, let postbox, let isRefused):
+            guard let route = state.route else { return }
+            Task { [weak self] in
+                let answer = await Self.recipient(user, postbox, route, isRefused: isRefused)
+                self?.report(route) { $0.recipientAnswered(id: id, answer, isRefused: isRefused, at: .now) }
+            }
+        case .askStream(let id, let topic):
+            guard let route = state.route else { return }
+            Task { [weak self] in
+                guard await Self.isStreamMissing(topic, route) else { return }
+                self?.report(route) { $0.streamIsMissing(id: id, at: .now) }
+            }
+        case .lookUp(let late, let topic):
+            guard let route = state.route else { return }
+            Task { [weak self] in
+                let finding = await Self.find(late, topic, route)
+                self?.report(route) { $0.lookedUp(id: late.message.id, finding, at: .now) }
+            }
+        }
+    }
+
+    private func send(_ message: OutboxMessage, over route: Route) throws(NATSError) {
+        let subject =
+            switch message.destination {
+            case .topic(let topic): "\(route.namespace.hash).\(topic)"
+            case .postbox(let user, let postbox): "postbox.\(user).\(postbox)"
+            }
+        let (id, number) = (message.id, route.number)
+        try route.jetStream.send(ByteBuffer(bytes: message.payload), to: subject, messageID: id) { [weak self] result in
+            self?.answered(Answer(id: id, result: result, route: number))
+        }
+    }
+
+    /// An answer has come, on the connection's event loop. Those that come together are taken in together.
+    private func answered(_ answer: Answer) {
+        let isFirst = answers.withLockedValue { answers in
+            answers.append(answer)
+            return answers.count == 1
+        }
+        if isFirst { Task { [weak self] in self?.takeAnswers() } }
+    }
+
+    private func takeAnswers() {
+        state.withLockedValue { state in
+            let taken = answers.withLockedValue { answers in
+                defer { answers = [] }
+                return answers
+            }
+            // The failure of a connection says nothing about its messages, which go back into the queue with the news of the
+            // loss. A late acknowledgement counts all the same: the server has the message.
+            let present = state.route.flatMap { $0.jetStream.connection.isOpen ? $0.number : nil }
+            let heard = taken.filter { answer in
+                if case .success = answer.result { return true }
+                return answer.route == present
+            }
+            perform(state.delivery.answered(heard.map { ($0.id, $0.result) }, at: .now), &state)
+        }
+    }
+
+    /// Takes in what was found out over a route, unless it is no longer the present one.
+    private func report(_ route: Route, _ change: (inout Delivery) -> [Delivery.Action]) {
+        state.withLockedValue { state in
+            guard state.route?.number == route.number else { return }
+            perform(change(&state.delivery), &state)
+        }
+    }
+
+    // MARK: Questions
+
+    /// How a letter's postbox stands; nil where the network does not tell.
+    private static func recipient(
+        _ user: String, _ postbox: String, _ route: Route, isRefused: Bool
+    ) async -> RecipientReply.State? {
+        let answer = try? await route.jetStream.connection.request(
+            ByteBuffer(), to: "relay.recipient.\(user).\(postbox)", timeout: .seconds(5))
+        let reply = answer.flatMap { try? JSONDecoder().decode(RecipientReply.self, from: Data($0.bytes)) }
+        // The letter may have been stored a moment before the postbox was closed.
+        if !isRefused, let state = reply?.state, state != .accepting { try? await Task.sleep(for: .milliseconds(250)) }
+        return reply?.state
+    }
+
+    private static func isStreamMissing(_ topic: String, _ route: Route) async -> Bool {
+        guard let pattern = try? TopicPattern(topic) else { return false }
+        do throws(NATSError) {
+            _ = try await route.namespace.source(of: pattern, route.jetStream).extent()
+            return false
+        } catch .jetStream(let failure) {
+            return failure.errorCode == JetStreamFailure.streamNotFound
+        } catch {
+            return false
+        }
+    }
+
+    /// How many of a topic's messages are gone through for one.
+    private static let searchLimit = 20_000
+    private static let searchPage = 500
+
+    /// Looks for a message where it can have been stored.
+    private static func find(_ late: Outbox.LateMessage, _ topic: String, _ route: Route) async -> Delivery.Finding {
+        guard let pattern = try? TopicPattern(topic) else { return .unknown }
+        let source = route.namespace.source(of: pattern, route.jetStream)
+        do throws(NATSError) {
+            let extent = try await source.extent()
+            let oldest = max(1, extent.first)
+            let isComplete: Bool
+            var next: UInt64
+            if let newest = late.newestBefore, newest <= extent.last {
+                (next, isComplete) = (max(newest + 1, oldest), true)
+            } else {
+                next = try await source.sequence(before: extent.last + 1, newest: searchLimit, in: extent)
+                isComplete = next <= oldest
+            }
+            var seen = 0
+            while next <= extent.last {
+                let page = try await route.jetStream.page(
+                    of: source.name, filter: source.filter, from: .sequence(next), limit: searchPage)
+                for message in page.messages {
+                    if message.headers["Nats-Msg-Id"] == late.message.id { return .stored(sequence: message.sequence) }
+                }
+                seen += page.messages.count
+                guard let last = page.messages.last, page.pending > 0 else { break }
+                guard seen < searchLimit else { return .unknown }
+                next = last.sequence + 1
+            }
+            return isComplete ? .absent : .unknown
+        } catch {
+            if case .publishNotPermitted = error { return .unknown }
+            if case .jetStream(let failure) = error, !failure.isRetryable { return .unknown }
+            return .failed
+        }
+    }
+}

@@ -1,0 +1,237 @@
+import NATS
+import NIOCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A publish that was handed over and has not ended yet.
+public final class PendingPublish: Sendable {
+    /// The message's identifier.
+    public let id: String
+    private let outcome: Completion<PublishOutcome?>
+
+    init(id: String, outcome: Completion<PublishOutcome?>) {
+        self.id = id
+        self.outcome = outcome
+    }
+
+    /// Waits until the server has stored the message. To be called once.
+    ///
+    /// - Parameter timeout: how long that may take; the message stays in the outbox when it passes.
+    /// - Throws: ``RelayError/timeout(_:)``, ``RelayError/cancelled``, or why the message will not be stored.
+    public nonisolated(nonsending) func receipt(within timeout: Duration) async throws(RelayError) -> PublishReceipt {
+        switch await outcome.value(within: timeout, onCancel: .failed(.cancelled)) {
+        case .acknowledged(let sequence, let duplicate):
+            return PublishReceipt(id: id, sequence: sequence, isDuplicate: duplicate)
+        case .failed(let error): throw error
+        case .discarded(let reason): throw .connection(reason)
+        case .uncertain: throw .uncertain(id)
+        case nil: throw .timeout("Publishing \(id)")
+        }
+    }
+}
+
+/// How a publish was stored.
+public struct PublishReceipt: Hashable, Sendable {
+    /// The message's identifier.
+    public var id: String
+    /// Its place in the network's stream.
+    public var sequence: UInt64
+    /// Whether an earlier attempt had stored it.
+    public var isDuplicate: Bool
+}
+
+// Publishing: every message goes through the outbox, connected or not, and ends in exactly one outcome.
+extension RelayClient {
+    /// Where publishes are, from now on: of messages on topics and of letters to postboxes.
+    public nonisolated var publishes: AsyncStream<PublishNews> { publisher.board.watch() }
+
+    /// How many messages wait or are under way.
+    public nonisolated var queuedCount: Int { publisher.count }
+
+    /// Publishes to a topic, as RelayX does.
+    ///
+    /// - Returns: true when the server has stored it; false when it waits in the outbox for a connection.
+    /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/outboxFull``,
+    ///   ``RelayError/notConnected`` before the first `connect`, or the reason the server gave.
+    @discardableResult
+    public func publish(topic: String, message: MessageValue) async throws(RelayError) -> Bool {
+        guard machine.status.state == .connected else {
+            try enqueue(topic: topic, message: message)
+            return false
+        }
+        do throws(RelayError) {
+            _ = try await submit(topic: topic, message: message).receipt(within: publishLimit)
+            return true
+        } catch {
+            if case .timeout = error { return false }
+            throw error
+        }
+    }
+
+    /// Publishes to a topic and waits until the server has stored the message, through any outage.
+    ///
+    /// - Parameters:
+    ///   - id: the message's identifier; the same one again makes a repetition harmless.
+    ///   - timeout: how long that may take. The message stays in the outbox when it passes.
+    /// - Throws: ``RelayError/timeout(_:)`` and what ``enqueue(topic:message:id:)`` throws.
+    public nonisolated(nonsending) func send(
+        topic: String, message: MessageValue, id: String? = nil, timeout: Duration = .seconds(10)
+    ) async throws(RelayError) -> PublishReceipt {
+        try await submit(topic: topic, message: message, id: id).receipt(within: timeout)
+    }
+
+    /// Puts a message into the outbox and returns at once with what waits for its end: the form for many messages in
+    /// order, from any thread.
+    ///
+    /// - Parameter id: the message's identifier; a new one when nil.
+    /// - Throws: what ``enqueue(topic:message:id:)`` throws.
+    public nonisolated func submit(
+        topic: String, message: MessageValue, id: String? = nil
+    ) throws(RelayError) -> PendingPublish {
+        try admitAwaited(self.message(topic: topic, message, id: id))
+    }
+
+    /// Puts a message into the outbox and returns at once; ``publishes`` tells what becomes of it.
+    ///
+    /// - Parameter id: the message's identifier; a new one when nil.
+    /// - Returns: the identifier.
+    /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/outboxFull``,
+    ///   ``RelayError/notConnected`` before the first `connect`, ``RelayError/invalidArgument(_:)`` for an identifier that
+    ///   is on its way already.
+    @discardableResult
+    public nonisolated func enqueue(topic: String, message: MessageValue, id: String? = nil) throws(RelayError)
+        -> String
+    {
+        let message = try self.message(topic: topic, message, id: id)
+        try admit(message)
+        return message.id
+    }
+
+    /// Puts a line of chat into the outbox and returns at once; ``publishes`` tells what becomes of it.
+    ///
+    /// - Parameters:
+    ///   - name: who writes; nil for the user whom the credentials name, and where they don't yet, the line waits until a
+    ///     token does.
+    ///   - time: when it was written; now when nil.
+    ///   - id: the message's identifier; a new one when nil.
+    /// - Returns: the identifier.
+    /// - Throws: what ``enqueue(topic:message:id:)`` throws.
+    @discardableResult
+    public nonisolated func enqueueLine(
+        topic: String, text: String, from name: String? = nil, writtenAt time: Timestamp? = nil, id: String? = nil
+    ) throws(RelayError) -> String {
+        let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time ?? .now)
+        var message = try self.message(topic: topic, line.value, id: id)
+        if line.username.isEmpty { message.unsigned = line }
+        try admit(message)
+        return message.id
+    }
+
+    /// Puts a letter for somebody's postbox into the outbox and returns at once.
+    ///
+    /// - Parameters:
+    ///   - recipient: whose postbox it is.
+    ///   - postbox: the postbox's identifier.
+    ///   - text: the letter.
+    ///   - id: the letter's identifier; a new one when nil.
+    /// - Returns: the identifier.
+    @discardableResult
+    public nonisolated func enqueueLetter(
+        to recipient: String, postbox: String, text: String, id: String? = nil
+    ) throws(RelayError) -> String {
+        let letter = try letter(to: recipient, postbox: postbox, text: text, id: id)
+        try admit(letter)
+        return letter.id
+    }
+
+    /// Sends a letter to somebody's postbox and waits until it is stored.
+    ///
+    /// - Throws: ``RelayError/postboxNotAccepting(_:because:)`` for a postbox that is disabled or does not exist.
+    public nonisolated(nonsending) func post(
+        to recipient: String, postbox: String, text: String, id: String? = nil, timeout: Duration = .seconds(10)
+    ) async throws(RelayError) -> PublishReceipt {
+        try await admitAwaited(letter(to: recipient, postbox: postbox, text: text, id: id)).receipt(within: timeout)
+    }
+
+    /// Takes a message back that has not left yet; false when it is too late.
+    public nonisolated func cancelPublish(id: String) -> Bool { publisher.cancel(id: id) }
+
+    /// Tells the listener of ``SystemEvent/messageResend``, with an array of ``ResentMessage``, and whoever reads
+    /// ``events``.
+    func reportResent() {
+        let messages = publisher.takeResent()
+        guard !messages.isEmpty else { return }
+        systemEvents.post(.messageResend, keepsCurrent: false)
+        listeners[SystemEvent.messageResend.topic]?.listener.onMessage(messages)
+    }
+
+    /// Puts the user's name under the lines that were written before it was known.
+    func signLines(as user: String) {
+        publisher.sign { [identity] message in
+            guard var line = message.unsigned, case .topic(let topic) = message.destination else { return }
+            line.username = user
+            message.unsigned = nil
+            message.payload = Envelope(
+                clientID: identity.clientID, id: message.id, room: topic, message: line.value,
+                start: line.timestamp ?? .now
+            ).encoded()
+        }
+    }
+
+    // MARK: Steps
+
+    private nonisolated func admit(_ message: OutboxMessage) throws(RelayError) {
+        try check(message)
+        try publisher.submit(message)
+    }
+
+    private nonisolated func admitAwaited(_ message: OutboxMessage) throws(RelayError) -> PendingPublish {
+        try check(message)
+        return try publisher.submitAwaited(message)
+    }
+
+    private nonisolated func check(_ message: OutboxMessage) throws(RelayError) {
+        guard status.state != .initialized else { throw .notConnected }
+        let limit = min(identity.maximumMessageBytes, max(0, (publisher.maximumPayload ?? .max) - 256))
+        guard message.payload.count <= limit else { throw .tooLarge(bytes: message.payload.count, limit: limit) }
+    }
+
+    private nonisolated func message(
+        topic: String, _ value: MessageValue, id: String?
+    ) throws(RelayError) -> OutboxMessage {
+        let topic = try Self.topic(topic)
+        let id = id ?? Self.newID()
+        let envelope = Envelope(clientID: identity.clientID, id: id, room: topic.text, message: value, start: .now)
+        return OutboxMessage(id: id, topic: topic.text, payload: envelope.encoded())
+    }
+
+    private nonisolated func letter(
+        to recipient: String, postbox: String, text: String, id: String?
+    ) throws(RelayError) -> OutboxMessage {
+        guard Self.isToken(recipient), Self.isToken(postbox) else {
+            throw .invalidArgument("Name the postbox as USER/POSTBOX")
+        }
+        let id = id ?? Self.newID()
+        let letter = PostboxLetter(id: id, createdAt: Timestamp.now.milliseconds, message: text)
+        return OutboxMessage(
+            id: id, destination: .postbox(user: recipient, postbox: postbox), payload: letter.encoded())
+    }
+
+    // MARK: Names
+
+    static func topic(_ text: String) throws(RelayError) -> Topic {
+        do throws(TopicError) { return try Topic(text) } catch { throw .invalidTopic("\(error)") }
+    }
+
+    static func isToken(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 64
+            && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !".*>/\\".utf8.contains($0) }
+    }
+
+    /// An identifier for a message: a random UUID's text, lower case.
+    public nonisolated static func newID() -> String { UUIDText.random() }
+}

@@ -1,0 +1,182 @@
+import NATS
+import Relay
+import TestSupport
+import Testing
+
+/// Random lives of ``Delivery`` against a server that stores each identifier once while it remembers it, goes away, and
+/// loses its memory of identifiers with time.
+@Suite struct DeliveryPropertyTests {
+    /// What is stored, in order, and what is remembered.
+    private struct Server {
+        var stored: [Destination: [String]] = [:]
+        var sequences: [String: UInt64] = [:]
+        var remembered: [String: ContinuousClock.Instant] = [:]
+        var count: UInt64 = 0
+        var isAway = false
+
+        mutating func receive(
+            _ message: OutboxMessage, at now: ContinuousClock.Instant
+        ) -> Result<PublishAcknowledgement, NATSError> {
+            if isAway { return .failure(.noResponders(subject: "x")) }
+            if let since = remembered[message.id], now - since < .seconds(120), let sequence = sequences[message.id] {
+                return .success(PublishAcknowledgement(stream: "S", sequence: sequence, isDuplicate: true))
+            }
+            count += 1
+            sequences[message.id] = count
+            remembered[message.id] = now
+            stored[message.destination, default: []].append(message.id)
+            return .success(PublishAcknowledgement(stream: "S", sequence: count))
+        }
+    }
+
+    /// One life: everything that can happen, in random order.
+    private struct Life {
+        var random: SeededGenerator
+        var delivery: Delivery
+        var server = Server()
+        var now = ContinuousClock.now
+        var isConnected = false
+        var wire: [OutboxMessage] = []
+        var answers: [(id: String, result: Result<PublishAcknowledgement, NATSError>)] = []
+        var searches: [(id: String, topic: String)] = []
+        var questions: [String] = []
+        var alarm: ContinuousClock.Instant?
+        var accepted: Set<String> = []
+        var outcomes: [String: [PublishOutcome]] = [:]
+        var nextID = 0
+
+        init(seed: UInt64) {
+            random = SeededGenerator(seed: seed)
+            delivery = Delivery(
+                policy: OutboxPolicy(
+                    maximumMessages: 60, maximumBytes: 3_000, overflow: seed % 2 == 0 ? .rejectNew : .dropOldest,
+                    discardsOnWindowExpiry: seed % 3 == 0, maximumInFlight: 24,
+                    maximumInFlightPerDestination: [1, 4, 24][Int(seed % 3)],
+                    refusalLimit: seed % 5 == 0 ? .seconds(20) : nil))
+        }
+
+        private mutating func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
+
+        mutating func take(_ actions: [Delivery.Action]) {
+            for action in actions {
+                switch action {
+                case .send(let message): wire.append(message)
+                case .end(let resolution): outcomes[resolution.id, default: []].append(resolution.outcome)
+                case .wake(let moment): alarm = moment
+                case .lookUp(let late, let topic): searches.append((late.message.id, topic))
+                case .askRecipient(let id, _, _, let isRefused): if isRefused { questions.append(id) }
+                case .tell, .probe, .askStream: break
+                }
+            }
+        }
+
+        /// Everything on the wire reaches the server in one go: it is there for all of it, or for none.
+        private mutating func reachServer() {
+            for message in wire { answers.append((message.id, server.receive(message, at: now))) }
+            wire = []
+        }
+
+        private mutating func loseConnection() {
+            // Any part of what was on the wire, from its beginning, may have been stored; every answer is gone.
+            for message in wire.prefix(number(wire.count + 1)) { _ = server.receive(message, at: now) }
+            (wire, answers, searches, questions, isConnected) = ([], [], [], [], false)
+            take(delivery.connectionLost())
+        }
+
+        mutating func step() {
+            now += .milliseconds(number(40))
+            switch number(22) as Int {
+            case 0...5:
+                let destination: Destination =
+                    number(5) == 0 ? .postbox(user: "bob", postbox: "work") : .topic("t\(number(3))")
+                let message = OutboxMessage(
+                    id: "\(nextID)", destination: destination, payload: Array(repeating: 0, count: number(90)))
+                nextID += 1
+                if let actions = try? delivery.submit(message, at: now) {
+                    accepted.insert(message.id)
+                    take(actions)
+                }
+            case 6...9: if isConnected { reachServer() }
+            case 10...14:
+                guard isConnected, !answers.isEmpty else { return }
+                let count = 1 + number(answers.count)
+                let some = Array(answers.prefix(count))
+                answers.removeFirst(count)
+                take(delivery.answered(some, at: now))
+            case 15:
+                guard isConnected, let search = searches.popLast() else { return }
+                // A search is as good as its server.
+                let finding: Delivery.Finding =
+                    if server.isAway {
+                        .failed
+                    } else if number(20) == 0 {
+                        .unknown
+                    } else {
+                        server.sequences[search.id].map { .stored(sequence: $0) } ?? .absent
+                    }
+                take(delivery.lookedUp(id: search.id, finding, at: now))
+            case 16 where !questions.isEmpty:
+                let state: RecipientReply.State? = [.accepting, .accepting, .disabled, nil][number(4)]
+                take(delivery.recipientAnswered(id: questions.removeFirst(), state, isRefused: true, at: now))
+            case 16:
+                guard !isConnected else { return }
+                isConnected = true
+                take(delivery.opened(tellsOfRecipients: true, at: now))
+            case 17: if number(12) == 0 { loseConnection() }
+            case 18:
+                // The server goes or comes when nothing is on its way, as it takes longer than anything on its way does.
+                guard number(10) == 0, wire.isEmpty, answers.isEmpty else { return }
+                server.isAway.toggle()
+            // Nothing is on its way for so long that the server forgets meanwhile.
+            case 19: if wire.isEmpty, number(20) == 0 { now += .seconds(number(300)) }
+            case 20:
+                if let alarm, wire.isEmpty { now = max(now, alarm) }
+                take(delivery.moment(at: now))
+            default:
+                switch number(400) {
+                case 0: take(delivery.cancel(id: "\(max(0, nextID - 1 - number(20)))", at: now))
+                case 1:
+                    loseConnection()
+                    take(delivery.sessionEnded(number(2) == 0 ? .closedByUser : .windowExpired))
+                case 2:
+                    loseConnection()
+                    take(delivery.discardAll(.closedByUser))
+                default: break
+                }
+            }
+        }
+
+        mutating func end() {
+            loseConnection()
+            take(delivery.discardAll(.closedByUser))
+        }
+    }
+
+    @Test(
+        "B29, B30, B33, B39: whatever happens, each message ends once, is stored at most once, and in its topic's order",
+        .processorBound, arguments: 0..<8 as Range<UInt64>)
+    func lives(seed: UInt64) async {
+        for number in 0..<25 as Range<UInt64> {
+            await Task.yield()
+            var life = Life(seed: seed &* 1_000 &+ number)
+            for _ in 0..<5_000 { life.step() }
+            life.end()
+
+            #expect(Set(life.outcomes.keys) == life.accepted)
+            #expect(life.outcomes.values.allSatisfy { $0.count == 1 })
+            for (destination, ids) in life.server.stored {
+                let numbers = ids.compactMap { Int($0) }
+                #expect(Set(numbers).count == numbers.count, "\(destination) holds a message twice")
+                #expect(numbers == numbers.sorted(), "\(destination) is out of order")
+            }
+            for (id, outcome) in life.outcomes {
+                switch outcome[0] {
+                case .acknowledged(let sequence, _): #expect(life.server.sequences[id] == sequence)
+                case .failed, .discarded, .uncertain: break
+                }
+            }
+            #expect(life.delivery.outbox.isEmpty && life.delivery.outbox.byteCount == 0)
+            #expect(life.delivery.outbox.inFlightCount == 0)
+        }
+    }
+}

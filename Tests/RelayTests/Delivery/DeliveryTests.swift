@@ -1,0 +1,173 @@
+import NATS
+import Relay
+import Testing
+
+/// What ``Delivery`` makes of the server's answers.
+@Suite struct DeliveryTests {
+    private let now = ContinuousClock.now
+    private let letter = Destination.postbox(user: "bob", postbox: "work")
+
+    private func message(_ id: String, _ destination: Destination = .topic("t")) -> OutboxMessage {
+        OutboxMessage(id: id, destination: destination, payload: [1])
+    }
+
+    private func opened(_ destination: Destination = .topic("t"), tellsOfRecipients: Bool = true) throws -> Delivery {
+        var delivery = Delivery()
+        #expect(
+            try delivery.submit(message("1", destination), at: now) == [.tell(PublishNews(id: "1", state: .queued))])
+        let actions = delivery.opened(tellsOfRecipients: tellsOfRecipients, at: now)
+        #expect(actions.first == .send(message("1", destination)))
+        return delivery
+    }
+
+    private func ended(_ id: String, _ outcome: PublishOutcome) -> Delivery.Action {
+        .end(PublishResolution(id: id, outcome: outcome))
+    }
+
+    private func acknowledged(_ id: String, _ sequence: UInt64) -> (String, Result<PublishAcknowledgement, NATSError>) {
+        (id, .success(PublishAcknowledgement(stream: "S", sequence: sequence)))
+    }
+
+    @Test("B29: what leaves at once is told as sent, not as waiting")
+    func news() throws {
+        var delivery = Delivery()
+        _ = delivery.opened(tellsOfRecipients: true, at: now)
+        #expect(try delivery.submit(message("1"), at: now) == [.send(message("1"))])
+        #expect(try delivery.submit(message("2"), at: now) == [.tell(PublishNews(id: "2", state: .queued))])
+        #expect(
+            delivery.answered([acknowledged("1", 4)], at: now)
+                == [ended("1", .acknowledged(sequence: 4, duplicate: false)), .send(message("2"))])
+    }
+
+    @Test("B30: while a cluster has no quorum, lines wait as long as it takes, and in order")
+    func noQuorum() throws {
+        var delivery = try opened()
+        _ = try delivery.submit(message("2"), at: now)
+        var moment = now
+        let refusal = NATSError.jetStream(JetStreamFailure(code: 503, errorCode: 10_008, text: "no quorum"))
+        for _ in 0..<600 {
+            var actions = delivery.answered([("1", .failure(refusal))], at: moment)
+            #expect(actions.removeFirst() == .tell(PublishNews(id: "1", state: .queued)))
+            guard case .wake(let next)? = actions.first, actions.count == 1 else {
+                Issue.record("\(actions)")
+                return
+            }
+            #expect(next > moment && next <= moment + .seconds(2))
+            moment = next
+            let again = delivery.moment(at: moment)
+            guard moment - now < OutboxPolicy.parley.duplicateWindow else {
+                #expect(again == [.lookUp(.init(message: message("1"), newestBefore: nil), topic: "t")])
+                #expect(delivery.lookedUp(id: "1", .absent, at: moment) == [.send(message("1"))])
+                return
+            }
+            #expect(again == [.send(message("1"))])
+        }
+    }
+
+    @Test("B30: a time-out asks whether the connection lives, and the message goes again")
+    func timeout() throws {
+        var delivery = try opened()
+        let actions = delivery.answered([("1", .failure(.timeout("x")))], at: now)
+        #expect(actions.prefix(2) == [.probe, .tell(PublishNews(id: "1", state: .queued))])
+        #expect(delivery.moment(at: now + .milliseconds(250)) == [.send(message("1"))])
+    }
+
+    @Test("B29: the end of a connection ends no message; the same answer from the server does not count twice")
+    func lostConnection() throws {
+        var delivery = try opened()
+        for error in [NATSError.connectionLost("x"), .closedByServer(nil), .staleConnection, .closed, .cancelled] {
+            #expect(delivery.answered([("1", .failure(error))], at: now).isEmpty)
+        }
+        #expect(delivery.connectionLost() == [.tell(PublishNews(id: "1", state: .queued))])
+        #expect(delivery.answered([acknowledged("1", 3)], at: now).count == 1)
+        #expect(delivery.answered([acknowledged("1", 3)], at: now).isEmpty)
+    }
+
+    @Test("B29: what the server will never take fails at once, and what is behind it goes on")
+    func refused() throws {
+        var delivery = try opened()
+        _ = try delivery.submit(message("2"), at: now)
+        #expect(
+            delivery.answered([("1", .failure(.publishNotPermitted(subject: "h.t")))], at: now)
+                == [ended("1", .failed(.notAuthorized("publishing to t"))), .send(message("2"))])
+    }
+
+    @Test("A topic that nobody stores: asked about at the second refusal, and given up when there is no stream")
+    func missingStream() throws {
+        var delivery = try opened()
+        let nobody = NATSError.noResponders(subject: "h.t")
+        #expect(!delivery.answered([("1", .failure(nobody))], at: now).contains(.askStream(id: "1", topic: "t")))
+        _ = delivery.moment(at: now + .milliseconds(250))
+        let actions = delivery.answered([("1", .failure(nobody))], at: now + .milliseconds(250))
+        #expect(actions.contains(.askStream(id: "1", topic: "t")))
+        #expect(
+            delivery.streamIsMissing(id: "1", at: now + .milliseconds(260))
+                == [ended("1", .failed(.server(code: 503, "no stream stores t")))])
+    }
+
+    @Test("B51: a letter that nobody takes is asked about, and says why it failed")
+    func letters() throws {
+        var delivery = try opened(letter)
+        let question = Delivery.Action.askRecipient(id: "1", user: "bob", postbox: "work", isRefused: true)
+        let nobody = NATSError.noResponders(subject: "p")
+        #expect(delivery.answered([("1", .failure(nobody))], at: now).first == question)
+        // Its stream had no leader for a moment.
+        #expect(delivery.recipientAnswered(id: "1", .accepting, isRefused: true, at: now).isEmpty)
+        #expect(delivery.moment(at: now + .milliseconds(250)).first == .send(message("1", letter)))
+        #expect(delivery.answered([("1", .failure(nobody))], at: now + .milliseconds(260)).first == question)
+        #expect(
+            delivery.recipientAnswered(id: "1", .disabled, isRefused: true, at: now)
+                == [ended("1", .failed(.postboxNotAccepting("bob/work", because: .disabled)))])
+    }
+
+    @Test("B51: where the server does not tell, each letter is asked about while it is under way")
+    func lettersOfOldServers() throws {
+        for state in [RecipientReply.State.unknownUser, .unknownPostbox, .disabled] {
+            var delivery = try opened(letter, tellsOfRecipients: false)
+            #expect(
+                delivery.recipientAnswered(id: "1", state, isRefused: false, at: now)
+                    == [ended("1", .failed(.postboxNotAccepting("bob/work", because: state)))])
+        }
+        for state in [RecipientReply.State.accepting, nil] {
+            var delivery = try opened(letter, tellsOfRecipients: false)
+            #expect(delivery.recipientAnswered(id: "1", state, isRefused: false, at: now).isEmpty)
+            #expect(delivery.answered([acknowledged("1", 2)], at: now).count == 1)
+        }
+    }
+
+    @Test("B30, B39: a message whose answer was lost long ago is never sent a second time in silence")
+    func late() throws {
+        for (finding, expected) in [
+            (Delivery.Finding.stored(sequence: 9), ended("1", .acknowledged(sequence: 9, duplicate: true))),
+            (.absent, .send(message("1"))), (.unknown, ended("1", .uncertain)),
+            (.failed, .tell(PublishNews(id: "1", state: .queued))),
+        ] {
+            var delivery = try opened()
+            _ = delivery.connectionLost()
+            let later = now + .seconds(600)
+            #expect(
+                delivery.opened(tellsOfRecipients: true, at: later)
+                    == [.lookUp(.init(message: message("1"), newestBefore: nil), topic: "t")])
+            #expect(delivery.lookedUp(id: "1", finding, at: later).first == expected)
+        }
+        // A letter cannot be looked for, and those behind it go on.
+        var delivery = try opened(letter)
+        _ = try delivery.submit(message("2", letter), at: now)
+        _ = delivery.connectionLost()
+        #expect(
+            delivery.opened(tellsOfRecipients: true, at: now + .seconds(600))
+                == [ended("1", .uncertain), .send(message("2", letter))])
+    }
+
+    @Test("MESSAGE_RESEND lists what waited on topics, and what of it was stored")
+    func resent() throws {
+        var delivery = try opened()
+        _ = try delivery.submit(message("2", letter), at: now)
+        _ = delivery.connectionLost()
+        _ = delivery.opened(tellsOfRecipients: true, at: now)
+        _ = delivery.answered([acknowledged("1", 3)], at: now)
+        let list = delivery.takeResent()
+        #expect(list.map(\.id) == ["1"] && list.map(\.topic) == ["t"] && list.map(\.wasStored) == [true])
+        #expect(delivery.takeResent().isEmpty)
+    }
+}
