@@ -9,8 +9,8 @@ import NATS
 #endif
 
 /// Benchmarks of the NATS client and of the client core. `parley-bench URL SCENARIO k=v …` runs one and prints a line of
-/// JSON; `parley-bench reconnect|cuts k=v …` rehearses outages on a server of its own, and `parley-bench accounts k=v …`
-/// measures a private network with many users; without words it starts servers, runs everything, and prints a table.
+/// JSON; `parley-bench reconnect|cuts k=v …` rehearses outages on a server of its own, and `parley-bench relay k=v …` measures
+/// the client core beside the wire, `parley-bench accounts k=v …` a private network with many users; without words it starts servers, runs everything, and prints a table.
 @main
 enum ParleyBench {
     static func main() async {
@@ -20,6 +20,8 @@ enum ParleyBench {
                 try await Suite.run()
             } else if let outage = OutageScenario(rawValue: words[0]) {
                 Meter.say(try await outage.run(Words(words.dropFirst())).json)
+            } else if words[0] == RelayScenario.name {
+                Meter.say(try await RelayScenario.run(Words(words.dropFirst())).json)
             } else if words[0] == AccountScenario.name {
                 for result in try await AccountScenario.run(Words(words.dropFirst())) { Meter.say(result.json) }
             } else {
@@ -35,7 +37,8 @@ enum ParleyBench {
     private static func runOne(_ words: [String]) async throws {
         guard words.count >= 2, let scenario = Scenario(rawValue: words[1]) else {
             let names = Scenario.allCases.map(\.rawValue).joined(separator: "|")
-            let others = (OutageScenario.allCases.map(\.rawValue) + [AccountScenario.name]).joined(separator: "|")
+            let others = (OutageScenario.allCases.map(\.rawValue) + [RelayScenario.name, AccountScenario.name]).joined(
+                separator: "|")
             throw NATSError.invalidArgument("usage: parley-bench [URL \(names) k=v … | \(others) k=v …]")
         }
         let parameters = Parameters(address: try ServerAddress(parsing: words[0]), words: Words(words.dropFirst(2)))

@@ -22,6 +22,7 @@ enum Suite {
             let result = try await outage.run(Words([]))
             print(line(outage.rawValue, result))
         }
+        print(line(RelayScenario.name, try await RelayScenario.run(Words([]))))
         for result in try await AccountScenario.run(Words([])) { print(line(result.scenario, result)) }
     }
 

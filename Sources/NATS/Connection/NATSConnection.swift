@@ -149,12 +149,16 @@ public final class NATSConnection: Sendable {
     func publishChecked(
         _ payload: ByteBuffer, to subject: String, reply: String?, headers: NATSHeaders?
     ) throws(NATSError) -> Bool {
-        if let headers, !headers.isEmpty {
-            guard headers.isWritable else {
-                throw .invalidArgument("A header has a line break, or a name that is not plain ASCII.")
-            }
-            var block = ByteBuffer()
-            headers.write(into: &block)
+        let block = try headers.flatMap { headers throws(NATSError) in try headers.block() }
+        return try publishChecked(payload, to: subject, reply: reply, block: block)
+    }
+
+    /// Publishes with a finished header block.
+    @inline(__always)
+    private func publishChecked(
+        _ payload: ByteBuffer, to subject: String, reply: String?, block: ByteBuffer?
+    ) throws(NATSError) -> Bool {
+        if let block {
             try checkSize(payload.readableBytes + block.readableBytes)
             return try core.send {
                 ProtocolEncoder.writePublish(payload, headers: block, subject: subject, reply: reply, into: &$0)
@@ -213,7 +217,8 @@ public final class NATSConnection: Sendable {
     ) async throws(NATSError) -> NATSMessage {
         let completion = Completion<Result<NATSMessage, NATSError>>()
         guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
-        let token = try request(payload, to: subject, headers: headers, timeout: timeout) { completion.fulfil($0) }
+        let block = try headers.flatMap { headers throws(NATSError) in try headers.block() }
+        let token = try request(payload, to: subject, block: block, timeout: timeout) { completion.fulfil($0) }
         return try await completion.result { [core] in core.requests.remove(token) }
     }
 
@@ -222,17 +227,19 @@ public final class NATSConnection: Sendable {
         _ payload: ByteBuffer, to subject: String, timeout: Duration
     ) async throws(NATSError) -> NATSMessage {
         let completion = Completion<Result<NATSMessage, NATSError>>()
-        let token = try request(payload, to: subject, headers: nil, timeout: timeout) { completion.fulfil($0) }
+        let token = try request(payload, to: subject, timeout: timeout) { completion.fulfil($0) }
         return try await completion.result { [core] in core.requests.remove(token) }
     }
 
     /// Asks, and has `answer` called once, on the event loop: the form for many requests in flight.
     ///
-    /// - Parameter isPatient: whether a request that may still be on its way when the time is up has its time once more
-    ///   from when the server has it.
+    /// - Parameters:
+    ///   - block: the question's headers as they stand on the wire.
+    ///   - isPatient: whether a request that may still be on its way when the time is up has its time once more from when
+    ///     the server has it.
     @discardableResult
     func request(
-        _ payload: ByteBuffer, to subject: String, headers: NATSHeaders?, timeout: Duration, isPatient: Bool = false,
+        _ payload: ByteBuffer, to subject: String, block: ByteBuffer? = nil, timeout: Duration, isPatient: Bool = false,
         answer: @escaping RequestTable.Answer
     ) throws(NATSError) -> RequestToken {
         guard Subject.isSubscribable(subject) else { throw .invalidSubject(subject) }
@@ -242,7 +249,7 @@ public final class NATSConnection: Sendable {
         // Before anything can fail: others that come now count on this clock.
         if isFirst { core.eventLoop.execute { [handler] in handler.value.startRequestClock() } }
         do throws(NATSError) {
-            _ = try publishChecked(payload, to: subject, reply: core.requests.reply(for: token), headers: headers)
+            _ = try publishChecked(payload, to: subject, reply: core.requests.reply(for: token), block: block)
         } catch {
             core.requests.remove(token)
             throw error

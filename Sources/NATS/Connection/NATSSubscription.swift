@@ -56,6 +56,9 @@ public final class NATSSubscription: AsyncSequence, Sendable {
         /// Whether a message is at hand without waiting.
         var hasBuffered: Bool { !batch.isEmpty }
 
+        /// The next message that is at hand; nil when it would have to be waited for.
+        mutating func nextReady() -> NATSMessage? { batch.popLast() }
+
         /// As `next`, but throws `timeout` when nothing came until `deadline`.
         mutating func next(
             until deadline: NIODeadline, isolation actor: isolated (any Actor)? = #isolation

@@ -8,15 +8,17 @@
 
 /// Random numbers of the system's generator, fetched many at a time: one by one each costs a system call. To have one
 /// owner: a copy would hand out the same ones.
-struct RandomWords: RandomNumberGenerator {
+package struct RandomWords: RandomNumberGenerator {
     /// As many as the system hands out in one call (256 bytes).
     private static let supply = 32
 
     private var words = [UInt64](repeating: 0, count: RandomWords.supply)
     private var left = 0
 
+    package init() {}
+
     /// The next one. Each is handed out once and then forgotten.
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         if left == 0 { refill() }
         left -= 1
         defer { words[left] = 0 }

@@ -51,6 +51,9 @@ final class OpenPulls {
         try await iterator.next(until: deadline, isolation: actor)
     }
 
+    /// What has come on any of them and was not read yet; nil when that would have to be waited for.
+    func nextReady() -> NATSMessage? { iterator.nextReady() }
+
     /// One of the messages that a request allowed has come.
     func delivered(_ message: NATSMessage) {
         guard let index = index(of: message) else { return }

@@ -75,6 +75,15 @@ public struct OrderedMessages: AsyncSequence, Sendable {
             }
         }
 
+        /// The next message where it is at hand; nil where it would have to be waited for, and where `next` has to find out
+        /// what is wrong.
+        package mutating func nextReady() -> StoredMessage? {
+            guard let message = consumer?.nextReady() else { return nil }
+            cursor = message.sequence
+            resets = 0
+            return message
+        }
+
         /// Whether the server has nothing more to deliver at the moment.
         func isCaughtUp(isolation actor: isolated (any Actor)?) async throws(NATSError) -> Bool {
             guard let consumer else { return false }
@@ -138,6 +147,8 @@ final class LiveConsumer {
     private let stream: String
     private let pulls: OpenPulls
     private var expectedConsumerSequence: UInt64 = 1
+    /// What was found where only messages at hand were asked for.
+    private var unread: Result<Outcome, NATSError>?
 
     /// - Parameter limit: how long making it may take, within the usual time.
     init(
@@ -173,6 +184,10 @@ final class LiveConsumer {
     func next(
         until limit: NIODeadline?, isolation actor: isolated (any Actor)?
     ) async throws(NATSError) -> Outcome {
+        if let unread {
+            self.unread = nil
+            return try unread.get()
+        }
         while true {
             // Two missed heartbeats mean that the consumer is gone, whatever became of it.
             let loss = NIODeadline.now() + .nanoseconds((Self.heartbeat * 2).nanoseconds)
@@ -185,22 +200,48 @@ final class LiveConsumer {
                 return .lost
             }
             guard let message else { return .ended }
-            if let stored = StoredMessage(delivered: message) {
-                guard stored.consumerSequence == expectedConsumerSequence else { return .lost }
-                expectedConsumerSequence += 1
-                pulls.delivered(message)
-                try topUp()
-                return .message(stored)
-            }
-            guard message.hasStatusLine, let block = message.headerBlock, let status = block.status else { continue }
-            switch status {
-            case 100: continue
-            case 404, 408: pulls.ended(message)
-            case 409 where block.statusText?.lowercased().contains("batch completed") == true: pulls.ended(message)
-            default: return .lost
-            }
-            try topUp()
+            if let outcome = try take(message) { return outcome }
         }
+    }
+
+    /// What a message means; nil for one that says nothing to the reader.
+    private func take(_ message: NATSMessage) throws(NATSError) -> Outcome? {
+        if let stored = StoredMessage(delivered: message) {
+            guard stored.consumerSequence == expectedConsumerSequence else { return .lost }
+            expectedConsumerSequence += 1
+            pulls.delivered(message)
+            try topUp()
+            return .message(stored)
+        }
+        guard message.hasStatusLine, let block = message.headerBlock, let status = block.status else { return nil }
+        switch status {
+        case 100: return nil
+        case 404, 408: pulls.ended(message)
+        case 409 where block.statusText?.lowercased().contains("batch completed") == true: pulls.ended(message)
+        default: return .lost
+        }
+        try topUp()
+        return nil
+    }
+
+    /// The next message where it is at hand. What else is found on the way is kept for `next`.
+    func nextReady() -> StoredMessage? {
+        guard unread == nil else { return nil }
+        while let message = pulls.nextReady() {
+            do throws(NATSError) {
+                switch try take(message) {
+                case .message(let stored): return stored
+                case .some(let outcome):
+                    unread = .success(outcome)
+                    return nil
+                case nil: continue
+                }
+            } catch {
+                unread = .failure(error)
+                return nil
+            }
+        }
+        return nil
     }
 }
 

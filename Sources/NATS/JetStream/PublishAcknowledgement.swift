@@ -111,9 +111,13 @@ extension JetStream {
         answered: @escaping @Sendable (Result<PublishAcknowledgement, NATSError>) -> Void
     ) throws(NATSError) {
         guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
-        try connection.request(
-            payload, to: subject, headers: Self.headers(headers, messageID), timeout: timeout, isPatient: true
-        ) {
+        let block =
+            if headers == nil, let messageID, let block = NATSHeaders.block(messageID: messageID) {
+                block as ByteBuffer?
+            } else {
+                try Self.headers(headers, messageID).flatMap { headers throws(NATSError) in try headers.block() }
+            }
+        try connection.request(payload, to: subject, block: block, timeout: timeout, isPatient: true) {
             answered(
                 $0.flatMap { message in
                     do throws(NATSError) { return .success(try PublishAcknowledgement(message)) } catch {

@@ -102,7 +102,7 @@ extension JetStream {
     /// Removes a consumer without waiting; the server removes it by itself if this is lost.
     package func discardConsumer(_ consumer: String, in stream: String) {
         _ = try? connection.request(
-            ByteBuffer(), to: prefix + "CONSUMER.DELETE.\(stream).\(consumer)", headers: nil, timeout: timeout
+            ByteBuffer(), to: prefix + "CONSUMER.DELETE.\(stream).\(consumer)", timeout: timeout
         ) { _ in }
     }
 }

@@ -8,8 +8,11 @@ public struct StoredMessage: Sendable {
     public var sequence: UInt64
     /// When the stream stored it, by the server's clock.
     public var time: ServerTime
-    /// Its headers.
-    public var headers: NATSHeaders
+    /// Its headers, read when they are asked for.
+    public var headers: NATSHeaders {
+        get { ownHeaders ?? delivered?.headers ?? NATSHeaders() }
+        set { ownHeaders = newValue }
+    }
     /// Its payload.
     public var payload: ByteBuffer
     /// How many matching messages the stream held behind it when it was delivered; nil when not known.
@@ -18,6 +21,10 @@ public struct StoredMessage: Sendable {
     public var acknowledgementSubject: String?
     /// Its number among what its consumer delivered; 0 when read without a consumer.
     var consumerSequence: UInt64 = 0
+    /// The headers of a message that no consumer delivered, or that were set.
+    private var ownHeaders: NATSHeaders?
+    /// What a consumer delivered.
+    private var delivered: NATSMessage?
 
     /// Reads a message that a consumer delivered; nil when its reply subject is not of that kind.
     init?(delivered message: NATSMessage) {
@@ -25,7 +32,7 @@ public struct StoredMessage: Sendable {
         subject = message.subject
         sequence = place.streamSequence
         time = ServerTime(nanoseconds: place.time)
-        headers = message.headers
+        delivered = message
         payload = message.payload
         pending = place.pending
         consumerSequence = place.consumerSequence
@@ -39,7 +46,7 @@ public struct StoredMessage: Sendable {
         self.subject = subject
         self.sequence = sequence
         self.time = time
-        self.headers = headers
+        ownHeaders = headers
         self.payload = payload
         self.pending = pending
     }
@@ -58,29 +65,34 @@ struct DeliveryPlace: Equatable {
         var reply = reply
         let parsed = reply.withUTF8 { bytes -> DeliveryPlace? in
             guard bytes.starts(with: Self.prefix.utf8) else { return nil }
-            var starts: [Int] = [0]
-            starts.reserveCapacity(12)
-            for (index, byte) in bytes.enumerated() where byte == UInt8(ascii: ".") { starts.append(index + 1) }
-            let offset: Int
-            switch starts.count {
-            case 9: offset = 5
-            case 11...: offset = 7
+            let tokens = bytes.reduce(1) { $1 == UInt8(ascii: ".") ? $0 + 1 : $0 }
+            let first: Int
+            switch tokens {
+            case 9: first = 5
+            case 11...: first = 7
             default: return nil
             }
-            func number(_ token: Int) -> UInt64? {
+            var position = 0
+            for _ in 0..<first {
+                while bytes[position] != UInt8(ascii: ".") { position += 1 }
+                position += 1
+            }
+            func number() -> UInt64? {
                 var value: UInt64 = 0
-                let end = token + 1 < starts.count ? starts[token + 1] - 1 : bytes.count
-                guard end > starts[token], end - starts[token] <= 19 else { return nil }
-                for index in starts[token]..<end {
-                    let digit = bytes[index] &- UInt8(ascii: "0")
+                let start = position
+                while position < bytes.count, bytes[position] != UInt8(ascii: ".") {
+                    let digit = bytes[position] &- UInt8(ascii: "0")
                     guard digit <= 9 else { return nil }
                     value = value &* 10 &+ UInt64(digit)
+                    position += 1
                 }
+                guard position > start, position - start <= 19 else { return nil }
+                position += 1
                 return value
             }
-            guard let stream = number(offset), let consumer = number(offset + 1), let time = number(offset + 2),
-                let pending = number(offset + 3)
-            else { return nil }
+            guard let stream = number(), let consumer = number(), let time = number(), let pending = number() else {
+                return nil
+            }
             return DeliveryPlace(
                 streamSequence: stream, consumerSequence: consumer, time: Int64(truncatingIfNeeded: time),
                 pending: pending)

@@ -54,7 +54,31 @@ public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The header block as it stands on the wire, with its closing empty line.
+    /// The block with a message's id alone, which every publish to a stream carries; nil for an id that no header can hold.
+    static func block(messageID id: String) -> ByteBuffer? {
+        guard !id.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D }) else { return nil }
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(id.utf8.count + 40)
+        buffer.writeStaticString("NATS/1.0\r\nNats-Msg-Id: ")
+        buffer.writeString(id)
+        buffer.writeStaticString("\r\n\r\n")
+        return buffer
+    }
+
+    /// The block as it stands on the wire; nil without a header.
+    ///
+    /// - Throws: `invalidArgument` for a header that cannot be written without changing the frame around it.
+    func block() throws(NATSError) -> ByteBuffer? {
+        guard !isEmpty else { return nil }
+        guard isWritable else {
+            throw .invalidArgument("A header has a line break, or a name that is not plain ASCII.")
+        }
+        var buffer = ByteBuffer()
+        write(into: &buffer)
+        return buffer
+    }
+
+    /// Appends the header block as it stands on the wire, with its closing empty line.
     func write(into buffer: inout ByteBuffer) {
         buffer.writeStaticString("NATS/1.0\r\n")
         for field in fields {

@@ -39,8 +39,8 @@ struct HistoryCommand: AsyncParsableCommand {
             let messages = try await client.history(
                 topic: topic, start: Self.time(start) ?? Timestamp(milliseconds: 0), end: end.flatMap(Self.time),
                 limit: limit)
-            let printer = MessagePrinter(style: raw ? .raw : json ? .json : .text, limit: nil)
-            for message in messages { _ = await printer.print(.message(message)) }
+            let printer = MessagePrinter(style: raw ? .raw : json ? .json : .text, limit: nil, mayRepeat: false)
+            _ = printer.print(messages.map { .message($0) })
             await client.close()
         }
     }

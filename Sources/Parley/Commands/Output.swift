@@ -16,6 +16,11 @@ enum Output {
         write(text + "\n", to: STDOUT_FILENO)
     }
 
+    /// Prints whole lines at once, each with its end.
+    static func lines(_ text: String) {
+        if !text.isEmpty { write(text, to: STDOUT_FILENO) }
+    }
+
     /// Prints one JSON object.
     static func json(_ map: MessageMap) { line(JSONText.text(.map(map))) }
 
@@ -25,7 +30,10 @@ enum Output {
     }
 
     /// Remote text for a person: whatever it holds, it moves no cursor and reorders no line.
-    static func safe(_ text: String) -> String { SafeText(text).description }
+    static func safe(_ text: String) -> String {
+        // Most text is plain, and needs no look at its characters.
+        text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } ? text : SafeText(text).description
+    }
 
     /// As `safe`, with the text's own line breaks kept.
     static func safeLines(_ text: String) -> [String] { SafeText.lines(text).map(\.description) }

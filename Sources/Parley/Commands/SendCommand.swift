@@ -48,18 +48,27 @@ struct SendCommand: AsyncParsableCommand {
 
     private var limit: Duration { .seconds(timeout) }
 
+    /// So many lines are under way at most.
+    private static let window = 1_000
+
     /// Many lines at once, and yet in order: a bounded number is under way at any time.
-    private func sendLines(_ client: RelayClient, _ user: String) async throws {
+    private nonisolated(nonsending) func sendLines(_ client: RelayClient, _ user: String) async throws {
+        // A ring: the oldest gives its place to the newest.
         var waiting: [PendingPublish] = []
-        for text in StandardInput.lines() {
-            guard !text.isEmpty else { continue }
+        var count = 0
+        for text in StandardInput.lines() where !text.isEmpty {
             let message = line(text, user)
-            waiting.append(try client.submit(topic: topic, message: message))
-            guard waiting.count >= 500 else { continue }
-            for pending in waiting { report(try await pending.receipt(within: limit)) }
-            waiting.removeAll(keepingCapacity: true)
+            if waiting.count < Self.window {
+                waiting.append(try client.submit(topic: topic, message: message))
+            } else {
+                report(try await waiting[count % Self.window].receipt(within: limit))
+                waiting[count % Self.window] = try client.submit(topic: topic, message: message)
+            }
+            count += 1
         }
-        for pending in waiting { report(try await pending.receipt(within: limit)) }
+        for place in 0..<waiting.count {
+            report(try await waiting[(count + place) % waiting.count].receipt(within: limit))
+        }
     }
 
     private func line(_ text: String, _ user: String) -> MessageValue {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import NIOConcurrencyHelpers
 import Relay
 
 /// `parley tail`: prints messages as they come, through any outage.
@@ -46,18 +47,20 @@ struct TailCommand: AsyncParsableCommand {
             let connector = try Connector(connection.plan(), for: .presence)
             defer { connector.tokenCommand?.end() }
             let client = try await connector.connect()
-            let printer = MessagePrinter(style: raw ? .raw : json ? .json : .text, limit: count)
+            let printer = MessagePrinter(
+                style: raw ? .raw : json ? .json : .text, limit: count, mayRepeat: topics.count > 1)
             var subscriptions: [TopicEvents] = []
             for topic in topics { subscriptions.append(try await client.messages(topic: topic, from: start)) }
             try await client.whileInSession { [subscriptions] in
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for events in subscriptions {
                         group.addTask {
-                            for try await event in events where await !printer.print(event) { return }
+                            var iterator = events.makeAsyncIterator()
+                            while let batch = try await iterator.nextBatch(), printer.print(batch) {}
                         }
                     }
                     // One topic that has printed the last message ends the others.
-                    while try await group.next() != nil { if await printer.isDone { group.cancelAll() } }
+                    while try await group.next() != nil { if printer.isDone { group.cancelAll() } }
                 }
             }
             await client.close()
@@ -66,47 +69,79 @@ struct TailCommand: AsyncParsableCommand {
 }
 
 /// Prints messages of several subscriptions, one after the other, each once.
-actor MessagePrinter {
+final class MessagePrinter: Sendable {
     enum Style: Sendable { case text, json, raw }
 
+    private struct State {
+        var printed = 0
+        /// The newest messages, where several subscriptions may bring the same one.
+        var newest: Set<UInt64> = []
+        var order: [UInt64] = []
+    }
+
+    /// So many messages at most may come between the two times that overlapping patterns bring one.
+    private static let remembered = 8_192
     private let style: Style
     private let limit: Int?
-    private var printed = 0
-    private var newest: [UInt64] = []
+    private let mayRepeat: Bool
+    private let state = NIOLockedValueBox(State())
 
-    init(style: Style, limit: Int?) {
+    init(style: Style, limit: Int?, mayRepeat: Bool) {
         self.style = style
         self.limit = limit
+        self.mayRepeat = mayRepeat
     }
 
-    var isDone: Bool { limit.map { printed >= $0 } ?? false }
+    var isDone: Bool { state.withLockedValue { isDone($0) } }
 
-    /// Prints an event; false when nothing more is wanted.
-    func print(_ event: TopicEvent) -> Bool {
-        guard !isDone else { return false }
-        switch event {
-        case .message(let message):
-            // Patterns that overlap bring the same message twice, close together.
-            guard !newest.contains(message.sequence) else { return true }
-            newest.append(message.sequence)
-            if newest.count > 256 { newest.removeFirst(128) }
-            write(message)
-            printed += 1
-        case .gap(let lost): Output.complain("parley: \(lost) messages are no longer held by the network")
-        case .unreadable(let sequence, let topic, let bytes):
-            Output.complain("parley: message \(sequence) of \(Output.safe(topic)), \(bytes) bytes, cannot be read")
-        case .live: break
+    private func isDone(_ state: State) -> Bool { limit.map { state.printed >= $0 } ?? false }
+
+    /// Prints events that have come together; false when nothing more is wanted.
+    func print(_ events: [TopicEvent]) -> Bool {
+        // The lock is held while they are written: lines of two subscriptions never mix.
+        state.withLockedValue { state in
+            var lines = ""
+            for event in events where !isDone(state) {
+                switch event {
+                case .message(let message):
+                    guard !mayRepeat || isNew(message.sequence, &state) else { continue }
+                    lines += line(message)
+                    lines += "\n"
+                    state.printed += 1
+                case .gap(let lost):
+                    Output.lines(lines)
+                    lines = ""
+                    Output.complain("parley: \(lost) messages are no longer held by the network")
+                case .unreadable(let sequence, let topic, let bytes):
+                    Output.lines(lines)
+                    lines = ""
+                    Output.complain(
+                        "parley: message \(sequence) of \(Output.safe(topic)), \(bytes) bytes, cannot be read")
+                case .live: break
+                }
+            }
+            Output.lines(lines)
+            return !isDone(state)
         }
-        return !isDone
     }
 
-    private func write(_ message: TopicMessage) {
+    private func isNew(_ sequence: UInt64, _ state: inout State) -> Bool {
+        guard state.newest.insert(sequence).inserted else { return false }
+        state.order.append(sequence)
+        if state.order.count >= Self.remembered * 2 {
+            for old in state.order.prefix(Self.remembered) { state.newest.remove(old) }
+            state.order.removeFirst(Self.remembered)
+        }
+        return true
+    }
+
+    private func line(_ message: TopicMessage) -> String {
         switch style {
-        case .json: Output.json(message.json)
-        case .raw: Output.json(message.raw)
+        case .json: return JSONText.text(.map(message.json))
+        case .raw: return JSONText.text(.map(message.raw))
         case .text:
             let who = message.from.map { Output.safe($0) + ": " } ?? ""
-            Output.line("\(message.time.iso8601)  \(Output.safe(message.topic))  \(who)\(Output.safe(message.text))")
+            return "\(message.time.iso8601)  \(Output.safe(message.topic))  \(who)\(Output.safe(message.text))"
         }
     }
 }

@@ -47,8 +47,34 @@ final class BoundedChannel<Element: Sendable>: Sendable {
         }
     }
 
+    /// Adds elements in their order, waiting for room for the next of them; the last may come to stand beyond the bound by
+    /// as many as there are.
+    ///
+    /// - Returns: how many were added: fewer than there are when the channel is closed or the task was cancelled.
+    func send(contentsOf elements: [Element]) async -> Int {
+        guard let first = elements.first else { return 0 }
+        guard elements.count > 1 else { return await send(first) ? 1 : 0 }
+        while true {
+            let (isDone, wait, reader) = state.withLockedValue {
+                state -> (Bool?, Completion<Wakeup>?, Completion<Wakeup>?) in
+                guard state.ending == nil else { return (false, nil, nil) }
+                guard state.count < capacity else {
+                    let writer = Completion<Wakeup>()
+                    state.writer = writer
+                    return (nil, writer, nil)
+                }
+                state.queue.append(contentsOf: elements)
+                defer { state.reader = nil }
+                return (true, nil, state.reader)
+            }
+            reader?.fulfil(.ready)
+            if let isDone { return isDone ? elements.count : 0 }
+            guard let wait, await wait.value(onCancel: .cancelled) == .ready else { return 0 }
+        }
+    }
+
     /// The next element; nil at the end or when the task was cancelled.
-    func next() async throws(RelayError) -> Element? {
+    nonisolated(nonsending) func next() async throws(RelayError) -> Element? {
         while true {
             let (element, ending, wait, writer) = state.withLockedValue {
                 state -> (Element?, Result<Void, RelayError>?, Completion<Wakeup>?, Completion<Wakeup>?) in
@@ -79,6 +105,19 @@ final class BoundedChannel<Element: Sendable>: Sendable {
             }
             guard let wait, await wait.value(onCancel: .cancelled) == .ready else { return nil }
         }
+    }
+
+    /// All elements that are at hand, at least one; nil at the end or when the task was cancelled.
+    nonisolated(nonsending) func nextBatch() async throws(RelayError) -> [Element]? {
+        guard let first = try await next() else { return nil }
+        let (rest, writer) = state.withLockedValue { state -> (ArraySlice<Element>, Completion<Wakeup>?) in
+            let rest = state.queue[state.first...]
+            (state.queue, state.first) = ([], 0)
+            defer { state.writer = nil }
+            return (rest, state.writer)
+        }
+        writer?.fulfil(.ready)
+        return [first] + rest
     }
 
     /// No element follows; what is queued can still be read.

@@ -46,18 +46,27 @@ public final class TopicEvents: AsyncSequence, Sendable {
         let events: TopicEvents
 
         /// The next event; nil at the end or when the task was cancelled.
-        public mutating func next() async throws(RelayError) -> TopicEvent? {
-            try await next(isolation: nil)
+        public nonisolated(nonsending) mutating func next() async throws(RelayError) -> TopicEvent? {
+            try await events.subscription.channel.next().map(Self.event)
+        }
+
+        /// All events that are at hand, at least one, in order: the form for many messages a second. Nil at the end or when
+        /// the task was cancelled.
+        public nonisolated(nonsending) mutating func nextBatch() async throws(RelayError) -> [TopicEvent]? {
+            try await events.subscription.channel.nextBatch()?.map(Self.event)
+        }
+
+        private static func event(_ news: SubscriptionNews<TopicEvent>) -> TopicEvent {
+            switch news {
+            case .element(let event): event
+            case .lost(let count): .gap(lost: count)
+            case .live: .live
+            }
         }
 
         /// The next event; nil at the end or when the task was cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(RelayError) -> TopicEvent? {
-            switch try await events.subscription.channel.next() {
-            case .element(let event): return event
-            case .lost(let count): return .gap(lost: count)
-            case .live: return .live
-            case nil: return nil
-            }
+            try await next()
         }
     }
 }

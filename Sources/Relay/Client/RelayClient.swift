@@ -20,8 +20,8 @@ public actor RelayClient {
     nonisolated let statusBoard = StatusBoard<ConnectionStatus>(.initialized, bufferedValues: 256)
     nonisolated let systemEvents = StatusBoard<SystemEvent>(nil, bufferedValues: 64)
     nonisolated let publisher: Publisher
-    /// What every message is written with.
-    nonisolated let identity: Identity
+    /// The name of this client in every message.
+    nonisolated let clientID: String
 
     var machine: ConnectionMachine
     var lifecycle: LifecycleMachine
@@ -81,17 +81,12 @@ public actor RelayClient {
         var jetStream: JetStream { JetStream(connection, apiPrefix: apiPrefix) }
     }
 
-    /// What every message is written with.
-    struct Identity: Sendable {
-        let clientID: String
-        let maximumMessageBytes: Int
-    }
-
     /// What a client was made and prepared with.
     struct Settings: Sendable {
         var configuration: RelayConfiguration
         /// Whether the client knows its servers, so that it may connect.
         var isPrepared = true
+        var limits = Limits()
     }
 
     /// Creates a client; nothing is dialled before ``connect(timeLimit:)``.
@@ -104,9 +99,9 @@ public actor RelayClient {
         self.settings = NIOLockedValueBox(settings)
         machine = ConnectionMachine(policy: configuration.reconnect, seed: UInt64.random(in: 0 ... .max))
         lifecycle = LifecycleMachine(policy: configuration.lifecycle)
-        publisher = Publisher(policy: configuration.outbox)
-        identity = Identity(
-            clientID: configuration.clientID, maximumMessageBytes: configuration.maximumMessageBytes)
+        publisher = Publisher(
+            policy: configuration.outbox, maximumMessageBytes: configuration.maximumMessageBytes)
+        clientID = configuration.clientID
         namespace = configuration.namespace
         if case .exclusive(let policy) = configuration.sessions {
             session = SessionClaim(session: UUIDText.random(), device: configuration.device, policy: policy)
@@ -131,10 +126,15 @@ public actor RelayClient {
         publisher.end()
     }
 
-    /// How long ``publish(topic:message:)`` waits for the server.
-    var publishLimit: Duration = .seconds(10)
-    /// How long ``close()`` waits for what is under way.
-    var closingLimit: Duration = .seconds(1)
+    /// How long calls wait.
+    struct Limits: Sendable {
+        /// ``publish(topic:message:)``, for the server.
+        var publish = Duration.seconds(10)
+        /// ``close()``, for what is under way.
+        var closing = Duration.seconds(1)
+    }
+
+    nonisolated var limits: Limits { settings.withLockedValue(\.limits) }
 
     // MARK: Connection
 
@@ -191,6 +191,7 @@ public actor RelayClient {
 
     private func beginSession(timeLimit: Duration?) {
         applyPolicy()
+        publisher.begin()
         followNetwork(configuration)
         // Without a network too: what is kept can be shown at once.
         _ = openingStore()
@@ -215,7 +216,7 @@ public actor RelayClient {
     /// still waits in the outbox then ends as its policy says.
     public func close() async {
         let connection = link?.connection
-        if machine.status.state == .connected { await publisher.waitUntilEmpty(closingLimit) }
+        if machine.status.state == .connected { await publisher.waitUntilEmpty(limits.closing) }
         if publisher.count == 0, let connection { try? await connection.flush(timeout: .milliseconds(500)) }
         disconnect()
         // A session that had ended before may have left something for another one.

@@ -55,7 +55,8 @@ package struct Outbox: Sendable {
 
     /// Where each message is: its lane and its number.
     private var placed: [String: Place] = [:]
-    private var lanes: [Destination: OutboxLane] = [:]
+    private var lanes: [OutboxLane] = []
+    private var laneOf: [Destination: Int] = [:]
     private var nextNumber: UInt64 = 0
     /// Messages below this number were waiting when the outbox was opened.
     private var flushEnd: UInt64 = 0
@@ -63,7 +64,7 @@ package struct Outbox: Sendable {
     private var pace: OutboxPace?
 
     private struct Place: Sendable {
-        let destination: Destination
+        let lane: Int
         let number: UInt64
     }
 
@@ -91,9 +92,10 @@ package struct Outbox: Sendable {
         }
         let number = nextNumber
         nextNumber += 1
-        placed[message.id] = Place(destination: message.destination, number: number)
+        let lane = lane(to: message.destination)
+        placed[message.id] = Place(lane: lane, number: number)
         byteCount += size
-        lanes[message.destination, default: OutboxLane()].append(OutboxEntry(number: number, message: message))
+        lanes[lane].append(OutboxEntry(number: number, message: message))
         return dropped.isEmpty ? .accepted : .acceptedDropping(dropped)
     }
 
@@ -101,33 +103,33 @@ package struct Outbox: Sendable {
     ///
     /// - Returns: its end, or nil when it is unknown or already under way.
     package mutating func cancel(id: String) -> PublishResolution? {
-        guard let place = placed[id], lanes[place.destination]?.isQueued(place.number) == true else { return nil }
+        guard let place = placed[id], lanes[place.lane].isQueued(place.number) else { return nil }
         return end(id, .failed(.cancelled))
     }
 
     /// Whether a message waits or is under way; nil for one that is unknown or has ended.
     package func state(of id: String) -> PublishState? {
-        guard let place = placed[id], let lane = lanes[place.destination] else { return nil }
-        return lane.isQueued(place.number) ? .queued : .sending
+        guard let place = placed[id] else { return nil }
+        return lanes[place.lane].isQueued(place.number) ? .queued : .sending
     }
 
     /// Where a message that has not ended goes.
-    package func destination(of id: String) -> Destination? { placed[id]?.destination }
+    package func destination(of id: String) -> Destination? { placed[id].map { lanes[$0.lane].destination } }
 
     /// How often in a row the message's destination has been refused.
     package func refusals(of id: String) -> Int {
-        placed[id].flatMap { lanes[$0.destination]?.refusalCount } ?? 0
+        placed[id].map { lanes[$0.lane].refusalCount } ?? 0
     }
 
     /// Everything that has not ended, oldest first.
     package var messages: [OutboxMessage] {
-        lanes.values.flatMap(\.entries).sorted { $0.number < $1.number }.map(\.message)
+        lanes.flatMap(\.entries).sorted { $0.number < $1.number }.map(\.message)
     }
 
     /// Changes messages that have not left yet. Their size counts anew.
     package mutating func rewrite(_ change: (inout OutboxMessage) -> Void) {
-        for destination in lanes.keys {
-            lanes[destination]?.rewrite { message in
+        for lane in lanes.indices {
+            lanes[lane].rewrite { message in
                 let size = message.payload.count
                 change(&message)
                 byteCount += message.payload.count - size
@@ -158,16 +160,15 @@ package struct Outbox: Sendable {
     ) -> Batch {
         var batch = Batch()
         guard isOpen, queuedCount > 0 else { return batch }
-        var ready = readyDestinations(at: now)
+        var ready = readyLanes(at: now)
         while batch.messages.count + batch.late.count < limit, inFlightCount < policy.maximumInFlight,
-            let (_, destination) = ready.popLast()
+            let (_, lane) = ready.popLast()
         {
             if let moment = pace?.next(at: now), moment > now {
                 batch.resumeAt = moment
                 break
             }
-            let sent = lanes[destination]?.send(
-                at: now, newestBefore: newest, duplicateWindow: policy.duplicateWindow)
+            let sent = lanes[lane].send(at: now, newestBefore: newest, duplicateWindow: policy.duplicateWindow)
             guard let (entry, isLate) = sent else { continue }
             pace?.depart(at: now)
             inFlightCount += 1
@@ -176,12 +177,14 @@ package struct Outbox: Sendable {
             } else {
                 batch.messages.append(entry.message)
             }
-            let next = lanes[destination]?.readyNumber(limit: policy.maximumInFlightPerDestination, at: now)
-            if let next { ready.insert((next, destination), at: ready.firstIndex { $0.number < next } ?? ready.count) }
+            let next = lanes[lane].readyNumber(limit: policy.maximumInFlightPerDestination, at: now)
+            if let next { ready.insert((next, lane), at: ready.firstIndex { $0.number < next } ?? ready.count) }
         }
         if queuedCount > 0 {
-            let moments = lanes.values.compactMap { $0.resumption(after: now) } + [batch.resumeAt].compactMap(\.self)
-            batch.resumeAt = moments.min()
+            for lane in lanes.indices {
+                guard let moment = lanes[lane].resumption(after: now) else { continue }
+                batch.resumeAt = batch.resumeAt.map { min($0, moment) } ?? moment
+            }
         }
         return batch
     }
@@ -192,10 +195,8 @@ package struct Outbox: Sendable {
     package mutating func wasNotStored(
         id: String, at now: ContinuousClock.Instant, newest: UInt64?
     ) -> OutboxMessage? {
-        guard let place = placed[id], let entry = lanes[place.destination]?.entry(underWay: place.number) else {
-            return nil
-        }
-        lanes[place.destination]?.forgetAttempts(of: place.number, at: now, newestBefore: newest)
+        guard let place = placed[id], let entry = lanes[place.lane].entry(underWay: place.number) else { return nil }
+        lanes[place.lane].forgetAttempts(of: place.number, at: now, newestBefore: newest)
         return entry.message
     }
 
@@ -206,7 +207,7 @@ package struct Outbox: Sendable {
         id: String, sequence: UInt64, duplicate: Bool = false, at now: ContinuousClock.Instant = .now
     ) -> PublishResolution? {
         guard let place = placed[id] else { return nil }
-        lanes[place.destination]?.stored(place.number, at: now, limit: policy.maximumInFlightPerDestination)
+        lanes[place.lane].stored(place.number, at: now, limit: policy.maximumInFlightPerDestination)
         return end(id, .acknowledged(sequence: sequence, duplicate: duplicate))
     }
 
@@ -217,13 +218,13 @@ package struct Outbox: Sendable {
     package mutating func refused(
         id: String, _ error: RelayError, at now: ContinuousClock.Instant
     ) -> (wasUnderWay: Bool, end: PublishResolution?) {
-        guard let place = placed[id], let entry = lanes[place.destination]?.entry(underWay: place.number) else {
+        guard let place = placed[id], let entry = lanes[place.lane].entry(underWay: place.number) else {
             return (false, nil)
         }
         if let limit = policy.refusalLimit, let since = entry.refusedSince, now - since >= limit {
             return (true, end(id, .failed(error)))
         }
-        lanes[place.destination]?.putBack(place.number, at: now)
+        lanes[place.lane].putBack(place.number, at: now)
         inFlightCount -= 1
         return (true, nil)
     }
@@ -232,12 +233,12 @@ package struct Outbox: Sendable {
     ///
     /// - Returns: its end, or nil when it has ended before.
     package mutating func end(_ id: String, _ outcome: PublishOutcome) -> PublishResolution? {
-        guard let place = placed.removeValue(forKey: id), let removed = lanes[place.destination]?.remove(place.number)
-        else { return nil }
+        guard let place = placed.removeValue(forKey: id), let removed = lanes[place.lane].remove(place.number) else {
+            return nil
+        }
         if removed.wasInFlight { inFlightCount -= 1 }
         byteCount -= removed.entry.message.payload.count
         if isOpen, place.number < flushEnd { unflushed -= 1 }
-        if lanes[place.destination]?.isEmpty == true { retire(place.destination) }
         return PublishResolution(id: id, outcome: outcome)
     }
 
@@ -249,10 +250,9 @@ package struct Outbox: Sendable {
         isOpen = false
         inFlightCount = 0
         var returned: [String] = []
-        for destination in Array(lanes.keys) {
-            returned += lanes[destination]?.idsUnderWay ?? []
-            lanes[destination]?.putAllBack()
-            if lanes[destination]?.isEmpty == true { lanes[destination] = nil }
+        for lane in lanes.indices {
+            returned += lanes[lane].idsUnderWay
+            lanes[lane].putAllBack()
         }
         return returned
     }
@@ -276,7 +276,8 @@ package struct Outbox: Sendable {
         connectionLost()
         let discarded = messages.map { PublishResolution(id: $0.id, outcome: .discarded(reason)) }
         placed = [:]
-        lanes = [:]
+        lanes = []
+        laneOf = [:]
         byteCount = 0
         unflushed = 0
         return discarded
@@ -290,28 +291,39 @@ package struct Outbox: Sendable {
 
     /// Whether dropping everything that waits would make room.
     private func canFree(for size: Int) -> Bool {
-        let underWay = lanes.values.reduce(0) { $0 + $1.inFlightBytes }
+        let underWay = lanes.reduce(0) { $0 + $1.inFlightBytes }
         return inFlightCount < policy.maximumMessages && underWay + size <= policy.maximumBytes
     }
 
     private mutating func dropOldest() -> PublishResolution? {
-        let oldest = lanes.values.compactMap(\.head).min { $0.number < $1.number }
+        let oldest = lanes.compactMap(\.head).min { $0.number < $1.number }
         return oldest.flatMap { end($0.message.id, .failed(.outboxFull)) }
     }
 
-    /// Some empty lanes stay: how fast a destination takes messages is worth knowing at the next one.
-    private mutating func retire(_ destination: Destination) {
-        if lanes.count > Self.keptLanes { lanes[destination] = nil }
+    /// The lane to a destination. A lane that has become empty stays, as how fast a destination takes messages is worth
+    /// knowing at the next one, until another destination needs its room.
+    private mutating func lane(to destination: Destination) -> Int {
+        if let lane = laneOf[destination] { return lane }
+        let empty = lanes.count >= Self.keptLanes ? lanes.firstIndex { $0.isEmpty } : nil
+        let lane = empty ?? lanes.count
+        if let empty {
+            laneOf[lanes[empty].destination] = nil
+            lanes[empty] = OutboxLane(to: destination)
+        } else {
+            lanes.append(OutboxLane(to: destination))
+        }
+        laneOf[destination] = lane
+        return lane
     }
 
     private static let keptLanes = 64
 
-    /// The destinations that may send, with the number of their next message; the one that has waited longest comes last.
-    private func readyDestinations(at now: ContinuousClock.Instant) -> [(number: UInt64, destination: Destination)] {
-        var ready: [(number: UInt64, destination: Destination)] = []
-        for (destination, lane) in lanes {
-            guard let number = lane.readyNumber(limit: policy.maximumInFlightPerDestination, at: now) else { continue }
-            ready.append((number, destination))
+    /// The lanes that may send, with the number of their next message; the one that has waited longest comes last.
+    private func readyLanes(at now: ContinuousClock.Instant) -> [(number: UInt64, lane: Int)] {
+        var ready: [(number: UInt64, lane: Int)] = []
+        for lane in lanes.indices {
+            let number = lanes[lane].readyNumber(limit: policy.maximumInFlightPerDestination, at: now)
+            if let number { ready.append((number, lane)) }
         }
         if ready.count > 1 { ready.sort { $0.number > $1.number } }
         return ready

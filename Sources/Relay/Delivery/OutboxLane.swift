@@ -18,6 +18,7 @@ struct OutboxEntry: Sendable {
 /// refusal, one has to be stored before two may follow, and nothing follows one that stays unanswered: a later message
 /// would overtake an earlier one when another server takes over in between.
 struct OutboxLane: Sendable {
+    let destination: Destination
     /// Waiting entries by number; those before `first` have left.
     private var waiting: [OutboxEntry] = []
     private var first = 0
@@ -40,6 +41,8 @@ struct OutboxLane: Sendable {
 
     /// An answer that takes longer than this and twice its usual time stops what is behind it.
     private static let patience = Duration.milliseconds(250)
+
+    init(to destination: Destination) { self.destination = destination }
 
     var isEmpty: Bool { first == waiting.count && inFlight.isEmpty }
     var hasWaiting: Bool { first < waiting.count }

@@ -22,6 +22,8 @@ final class Publisher: Sendable {
         var delivery: Delivery
         var route: Route?
         var lastRoute: UInt64 = 0
+        /// Whether a session has begun, so that messages may wait for one.
+        var hasBegun = false
         var receipts: [String: Completion<PublishOutcome?>] = [:]
         var flushWaiters: [Completion<Bool>] = []
         var emptyWaiters: [Completion<Bool>] = []
@@ -40,15 +42,21 @@ final class Publisher: Sendable {
         let route: UInt64
     }
 
-    init(policy: OutboxPolicy) { state = NIOLockedValueBox(State(delivery: Delivery(policy: policy))) }
+    private let maximumMessageBytes: Int
+
+    /// - Parameter maximumMessageBytes: the largest message to take; the server's own limit applies as well.
+    init(policy: OutboxPolicy, maximumMessageBytes: Int) {
+        state = NIOLockedValueBox(State(delivery: Delivery(policy: policy)))
+        self.maximumMessageBytes = maximumMessageBytes
+    }
 
     // MARK: Coming in
 
     /// How many messages wait or are under way.
     var count: Int { state.withLockedValue { $0.delivery.outbox.count } }
 
-    /// The largest message that the present server takes, in bytes; nil without a connection.
-    var maximumPayload: Int? { state.withLockedValue { $0.route?.jetStream.connection.maximumPayload } }
+    /// A session begins: messages may wait for it from now on.
+    func begin() { state.withLockedValue { $0.hasBegun = true } }
 
     /// Takes a message in.
     func submit(_ message: OutboxMessage) throws(RelayError) {
@@ -70,6 +78,12 @@ final class Publisher: Sendable {
     }
 
     private func submit(_ message: OutboxMessage, _ state: inout State) -> Result<Void, RelayError> {
+        guard state.hasBegun else { return .failure(.notConnected) }
+        let serversLimit = state.route.map { $0.jetStream.connection.maximumPayload - 256 } ?? .max
+        let limit = min(maximumMessageBytes, max(0, serversLimit))
+        guard message.payload.count <= limit else {
+            return .failure(.tooLarge(bytes: message.payload.count, limit: limit))
+        }
         do throws(RelayError) {
             perform(try state.delivery.submit(message, at: .now), &state)
             return .success(())

@@ -58,13 +58,15 @@ extension RelayClient {
     /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/outboxFull``,
     ///   ``RelayError/notConnected`` before the first `connect`, or the reason the server gave.
     @discardableResult
-    public func publish(topic: String, message: MessageValue) async throws(RelayError) -> Bool {
-        guard machine.status.state == .connected else {
+    public nonisolated(nonsending) func publish(
+        topic: String, message: MessageValue
+    ) async throws(RelayError) -> Bool {
+        guard status.state == .connected else {
             try enqueue(topic: topic, message: message)
             return false
         }
         do throws(RelayError) {
-            _ = try await submit(topic: topic, message: message).receipt(within: publishLimit)
+            _ = try await submit(topic: topic, message: message).receipt(within: limits.publish)
             return true
         } catch {
             if case .timeout = error { return false }
@@ -92,7 +94,7 @@ extension RelayClient {
     public nonisolated func submit(
         topic: String, message: MessageValue, id: String? = nil
     ) throws(RelayError) -> PendingPublish {
-        try admitAwaited(self.message(topic: topic, message, id: id))
+        try publisher.submitAwaited(self.message(topic: topic, message, id: id))
     }
 
     /// Puts a message into the outbox and returns at once; ``publishes`` tells what becomes of it.
@@ -107,7 +109,7 @@ extension RelayClient {
         -> String
     {
         let message = try self.message(topic: topic, message, id: id)
-        try admit(message)
+        try publisher.submit(message)
         return message.id
     }
 
@@ -127,7 +129,7 @@ extension RelayClient {
         let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time ?? .now)
         var message = try self.message(topic: topic, line.value, id: id)
         if line.username.isEmpty { message.unsigned = line }
-        try admit(message)
+        try publisher.submit(message)
         return message.id
     }
 
@@ -144,7 +146,7 @@ extension RelayClient {
         to recipient: String, postbox: String, text: String, id: String? = nil
     ) throws(RelayError) -> String {
         let letter = try letter(to: recipient, postbox: postbox, text: text, id: id)
-        try admit(letter)
+        try publisher.submit(letter)
         return letter.id
     }
 
@@ -154,7 +156,8 @@ extension RelayClient {
     public nonisolated(nonsending) func post(
         to recipient: String, postbox: String, text: String, id: String? = nil, timeout: Duration = .seconds(10)
     ) async throws(RelayError) -> PublishReceipt {
-        try await admitAwaited(letter(to: recipient, postbox: postbox, text: text, id: id)).receipt(within: timeout)
+        try await publisher.submitAwaited(letter(to: recipient, postbox: postbox, text: text, id: id)).receipt(
+            within: timeout)
     }
 
     /// Takes a message back that has not left yet; false when it is too late.
@@ -171,12 +174,12 @@ extension RelayClient {
 
     /// Puts the user's name under the lines that were written before it was known.
     func signLines(as user: String) {
-        publisher.sign { [identity] message in
+        publisher.sign { [clientID] message in
             guard var line = message.unsigned, case .topic(let topic) = message.destination else { return }
             line.username = user
             message.unsigned = nil
             message.payload = Envelope(
-                clientID: identity.clientID, id: message.id, room: topic, message: line.value,
+                clientID: clientID, id: message.id, room: topic, message: line.value,
                 start: line.timestamp ?? .now
             ).encoded()
         }
@@ -184,28 +187,12 @@ extension RelayClient {
 
     // MARK: Steps
 
-    private nonisolated func admit(_ message: OutboxMessage) throws(RelayError) {
-        try check(message)
-        try publisher.submit(message)
-    }
-
-    private nonisolated func admitAwaited(_ message: OutboxMessage) throws(RelayError) -> PendingPublish {
-        try check(message)
-        return try publisher.submitAwaited(message)
-    }
-
-    private nonisolated func check(_ message: OutboxMessage) throws(RelayError) {
-        guard status.state != .initialized else { throw .notConnected }
-        let limit = min(identity.maximumMessageBytes, max(0, (publisher.maximumPayload ?? .max) - 256))
-        guard message.payload.count <= limit else { throw .tooLarge(bytes: message.payload.count, limit: limit) }
-    }
-
     private nonisolated func message(
         topic: String, _ value: MessageValue, id: String?
     ) throws(RelayError) -> OutboxMessage {
         let topic = try Self.topic(topic)
         let id = id ?? Self.newID()
-        let envelope = Envelope(clientID: identity.clientID, id: id, room: topic.text, message: value, start: .now)
+        let envelope = Envelope(clientID: clientID, id: id, room: topic.text, message: value, start: .now)
         return OutboxMessage(id: id, topic: topic.text, payload: envelope.encoded())
     }
 

@@ -111,8 +111,10 @@ extension RelayClient {
 extension RelayClient {
     /// Gives calls that wait for the server the time of a slow machine.
     func setLimits(publish: Duration? = nil, closing: Duration? = nil) {
-        if let publish { publishLimit = publish }
-        if let closing { closingLimit = closing }
+        settings.withLockedValue { settings in
+            if let publish { settings.limits.publish = publish }
+            if let closing { settings.limits.closing = closing }
+        }
     }
 
     /// Takes the connection away, as the background does, or lets it come back.

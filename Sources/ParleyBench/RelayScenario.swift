@@ -1,0 +1,171 @@
+import NATS
+import NIOCore
+import Relay
+import Synchronization
+
+/// What the client core costs above the wire: `n` (200000) messages through ``RelayClient``, from a pool's task and from the
+/// main actor, each beside the NATS layer doing the same in the same run, on a server of its own.
+enum RelayScenario {
+    /// The scenario's name on the command line.
+    static let name = "relay"
+
+    private static let window = 1_000
+
+    @concurrent
+    static func run(_ words: Words) async throws -> Measurement {
+        let count = max(1_000, words.number("n", 200_000))
+        return try await BenchServer.run { server in
+            var rates: [(String, Double)] = []
+            for name in ["submit", "publish", "messages", "on"] {
+                for place in ["pool", "main"] {
+                    rates.append(("\(name)_\(place)", try await Self.rate(name, place, count, server.address)))
+                }
+            }
+            let floors = try await Self.floors(count, server.address)
+            var result = Measurement(name).adding("n", Double(count))
+                .adding("jspub_async_s", floors.publish).adding("jspub_sync_s", floors.awaited)
+                .adding("jspull_s", floors.pull)
+            for (name, rate) in rates {
+                let floor =
+                    switch name.prefix(3) {
+                    // What a listener hears is published meanwhile.
+                    case "sub", "on_": floors.publish
+                    case "pub": floors.awaited
+                    default: floors.pull
+                    }
+                result = result.adding("\(name)_s", rate.rounded()).adding("\(name)_ratio", rate / floor)
+            }
+            return result
+        }
+    }
+
+    private static let text = MessageValue.string(String(repeating: "x", count: 128))
+
+    // MARK: The wire
+
+    private static func floors(
+        _ count: Int, _ address: ServerAddress
+    ) async throws -> (publish: Double, awaited: Double, pull: Double) {
+        let jetStream = try await stream(on: address)
+        let envelope = Envelope(
+            clientID: "parley_bench", id: RelayClient.newID(), room: "line", message: text,
+            start: Timestamp(milliseconds: 1_700_000_000_000))
+        let size = envelope.encoded().count
+        func parameters(_ count: Int) -> Parameters {
+            Parameters(
+                address: address,
+                words: Words(["n=\(count)", "size=\(size)", "subject=bench.line", "stream=bench_stream", "ack=0"]))
+        }
+        let publish = try await StreamScenarios.publishPipelined(parameters(count))
+        let pull = try await StreamScenarios.pull(parameters(count))
+        let awaited = try await StreamScenarios.publishAwaited(parameters(count / 20))
+        await jetStream.connection.close()
+        return (publish["msgs_s"] ?? .nan, awaited["msgs_s"] ?? .nan, pull["msgs_s"] ?? .nan)
+    }
+
+    private static func stream(on address: ServerAddress) async throws -> JetStream {
+        let jetStream = JetStream(try await NATSConnection.connect(to: address))
+        try? await jetStream.deleteStream("bench_stream")
+        try await jetStream.createStream(.init(name: "bench_stream", subjects: ["bench.>"], storage: .memory))
+        return jetStream
+    }
+
+    // MARK: The client
+
+    private static func rate(
+        _ name: String, _ place: String, _ count: Int, _ address: ServerAddress
+    ) async throws -> Double {
+        let jetStream = try await stream(on: address)
+        var configuration = RelayConfiguration(
+            servers: .fixed([address]), user: "bench", namespace: .init(name: "bench", hash: "bench"))
+        configuration.followsNetwork = false
+        let client = RelayClient(configuration: configuration)
+        try await client.connect(timeLimit: 20)
+        if name == "messages" || name == "on" { try await submit(client, count) }
+        let count = name == "publish" ? count / 20 : count
+        let begin = Meter.now()
+        switch (name, place) {
+        case ("submit", "main"): try await submitOnMain(client, count)
+        case ("submit", _): try await submit(client, count)
+        case ("publish", "main"): try await publishOnMain(client, count)
+        case ("publish", _): for _ in 0..<count { _ = try await client.publish(topic: "line", message: text) }
+        case ("messages", "main"): try await readOnMain(client, count)
+        case ("messages", _): try await read(client, count)
+        default: try await listen(client, count, isOnMain: place == "main")
+        }
+        let seconds = Meter.now() - begin
+        await client.close()
+        await jetStream.connection.close()
+        return Double(count) / seconds
+    }
+
+    /// Submits with so many outcomes open at a time, and waits for each.
+    private nonisolated(nonsending) static func submitAll(_ client: RelayClient, _ count: Int) async throws {
+        var open: [PendingPublish] = []
+        open.reserveCapacity(window)
+        for number in 0..<count {
+            if open.count < window {
+                open.append(try client.submit(topic: "line", message: text))
+            } else {
+                _ = try await open[number % window].receipt(within: .seconds(60))
+                open[number % window] = try client.submit(topic: "line", message: text)
+            }
+        }
+        for number in 0..<min(count, window) {
+            _ = try await open[(count + number) % open.count].receipt(within: .seconds(60))
+        }
+    }
+
+    private nonisolated(nonsending) static func readAll(_ client: RelayClient, _ count: Int) async throws {
+        var seen = 0
+        var events = try await client.messages(topic: "line", from: .all).makeAsyncIterator()
+        while seen < count, let event = try await events.next() {
+            if case .message = event { seen += 1 }
+        }
+    }
+
+    @concurrent private static func submit(_ client: RelayClient, _ count: Int) async throws {
+        try await submitAll(client, count)
+    }
+
+    @MainActor private static func submitOnMain(_ client: RelayClient, _ count: Int) async throws {
+        try await submitAll(client, count)
+    }
+
+    @MainActor private static func publishOnMain(_ client: RelayClient, _ count: Int) async throws {
+        for _ in 0..<count { _ = try await client.publish(topic: "line", message: text) }
+    }
+
+    @concurrent private static func read(_ client: RelayClient, _ count: Int) async throws {
+        try await readAll(client, count)
+    }
+
+    @MainActor private static func readOnMain(_ client: RelayClient, _ count: Int) async throws {
+        try await readAll(client, count)
+    }
+
+    /// A listener hears what is published while it listens.
+    private static func listen(_ client: RelayClient, _ count: Int, isOnMain: Bool) async throws {
+        let listener = Listener(count)
+        try await client.on(topic: "line", listener: listener)
+        if isOnMain { try await submitOnMain(client, count) } else { try await submit(client, count) }
+        await listener.heardAll()
+    }
+
+    private final class Listener: MessageListener {
+        private let left: Mutex<Int>
+        private let (ended, end) = AsyncStream.makeStream(of: Void.self)
+
+        init(_ count: Int) { left = Mutex(count) }
+
+        func onMessage(_ message: Any) {
+            let isLast = left.withLock { left in
+                left -= 1
+                return left == 0
+            }
+            if isLast { end.finish() }
+        }
+
+        func heardAll() async { for await _ in ended {} }
+    }
+}
