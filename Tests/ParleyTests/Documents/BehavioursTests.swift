@@ -1,0 +1,100 @@
+import Foundation
+import Testing
+
+/// Documentation/Behaviours.md lists for each behaviour the files with tests that carry its number, and these only.
+@Suite("Documents: behaviours")
+struct BehavioursTests {
+    /// A behaviour's part of the document.
+    private struct Entry {
+        let number: Int
+        /// How many tests of each file carry the number, by the file's path below Tests/.
+        var tests: [String: Int] = [:]
+        var saysThatThereAreNone = false
+    }
+
+    private static let all = 1...56
+    private static let package = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    @Test("Every behaviour has one entry, in order")
+    func complete() throws {
+        #expect(try Self.documented().map(\.number) == Array(Self.all))
+    }
+
+    @Test("Each entry lists the files with tests that carry its number, and how many do")
+    func files() throws {
+        let tested = try Self.tested()
+        for entry in try Self.documented() {
+            #expect(entry.tests == tested[entry.number, default: [:]], "the list below B\(entry.number)")
+            #expect(entry.saysThatThereAreNone == entry.tests.isEmpty, "what is said of none below B\(entry.number)")
+        }
+        let unknown = tested.filter { !Self.all.contains($0.key) }
+        #expect(unknown.isEmpty, "a test carries a number that no behaviour has")
+    }
+
+    // MARK: The document
+
+    private static func documented() throws -> [Entry] {
+        let document = package.appendingPathComponent("Documentation/Behaviours.md")
+        var entries: [Entry] = []
+        for line in try String(contentsOf: document, encoding: .utf8).split(separator: "\n") {
+            if line.hasPrefix("### ") {
+                let heading = Self.number(line.dropFirst(4))
+                entries.append(Entry(number: try #require(heading)))
+            } else if line.hasPrefix("- `") {
+                // A dash, the file, and the number of its tests in words such as “: 3 tests”.
+                let parts = line.split(separator: "`")
+                try #require(parts.count == 3 && !entries.isEmpty, "\(line)")
+                let digits: Substring = parts[2].filter(\.isNumber)
+                let count = try #require(Int(digits), "\(line)")
+                let earlier = entries[entries.count - 1].tests.updateValue(count, forKey: String(parts[1]))
+                #expect(earlier == nil, "\(line) stands there twice")
+            } else if line == "No test names it yet." {
+                try #require(!entries.isEmpty)
+                entries[entries.count - 1].saysThatThereAreNone = true
+            }
+        }
+        return entries
+    }
+
+    // MARK: The tests
+
+    /// How many tests of each file carry each number.
+    private static func tested() throws -> [Int: [String: Int]] {
+        let tests = package.appendingPathComponent("Tests")
+        let files = try #require(FileManager.default.enumerator(atPath: tests.path))
+        var found: [Int: [String: Int]] = [:]
+        for case let file as String in files where file.hasSuffix(".swift") {
+            let source = try String(contentsOf: tests.appendingPathComponent(file), encoding: .utf8)
+            for name in displayNames(in: source) {
+                for number in numbers(in: name) { found[number, default: [:]][file, default: 0] += 1 }
+            }
+        }
+        return found
+    }
+
+    /// The texts that follow each `@Test(`, on its line or on the next.
+    private static func displayNames(in source: String) -> [Substring] {
+        source.components(separatedBy: "@Test(").dropFirst().compactMap { rest -> Substring? in
+            let text = rest.drop(while: { $0.isWhitespace })
+            guard text.first == "\"" else { return nil }
+            return text.dropFirst().prefix(while: { $0 != "\"" })
+        }
+    }
+
+    /// The numbers in a display name, which stand there one by one, as `B29, B30`, or as a range, `B1–B3`.
+    private static func numbers(in name: Substring) -> Set<Int> {
+        var found: Set<Int> = []
+        for word in name.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "–" }) {
+            let ends = word.split(separator: "–").compactMap { number($0) }
+            if let first = ends.first, let last = ends.last, first <= last { found.formUnion(first...last) }
+        }
+        return found
+    }
+
+    /// The number of a word such as `B12`; nil for any other word.
+    private static func number(_ word: Substring) -> Int? {
+        word.hasPrefix("B") ? Int(word.dropFirst()) : nil
+    }
+}
