@@ -42,6 +42,8 @@ public final class NATSConnection: Sendable {
         to address: ServerAddress, options: ConnectOptions, group: any EventLoopGroup,
         resolver: (any Resolver & Sendable)?
     ) async throws(NATSError) -> NATSConnection {
+        // On a busy machine a dial can be through before its caller comes to wait for it, and to hear that it is cancelled.
+        if Task.isCancelled { throw .cancelled }
         let authentication = address.authentication ?? options.authentication
         let prefix =
             try options.inboxPrefix.map { text throws(NATSError) in

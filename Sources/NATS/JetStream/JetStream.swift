@@ -43,10 +43,23 @@ public struct JetStream: Sendable {
         try await call("STREAM.CREATE.\(try name(configuration.name))", configuration)
     }
 
-    /// Changes a stream. Fields that are not set go back to the server's default.
+    /// Changes a stream, with two requests. What the configuration leaves open keeps its present value, and so do the
+    /// settings that this client does not know.
     @discardableResult
     public func updateStream(_ configuration: StreamConfiguration) async throws(NATSError) -> StreamInfo {
-        try await call("STREAM.UPDATE.\(try name(configuration.name))", configuration)
+        let stream = try name(configuration.name)
+        let present: Settings = try await call("STREAM.INFO.\(stream)")
+        let changes: [String: JSONValue]
+        do {
+            changes = try JSONDecoder().decode([String: JSONValue].self, from: JSONEncoder().encode(configuration))
+        } catch {
+            throw .invalidArgument("The configuration cannot be written as JSON.")
+        }
+        return try await call("STREAM.UPDATE.\(stream)", present.config.merging(changes) { $1 })
+    }
+
+    private struct Settings: Decodable {
+        var config: [String: JSONValue]
     }
 
     /// Describes a stream.

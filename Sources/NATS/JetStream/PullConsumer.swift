@@ -29,9 +29,22 @@ public struct PullConsumer: Sendable {
     /// - Parameters:
     ///   - batch: most messages.
     ///   - expires: how long the server waits for messages; zero takes only what is there.
-    /// - Returns: the messages in order; empty when none came.
+    /// - Returns: the messages in order; empty when none came. Those that came before a failure are returned, and the
+    ///   failure is the next call's.
     public func fetch(_ batch: Int, expires: Duration = .zero) async throws(NATSError) -> [StoredMessage] {
-        let batch = max(1, batch)
+        var messages: [StoredMessage] = []
+        do throws(NATSError) {
+            try await fetch(max(1, batch), expires: expires, into: &messages)
+        } catch {
+            // What is acknowledged one by one would be delivered again only after its time, and counts as tried.
+            if messages.isEmpty { throw error }
+        }
+        return messages
+    }
+
+    private func fetch(
+        _ batch: Int, expires: Duration, into messages: inout [StoredMessage]
+    ) async throws(NATSError) {
         let noWait = expires == .zero
         var request = "{\"batch\":\(batch)"
         request += noWait ? ",\"no_wait\":true}" : ",\"expires\":\(expires.nanoseconds)}"
@@ -43,7 +56,6 @@ public struct PullConsumer: Sendable {
             ByteBuffer(string: request), to: jetStream.prefix + "CONSUMER.MSG.NEXT.\(stream).\(consumer)", reply: inbox)
         let deadline = NIODeadline.now() + .nanoseconds((expires + jetStream.timeout).nanoseconds)
         var iterator = subscription.makeAsyncIterator()
-        var messages: [StoredMessage] = []
         messages.reserveCapacity(min(batch, 1_000))
         while messages.count < batch {
             guard let message = try await iterator.next(until: deadline) else {
@@ -52,8 +64,8 @@ public struct PullConsumer: Sendable {
             if message.hasStatusLine, let block = message.headerBlock, let status = block.status {
                 switch status {
                 case 100: continue
-                case 404, 408: return messages
-                case 409 where block.statusText?.lowercased().contains("batch completed") == true: return messages
+                case 404, 408: return
+                case 409 where block.statusText?.lowercased().contains("batch completed") == true: return
                 default:
                     throw .jetStream(
                         JetStreamFailure(code: status, errorCode: 0, text: block.statusText ?? "pull refused"))
@@ -61,7 +73,6 @@ public struct PullConsumer: Sendable {
             }
             if let stored = StoredMessage(delivered: message) { messages.append(stored) }
         }
-        return messages
     }
 
     /// Acknowledges a message, without waiting for the server's confirmation.

@@ -11,8 +11,17 @@ struct SendCommand: AsyncParsableCommand {
     @Flag(help: "Each line of standard input is a message of its own.")
     var lines = false
 
-    @Option(help: ArgumentHelp("Seconds to wait for the acknowledgement.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp(
+            "Seconds for the whole call; with --lines for connecting, and for each line from when it is read.",
+            valueName: "seconds"))
     var timeout: Double = 10
+
+    @Option(
+        help: ArgumentHelp(
+            "The message's identifier, so that a second try stores nothing twice; with --lines ID-1, ID-2, ….",
+            valueName: "id"))
+    var id: String?
 
     @Flag(help: "Print one JSON object for each message.")
     var json = false
@@ -31,6 +40,7 @@ struct SendCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             do throws(TopicError) { _ = try Topic(topic) } catch { throw RelayError.invalidTopic("\(error)") }
+            let deadline = ContinuousClock.now + limit
             let connector = try Connector(connection.plan())
             let client = try await connector.connect(timeLimit: max(1, Int(timeout.rounded(.up))))
             // Whose a token is, is known when it is there.
@@ -40,7 +50,9 @@ struct SendCommand: AsyncParsableCommand {
             } else {
                 let body = text ?? StandardInput.all()
                 guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
-                report(try await client.send(topic: topic, message: line(body, user), timeout: limit))
+                let sent = try client.submit(
+                    topic: topic, message: line(body, user), id: id, mayBeStored: id != nil)
+                report(try await receipt(of: sent, within: max(.zero, deadline - .now)))
             }
             await client.close()
         }
@@ -58,16 +70,32 @@ struct SendCommand: AsyncParsableCommand {
         var count = 0
         for text in StandardInput.lines() where !text.isEmpty {
             let message = line(text, user)
-            if waiting.count < Self.window {
-                waiting.append(try client.submit(topic: topic, message: message))
+            let id = id.map { "\($0)-\(count + 1)" }
+            if waiting.count == Self.window {
+                report(try await receipt(of: waiting[count % Self.window], within: limit))
+                waiting[count % Self.window] = try client.submit(
+                    topic: topic, message: message, id: id, mayBeStored: id != nil)
             } else {
-                report(try await waiting[count % Self.window].receipt(within: limit))
-                waiting[count % Self.window] = try client.submit(topic: topic, message: message)
+                waiting.append(
+                    try client.submit(topic: topic, message: message, id: id, mayBeStored: id != nil))
             }
             count += 1
         }
         for place in 0..<waiting.count {
-            report(try await waiting[(count + place) % waiting.count].receipt(within: limit))
+            report(try await receipt(of: waiting[(count + place) % waiting.count], within: limit))
+        }
+    }
+
+    private nonisolated(nonsending) func receipt(
+        of sent: PendingPublish, within limit: Duration
+    ) async throws -> PublishReceipt {
+        do throws(RelayError) {
+            return try await sent.receipt(within: limit)
+        } catch .timeout {
+            let again = id == nil ? "with --id \(sent.id)" : "with the same --id"
+            throw CommandFailure(
+                CommandFailure.notAcknowledged,
+                "The message \(sent.id) was not acknowledged in time. Try again \(again), and nothing is stored twice.")
         }
     }
 

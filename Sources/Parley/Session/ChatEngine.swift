@@ -85,9 +85,7 @@ actor ChatEngine {
         case .setActive(let isActive): await client.setAppStateActive(isActive)
         case .nudge: await client.nudge()
         case .disconnect: await client.disconnect()
-        case .reconnect:
-            await client.disconnect()
-            await client.beginConnecting()
+        case .reconnect: await client.reconnect()
         case .suspendProcess, .quit, .redraw, .bell, .setTitle: break
         }
     }

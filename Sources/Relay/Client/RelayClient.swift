@@ -212,6 +212,21 @@ public actor RelayClient {
         handle(.disconnectRequested)
     }
 
+    /// Leaves the present connection for a new one, at once; where there is no session, begins one. What waits to be sent
+    /// goes on waiting.
+    public func reconnect() {
+        switch status.state {
+        case .initialized, .disconnected: beginConnecting()
+        case .connecting, .connected, .reconnecting, .suspended:
+            if let link {
+                handle(
+                    .connectionFailed(
+                        generation: link.generation, reason: .connectionLost("a new connection was asked for")))
+            }
+            nudge()
+        }
+    }
+
     /// Ends the session and every subscription. While connected, what is under way has up to a second to be stored; what
     /// still waits in the outbox then ends as its policy says.
     public func close() async {

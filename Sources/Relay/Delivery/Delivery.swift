@@ -223,7 +223,13 @@ package struct Delivery: Sendable {
         case .absent:
             let message = outbox.wasNotStored(id: id, at: now, newest: newestSequence)
             if let message { actions.append(.send(message)) }
-        case .unknown: finish(id, .uncertain, into: &actions)
+        case .unknown:
+            // What another run may have sent and the newest messages do not hold was hardly sent.
+            if let message = outbox.message(underWay: id), message.mayBeStored {
+                actions += lookedUp(id: id, .absent, at: now)
+            } else {
+                finish(id, .uncertain, into: &actions)
+            }
         case .failed:
             let (_, end) = outbox.refused(id: id, .timeout("Looking for the message"), at: now)
             if let end {

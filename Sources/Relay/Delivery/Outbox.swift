@@ -116,6 +116,11 @@ package struct Outbox: Sendable {
     /// Where a message that has not ended goes.
     package func destination(of id: String) -> Destination? { placed[id].map { lanes[$0.lane].destination } }
 
+    /// A message that is under way.
+    package func message(underWay id: String) -> OutboxMessage? {
+        placed[id].flatMap { lanes[$0.lane].entry(underWay: $0.number)?.message }
+    }
+
     /// How often in a row the message's destination has been refused.
     package func refusals(of id: String) -> Int {
         placed[id].map { lanes[$0.lane].refusalCount } ?? 0

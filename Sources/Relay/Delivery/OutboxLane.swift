@@ -86,7 +86,7 @@ struct OutboxLane: Sendable {
         guard first < waiting.count else { return nil }
         var entry = waiting[first]
         advance()
-        let isLate = entry.firstSent.map { now - $0 >= window } ?? false
+        let isLate = entry.firstSent.map { now - $0 >= window } ?? entry.message.mayBeStored
         if isLate { sought = entry.number }
         if entry.firstSent == nil {
             entry.firstSent = now

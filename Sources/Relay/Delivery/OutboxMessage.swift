@@ -24,6 +24,8 @@ public struct OutboxMessage: Hashable, Sendable, Identifiable {
     public let destination: Destination
     /// The encoded envelope or letter.
     public internal(set) var payload: [UInt8]
+    /// Whether an earlier run of the program may have sent it: it is looked for before it is sent the first time.
+    public var mayBeStored = false
     /// A line of chat that waits for its writer's name, which the first token tells; its payload is encoded anew then.
     var unsigned: ChatLine?
 

@@ -89,12 +89,17 @@ extension RelayClient {
     /// Puts a message into the outbox and returns at once with what waits for its end: the form for many messages in
     /// order, from any thread.
     ///
-    /// - Parameter id: the message's identifier; a new one when nil.
+    /// - Parameters:
+    ///   - id: the message's identifier; a new one when nil.
+    ///   - mayBeStored: whether an earlier run of the program may have sent a message under this identifier, however long
+    ///     ago. It is looked for then, among the newest 20,000 messages of its topic, and not stored twice.
     /// - Throws: what ``enqueue(topic:message:id:)`` throws.
     public nonisolated func submit(
-        topic: String, message: MessageValue, id: String? = nil
+        topic: String, message: MessageValue, id: String? = nil, mayBeStored: Bool = false
     ) throws(RelayError) -> PendingPublish {
-        try publisher.submitAwaited(self.message(topic: topic, message, id: id))
+        var message = try self.message(topic: topic, message, id: id)
+        message.mayBeStored = mayBeStored
+        return try publisher.submitAwaited(message)
     }
 
     /// Puts a message into the outbox and returns at once; ``publishes`` tells what becomes of it.

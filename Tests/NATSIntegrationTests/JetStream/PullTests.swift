@@ -84,6 +84,22 @@ struct PullTests {
         await jetStream.connection.close()
     }
 
+    @Test("a fetch that fails midway gives what has come", arguments: NATSServerProcess.binaries)
+    func interruptedFetch(binary: NATSServerBinary) async throws {
+        let (jetStream, name) = try await JetStreamFixture.stream(binary)
+        try await JetStreamFixture.fill(jetStream, name, 1...3)
+        try await jetStream.createConsumer(ConsumerConfiguration(name: "reader", isDurable: true), in: name)
+        let consumer = try PullConsumer("reader", in: name, jetStream)
+        let fetching = Task { try await consumer.fetch(10, expires: .seconds(100)) }
+        try await eventually("three are on their way") {
+            try await jetStream.consumerInfo("reader", in: name).pending == 0
+        }
+        // The consumer goes while the fetch waits for seven more.
+        try await jetStream.deleteConsumer("reader", in: name)
+        #expect(try await fetching.value.map(\.text) == ["1", "2", "3"])
+        await jetStream.connection.close()
+    }
+
     @Test(
         "a fetch waits for messages, takes what came when its time is up, and can be cancelled",
         arguments: NATSServerProcess.binaries)

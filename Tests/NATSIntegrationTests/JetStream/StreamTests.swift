@@ -56,6 +56,27 @@ struct StreamTests {
         await jetStream.connection.close()
     }
 
+    @Test(
+        "an update keeps what it leaves open, and settings that are unknown here", arguments: NATSServerProcess.binaries
+    )
+    func update(binary: NATSServerBinary) async throws {
+        let (jetStream, name) = try await JetStreamFixture.stream(binary)
+        try await jetStream.deleteStream(name)
+        let made = """
+            {"name":"\(name)","subjects":["\(name).>"],"storage":"memory","no_ack":true,"max_age":3600000000000,\
+            "description":"kept"}
+            """
+        _ = try await jetStream.connection.request(ByteBuffer(string: made), to: "$JS.API.STREAM.CREATE.\(name)")
+        var change = StreamConfiguration(name: name, storage: .memory)
+        change.maximumMessages = 7
+        let changed = try await jetStream.updateStream(change).configuration
+        #expect(changed.maximumMessages == 7 && changed.subjects == ["\(name).>"])
+        #expect(changed.maximumAge == 3_600_000_000_000 && changed.description == "kept")
+        let info = try await jetStream.connection.request(ByteBuffer(), to: "$JS.API.STREAM.INFO.\(name)")
+        #expect(info.text.replacing(" ", with: "").contains(#""no_ack":true"#), "\(info.text)")
+        await jetStream.connection.close()
+    }
+
     @Test("names that could change a request's subject are refused", arguments: NATSServerProcess.binaries)
     func names(binary: NATSServerBinary) async throws {
         let jetStream = JetStream(try await SharedServers.connect(binary), timeout: .seconds(120))

@@ -23,6 +23,17 @@ extension EndToEndTests {
                 #expect(lines.map { $0["seq"].int } == [3, 4, 5])
                 #expect(try await network.texts(on: "chat.lobby") == ["a text", "two\nlines", "x", "y", "z"])
 
+                for isAgain in [false, true] {
+                    let named = try await network.objects(
+                        "send", "chat.ids", "once", "--as", "alice", "--json", "--id", "job-7")
+                    #expect(named[0]["id"].string == "job-7" && named[0]["duplicate"].bool == isAgain)
+                    let numbered = try await network.objects(
+                        "send", "chat.ids", "--as", "alice", "--json", "--lines", "--id", "job-8", input: "a\nb\n")
+                    #expect(numbered.map { $0["id"].string } == ["job-8-1", "job-8-2"])
+                    #expect(numbered.allSatisfy { $0["duplicate"].bool == isAgain })
+                }
+                #expect(try await network.texts(on: "chat.ids") == ["once", "a", "b"])
+
                 let nothing = try await network.parley("send", "chat.lobby", "--as", "alice", input: "")
                 #expect(nothing.exitCode == 65 && nothing.diagnostics.contains("nothing to send"), "\(nothing)")
             }

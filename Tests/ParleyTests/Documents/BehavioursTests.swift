@@ -7,8 +7,8 @@ struct BehavioursTests {
     /// A behaviour's part of the document.
     private struct Entry {
         let number: Int
-        /// How many tests of each file carry the number, by the file's path below Tests/.
-        var tests: [String: Int] = [:]
+        /// The files with tests that carry the number, by their path below Tests/.
+        var files: Set<String> = []
         var saysThatThereAreNone = false
     }
 
@@ -22,12 +22,14 @@ struct BehavioursTests {
         #expect(try Self.documented().map(\.number) == Array(Self.all))
     }
 
-    @Test("Each entry lists the files with tests that carry its number, and how many do")
+    @Test("Each entry lists the files with tests that carry its number")
     func files() throws {
         let tested = try Self.tested()
         for entry in try Self.documented() {
-            #expect(entry.tests == tested[entry.number, default: [:]], "the list below B\(entry.number)")
-            #expect(entry.saysThatThereAreNone == entry.tests.isEmpty, "what is said of none below B\(entry.number)")
+            let expected = tested[entry.number, default: []]
+            #expect(entry.files.subtracting(expected) == [], "files below B\(entry.number) that do not name it")
+            #expect(expected.subtracting(entry.files) == [], "files missing below B\(entry.number)")
+            #expect(entry.saysThatThereAreNone == entry.files.isEmpty, "what is said of none below B\(entry.number)")
         }
         let unknown = tested.filter { !Self.all.contains($0.key) }
         #expect(unknown.isEmpty, "a test carries a number that no behaviour has")
@@ -43,13 +45,10 @@ struct BehavioursTests {
                 let heading = Self.number(line.dropFirst(4))
                 entries.append(Entry(number: try #require(heading)))
             } else if line.hasPrefix("- `") {
-                // A dash, the file, and the number of its tests in words such as “: 3 tests”.
                 let parts = line.split(separator: "`")
-                try #require(parts.count == 3 && !entries.isEmpty, "\(line)")
-                let digits: Substring = parts[2].filter(\.isNumber)
-                let count = try #require(Int(digits), "\(line)")
-                let earlier = entries[entries.count - 1].tests.updateValue(count, forKey: String(parts[1]))
-                #expect(earlier == nil, "\(line) stands there twice")
+                try #require(parts.count == 2 && !entries.isEmpty, "\(line)")
+                let isNew = entries[entries.count - 1].files.insert(String(parts[1])).inserted
+                #expect(isNew, "\(line) stands there twice")
             } else if line == "No test names it yet." {
                 try #require(!entries.isEmpty)
                 entries[entries.count - 1].saysThatThereAreNone = true
@@ -60,15 +59,15 @@ struct BehavioursTests {
 
     // MARK: The tests
 
-    /// How many tests of each file carry each number.
-    private static func tested() throws -> [Int: [String: Int]] {
+    /// The files with tests that carry each number.
+    private static func tested() throws -> [Int: Set<String>] {
         let tests = package.appendingPathComponent("Tests")
         let files = try #require(FileManager.default.enumerator(atPath: tests.path))
-        var found: [Int: [String: Int]] = [:]
+        var found: [Int: Set<String>] = [:]
         for case let file as String in files where file.hasSuffix(".swift") {
             let source = try String(contentsOf: tests.appendingPathComponent(file), encoding: .utf8)
             for name in displayNames(in: source) {
-                for number in numbers(in: name) { found[number, default: [:]][file, default: 0] += 1 }
+                for number in numbers(in: name) { found[number, default: []].insert(file) }
             }
         }
         return found

@@ -252,6 +252,29 @@ struct ClientRegressionTests {
         #expect(client.queuedCount == 0)
     }
 
+    @Test("B32 a new connection that is asked for keeps what waits")
+    func reconnectKeepsTheQueue() async throws {
+        let fixture = try await ClientFixture.start()
+        var policy = OutboxPolicy.parley
+        policy.pacing = OutboxPacing(messages: 1, per: .seconds(600))
+        let client = try await fixture.client(outbox: policy)
+        _ = try await client.send(topic: "chat.room", message: "uses up the minutes", timeout: .seconds(60))
+        let waiting = try client.submit(topic: "chat.room", message: "waits")
+        await client.reconnect()
+        try await eventually("another connection") {
+            await client.serverVersion != nil && client.status.state != .connected
+        }
+        #expect(client.queuedCount == 1)
+        #expect(client.cancelPublish(id: waiting.id))
+        try await client.state(is: .connected, deadline: .seconds(30))
+        #expect(client.status.recoveries == 1)
+        // Where no session is, one begins.
+        await client.disconnect()
+        await client.reconnect()
+        try await client.state(is: .connected, deadline: .seconds(30))
+        await client.close()
+    }
+
     // MARK: Connection
 
     @Test("B5 B11 expired credentials end in DISCONNECTED and the status says so")

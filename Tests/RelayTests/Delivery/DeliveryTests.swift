@@ -159,6 +159,22 @@ import Testing
                 == [ended("1", .uncertain), .send(message("2", letter))])
     }
 
+    @Test("B30: what an earlier run may have sent is looked for before it is sent the first time")
+    func repetition() throws {
+        for (finding, expected) in [
+            (Delivery.Finding.stored(sequence: 9), ended("1", .acknowledged(sequence: 9, duplicate: true))),
+            (.absent, nil), (.unknown, nil), (.failed, .tell(PublishNews(id: "1", state: .queued))),
+        ] {
+            var delivery = Delivery()
+            _ = delivery.opened(tellsOfRecipients: true, at: now)
+            var repeated = message("1")
+            repeated.mayBeStored = true
+            let search = Delivery.Action.lookUp(.init(message: repeated, newestBefore: nil), topic: "t")
+            #expect(try delivery.submit(repeated, at: now) == [search])
+            #expect(delivery.lookedUp(id: "1", finding, at: now).first == expected ?? .send(repeated))
+        }
+    }
+
     @Test("MESSAGE_RESEND lists what waited on topics, and what of it was stored")
     func resent() throws {
         var delivery = try opened()
