@@ -18,6 +18,7 @@ let package = Package(
         .library(name: "NATS", targets: ["NATS"]),
         .library(name: "Relay", targets: ["Relay"]),
         .library(name: "RelayNetwork", targets: ["RelayNetwork"]),
+        .library(name: "RelayFaults", targets: ["RelayFaults"]),
         .library(name: "Terminal", targets: ["Terminal"]),
     ],
     dependencies: [
@@ -68,6 +69,16 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "RelayFaults",
+            dependencies: [
+                "NATS",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "CTerminal",
             linkerSettings: [
                 .linkedLibrary("ncursesw"),
@@ -88,7 +99,7 @@ let package = Package(
         .executableTarget(
             name: "parley-bench",
             dependencies: [
-                "NATS", "Relay", "RelayNetwork",
+                "NATS", "Relay", "RelayFaults", "RelayNetwork",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -134,6 +145,14 @@ let package = Package(
             dependencies: ["NATS", "Relay", "RelayNetwork", "TestSupport"],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "RelayFaultsTests",
+            dependencies: [
+                "RelayFaults", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "TerminalTests", dependencies: ["Terminal", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "ParleyTests",
@@ -171,7 +190,8 @@ let package = Package(
         .testTarget(
             name: "RelayNetworkIntegrationTests",
             dependencies: [
-                "CChildProcess", "HostFixture", "NATS", "Relay", "RelayNetwork", "TestSupport", "parley-bench",
+                "CChildProcess", "HostFixture", "NATS", "Relay", "RelayFaults", "RelayNetwork", "TestSupport",
+                "parley-bench",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],

@@ -32,8 +32,6 @@ public enum NetworkError: Error, Hashable, Sendable {
     case hostNotStarted(reason: String)
     /// The host process gave up; the text is its own sentence.
     case hostFailed(String)
-    /// A port of 127.0.0.1 cannot be used; the reason is the system's.
-    case port(Int, reason: String)
     /// Something took longer than it may; the text says what.
     case timedOut(String)
     /// The network does not run, which it has to for this.
@@ -78,8 +76,6 @@ extension NetworkError: CustomStringConvertible {
         case .serverFailed(let reason): "nats-server does not keep running: \(reason)"
         case .hostNotStarted(let reason): "The private network could not be started: \(reason)."
         case .hostFailed(let sentence): sentence
-        case .port(let port, let reason):
-            "Port \(port) of 127.0.0.1 cannot be used: \(reason). Choose another one, or 0 for any that is free."
         case .timedOut(let what): "\(what) took too long. Try again, and read the network's host.log if it stays so."
         case .notRunning: "The private network does not run: start it with `parley network start`."
         case .refused(let reason): "The private network's server refused the administrator: \(reason)."

@@ -41,7 +41,7 @@ struct CommandFailure: Error, Hashable {
         case .damaged, .serverMissing, .serverNotExecutable, .credentials, .invalidSettings:
             code = Self.badConfiguration
         case .userBanned, .userDeactivated: code = Self.refused
-        case .serverFailed, .hostNotStarted, .hostFailed, .port, .timedOut, .notRunning, .refused, .connection,
+        case .serverFailed, .hostNotStarted, .hostFailed, .timedOut, .notRunning, .refused, .connection,
             .olderNetworkRuns:
             code = Self.noConnection
         case .cancelled: code = Self.interrupted

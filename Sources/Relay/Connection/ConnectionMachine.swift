@@ -1,3 +1,5 @@
+import NATS
+
 /// The life of one client's connection, as a pure value: an event and the present moment in, actions out.
 ///
 /// A session begins with connect and ends exactly once: by disconnect, a final reason, a passed limit or a passed

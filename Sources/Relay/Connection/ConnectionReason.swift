@@ -1,6 +1,6 @@
 /// Why the connection is not simply connected: what ended it, or what keeps it from returning.
 ///
-/// One vocabulary for all the systems that Parley maps onto (see the folder Vocabularies). The texts inside are the
+/// One vocabulary for all the systems that Parley maps onto (see the folder OtherSystems). The texts inside are the
 /// server's or the system's own words and never a secret; treat them as remote text when showing them.
 public enum ConnectionReason: Hashable, Sendable {
     /// `close()` or `disconnect()` was called.

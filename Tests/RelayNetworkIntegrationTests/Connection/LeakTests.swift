@@ -1,6 +1,7 @@
 import NATS
 import NIOConcurrencyHelpers
 import Relay
+import RelayFaults
 import TestSupport
 import Testing
 

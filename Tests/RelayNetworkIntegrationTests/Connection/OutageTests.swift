@@ -2,6 +2,7 @@ import NATS
 import NIOConcurrencyHelpers
 import NIOCore
 import Relay
+import RelayFaults
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import NATS
 import Relay
+import RelayFaults
 import TestSupport
 import Testing
 

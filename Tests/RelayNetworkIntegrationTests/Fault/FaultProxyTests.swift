@@ -1,4 +1,5 @@
 import NATS
+import RelayFaults
 import TestSupport
 import Testing
 
@@ -99,7 +100,7 @@ struct FaultProxyTests {
         // Given back, it can be had again; and taken, it is refused.
         let again = try await FaultProxy.start(target: pair.proxy.target, port: port)
         #expect(again.address.port == port)
-        await #expect(throws: NetworkError.self) {
+        await #expect(throws: FaultError.self) {
             _ = try await FaultProxy.start(target: pair.proxy.target, port: pair.listener.port)
         }
         await again.close()

@@ -1,5 +1,6 @@
 import NATS
 import NIOCore
+import RelayFaults
 import TestSupport
 import Testing
 

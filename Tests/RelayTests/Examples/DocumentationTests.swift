@@ -58,7 +58,7 @@ struct DocumentationTests {
                 == Set(NexconnConnectionStatus.known.map(\.rawValue) + [-1]))
         #expect(try Set(rows("Supabase").map { $0[0] }) == Set(SupabaseStatus.allCases.map(\.rawValue)))
         let vocabulary = Self.package.appendingPathComponent(
-            "Sources/Relay/Connection/Vocabularies/RongCloudCode.swift")
+            "Sources/Relay/OtherSystems/RongCloudCode.swift")
         let codes = try String(contentsOf: vocabulary, encoding: .utf8).split(separator: "\n").compactMap { line in
             line.contains("static let") ? line.split(separator: "=").last?.filter(\.isNumber) : nil
         }

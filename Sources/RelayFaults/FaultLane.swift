@@ -1,5 +1,5 @@
+import NATS
 import NIOCore
-import Relay
 
 /// Decides what happens to the bytes of one direction of one connection, and when. It knows lengths and times, not the
 /// bytes: whoever drives it keeps those, in the same order. Times count from the proxy's begin.

@@ -38,10 +38,10 @@ public final class FaultProxy: Sendable {
     ///   - target: the server; it need not run yet.
     ///   - port: where to listen on 127.0.0.1; 0 lets the system choose.
     ///   - seed: equal seeds give equal jitter for the same connections and reads.
-    /// - Throws: `NetworkError.port` when the port cannot be had.
+    /// - Throws: `FaultError.port` when the port cannot be had.
     public static func start(
         target: ServerAddress, port: Int = 0, seed: UInt64 = 0
-    ) async throws(NetworkError) -> FaultProxy {
+    ) async throws(FaultError) -> FaultProxy {
         let reserved = try ReservedPort(port)
         let loop = NIOSingletons.posixEventLoopGroup.next()
         do {
@@ -59,8 +59,8 @@ public final class FaultProxy: Sendable {
     /// - Parameters:
     ///   - faults: the faults; none, or `passThrough`, ends all.
     ///   - connections: for which connections. Those to come are refused all or none, so `refuse` needs `all` or `new`.
-    /// - Throws: `NetworkError.port` when the port cannot be listened at again after `refuse`.
-    public func set(_ faults: Fault..., on connections: Connections = .all) async throws(NetworkError) {
+    /// - Throws: `FaultError.port` when the port cannot be listened at again after `refuse`.
+    public func set(_ faults: Fault..., on connections: Connections = .all) async throws(FaultError) {
         let plan = FaultPlan(faults)
         do {
             try await loop.flatSubmit { [core] in core.value.set(plan, connections) }.get()

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import RelayNetwork
+@testable import RelayFaults
 
 /// A lane in a test's hands: what it decides until it rests.
 private struct LaneDriver {

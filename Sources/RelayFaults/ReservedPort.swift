@@ -13,7 +13,7 @@ final class ReservedPort: Sendable {
     private let descriptor: Int32
 
     /// Reserves a port; 0 lets the system choose.
-    init(_ wanted: Int) throws(NetworkError) {
+    init(_ wanted: Int) throws(FaultError) {
         guard let bits = UInt16(exactly: wanted) else {
             throw .port(wanted, reason: "a port is a number from 0 to 65535")
         }
@@ -22,7 +22,7 @@ final class ReservedPort: Sendable {
         #else
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         #endif
-        guard descriptor >= 0 else { throw .port(wanted, reason: SystemCall.reason(errno)) }
+        guard descriptor >= 0 else { throw .port(wanted, reason: Self.words(errno)) }
         Self.share(descriptor)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -37,7 +37,7 @@ final class ReservedPort: Sendable {
         guard isBound else {
             let code = errno
             close(descriptor)
-            throw .port(wanted, reason: SystemCall.reason(code))
+            throw .port(wanted, reason: Self.words(code))
         }
         self.descriptor = descriptor
         number = Int(UInt16(bigEndian: address.sin_port))
@@ -46,6 +46,8 @@ final class ReservedPort: Sendable {
     deinit {
         close(descriptor)
     }
+
+    private static func words(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
 
     /// Lets a listening socket be bound to the same port.
     private static func share(_ descriptor: Int32) {
