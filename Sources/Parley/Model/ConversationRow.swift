@@ -45,7 +45,7 @@ struct PendingLine: Hashable, Sendable {
     enum State: Hashable, Sendable {
         case queued
         case sending
-        /// Not sent, and why: it stays until the person sends it again or discards it.
+        /// Not sent, or perhaps not, and why: it stays until the person sends it again or discards it.
         case failed(String)
     }
 

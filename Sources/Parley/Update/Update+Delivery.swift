@@ -67,17 +67,18 @@ extension ChatModel {
         case .sending: conversations.update(name) { _ = $0.setState(.sending, of: id) }
         case .acknowledged(let sequence):
             conversations.update(name) { $0.acknowledge(id, sequence: sequence, name: user) }
-        case .failed(let error): lineFailed(id, in: name, error.words)
-        case .discarded(let reason): lineFailed(id, in: name, reason.words)
-        case .uncertain: lineFailed(id, in: name, Self.uncertain)
+        case .failed(let error): lineFailed(id, in: name, "not sent: \(error.words)")
+        case .discarded(let reason): lineFailed(id, in: name, "not sent: \(reason.words)")
+        case .uncertain: lineFailed(id, in: name, "perhaps sent: \(Self.uncertain)")
         }
     }
 
-    private static let uncertain = "The answer was lost, and whether it was stored cannot be found out."
+    private static let uncertain =
+        "The answer was lost. Sent again, it may be there twice."
 
     private mutating func lineFailed(_ id: String, in name: String, _ words: String) {
         if conversations.update(name, { $0.setState(.failed(words), of: id) }) == nil {
-            say("A line to \(name) was not sent. \(words)", .failure)
+            say("A line to \(name): \(words)", .failure)
         }
     }
 

@@ -68,7 +68,7 @@ struct ConversationLayout {
         case .pending(let line):
             lines += wrapped(line.text).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }
             if case .failed(let reason) = line.state {
-                let words = SafeText("not sent: \(reason) /resend or /discard")
+                let words = SafeText("\(reason) /resend or /discard")
                 lines += words.wrapped(columns: parts.text).prefix(4).map { .failure($0) }
             }
         }

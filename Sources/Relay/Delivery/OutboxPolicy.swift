@@ -27,8 +27,8 @@ public struct OutboxPolicy: Hashable, Sendable {
     /// for as long as it takes.
     public var refusalLimit: Duration?
     /// How long the server is sure to know a message's identifier: within this time after it was first sent, a message is
-    /// sent again as it is, and later it is looked for before. JetStream's default is two
-    /// minutes, of which some are left for the way.
+    /// sent again as it is, and later it is looked for before. JetStream's default is two minutes, of which some are left
+    /// for the way.
     public var duplicateWindow: Duration
     /// How fast messages may leave; nil for no limit.
     public var pacing: OutboxPacing?

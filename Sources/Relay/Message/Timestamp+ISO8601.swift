@@ -8,17 +8,40 @@ extension Timestamp {
         let (year, month, day) = Timestamp.civil(fromDays: days)
         let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60)
         let (second, millisecond) = (rest / 1_000 % 60, rest % 1_000)
-        var text = ""
-        text.reserveCapacity(24)
-        if (0...9_999).contains(year) {
-            text += Timestamp.padded(year, 4)
-        } else {
-            text += year < 0 ? "-" : "+"
-            text += Timestamp.padded(Int64(year.magnitude), 6)
+        return String(unsafeUninitializedCapacity: 40) { text in
+            var position = 0
+            func write(_ character: Unicode.Scalar) {
+                text[position] = UInt8(ascii: character)
+                position += 1
+            }
+            func write(_ number: Int64, _ width: Int) {
+                var width = width
+                var unit: Int64 = 1
+                for _ in 1..<width { unit *= 10 }
+                while number / unit > 9 { (unit, width) = (unit * 10, width + 1) }
+                for _ in 0..<width {
+                    text[position] = UInt8(ascii: "0") + UInt8(number / unit % 10)
+                    position += 1
+                    unit /= 10
+                }
+            }
+            if !(0...9_999).contains(year) { write(year < 0 ? "-" : "+") }
+            write(abs(year), (0...9_999).contains(year) ? 4 : 6)
+            write("-")
+            write(month, 2)
+            write("-")
+            write(day, 2)
+            write("T")
+            write(hour, 2)
+            write(":")
+            write(minute, 2)
+            write(":")
+            write(second, 2)
+            write(".")
+            write(millisecond, 3)
+            write("Z")
+            return position
         }
-        text += "-\(Timestamp.padded(month, 2))-\(Timestamp.padded(day, 2))T\(Timestamp.padded(hour, 2))"
-        text += ":\(Timestamp.padded(minute, 2)):\(Timestamp.padded(second, 2)).\(Timestamp.padded(millisecond, 3))Z"
-        return text
     }
 
     /// Reads an ISO 8601 moment: a date, or a date and a time to the minute, second or a fraction of it, with `Z`, an
@@ -29,11 +52,6 @@ extension Timestamp {
         var reader = DateReader(text)
         guard let value = reader.moment() else { return nil }
         milliseconds = value
-    }
-
-    private static func padded(_ number: Int64, _ width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
     }
 
     /// The Gregorian date of a day number, counted from 1970-01-01. Eras of 400 years have 146,097 days.

@@ -100,6 +100,22 @@ struct ConversationTests {
         #expect(desk.texts("chat.lobby") == ["3 later", "queued big"])
     }
 
+    @Test("B29: a line that may be stored already says so, and is sent again or dropped as its writer likes")
+    func uncertain() throws {
+        var desk = Desk.joined("chat.lobby")
+        guard case .publish(let id, _, _) = try #require(desk.enter("once?").first) else {
+            Issue.record("it is not published")
+            return
+        }
+        desk.send(.published(PublishNews(id: id, state: .uncertain)))
+        #expect(desk.screen().contains { $0.contains("perhaps sent: The answer was lost.") })
+        #expect(desk.model.queuedCount == 0)
+        #expect(desk.enter("/resend") == [.publish(id: id, topic: "chat.lobby", text: "once?")])
+        desk.send(.published(PublishNews(id: id, state: .uncertain)))
+        desk.enter("/discard")
+        #expect(desk.texts("chat.lobby").isEmpty)
+    }
+
     @Test("B32: a discarded line can be dropped for good")
     func discard() throws {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)

@@ -5,6 +5,7 @@ struct JSONWriter {
 
     init(spaced: Bool) {
         self.spaced = spaced
+        bytes.reserveCapacity(256)
     }
 
     var text: String { String(decoding: bytes, as: UTF8.self) }

@@ -1,7 +1,7 @@
 import Relay
 import Testing
 
-@Suite struct VocabularyTests {
+@Suite struct OtherSystemsTests {
     private static func ended(_ reason: ConnectionReason) -> ConnectionStatus {
         ConnectionStatus(state: .disconnected, reason: reason)
     }
