@@ -216,13 +216,11 @@ public actor RelayClient {
     /// goes on waiting.
     public func reconnect() {
         switch status.state {
-        case .initialized, .disconnected: beginConnecting()
-        case .connecting, .connected, .reconnecting, .suspended:
-            if let link {
-                handle(
-                    .connectionFailed(
-                        generation: link.generation, reason: .connectionLost("a new connection was asked for")))
-            }
+        case .initialized, .disconnected, .suspended: beginConnecting()
+        case .connecting, .connected, .reconnecting:
+            handle(
+                .connectionFailed(
+                    generation: machine.generation, reason: .connectionLost("a new connection was asked for")))
             nudge()
         }
     }

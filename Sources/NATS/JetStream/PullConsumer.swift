@@ -42,7 +42,8 @@ public struct PullConsumer: Sendable {
         return messages
     }
 
-    private func fetch(
+    /// As the public form, and throws what happens midway, too.
+    fileprivate func fetch(
         _ batch: Int, expires: Duration, into messages: inout [StoredMessage]
     ) async throws(NATSError) {
         let noWait = expires == .zero
@@ -105,7 +106,10 @@ extension JetStream {
         defer { discardConsumer(configuration.name, in: stream) }
         guard info.pending > 0 else { return ([], 0) }
         let consumer = try PullConsumer(configuration.name, in: stream, self)
-        let messages = try await consumer.fetch(min(max(1, limit), Int(clamping: info.pending)))
+        // A page that is not whole would hide a hole.
+        var messages: [StoredMessage] = []
+        try await consumer.fetch(
+            min(max(1, limit), Int(clamping: info.pending)), expires: .zero, into: &messages)
         let pending = messages.last?.pending ?? 0
         return (messages, pending)
     }

@@ -101,6 +101,8 @@ public struct JetStreamFailure: Sendable, Hashable {
         switch errorCode {
         // JetStream is off for the account, or altogether.
         case 10_039, 10_076: return false
+        // The stream is full and takes nothing new.
+        case 10_077 where text.contains("maximum"): return false
         default: return code == 503 || code == 408 || code == 409
         }
     }

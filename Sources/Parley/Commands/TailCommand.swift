@@ -75,8 +75,14 @@ final class MessagePrinter: Sendable {
     private struct State {
         var printed = 0
         /// The newest messages, where several subscriptions may bring the same one.
-        var newest: Set<UInt64> = []
-        var order: [UInt64] = []
+        var newest: Set<Place> = []
+        var order: [Place] = []
+    }
+
+    /// A stream that is made anew gives its sequences again.
+    private struct Place: Hashable {
+        let sequence: UInt64
+        let id: String
     }
 
     /// So many messages at most may come between the two times that overlapping patterns bring one.
@@ -104,7 +110,9 @@ final class MessagePrinter: Sendable {
             for event in events where !isDone(state) {
                 switch event {
                 case .message(let message):
-                    guard !mayRepeat || isNew(message.sequence, &state) else { continue }
+                    guard !mayRepeat || isNew(Place(sequence: message.sequence, id: message.id), &state) else {
+                        continue
+                    }
                     lines += line(message)
                     lines += "\n"
                     state.printed += 1
@@ -125,9 +133,9 @@ final class MessagePrinter: Sendable {
         }
     }
 
-    private func isNew(_ sequence: UInt64, _ state: inout State) -> Bool {
-        guard state.newest.insert(sequence).inserted else { return false }
-        state.order.append(sequence)
+    private func isNew(_ place: Place, _ state: inout State) -> Bool {
+        guard state.newest.insert(place).inserted else { return false }
+        state.order.append(place)
         if state.order.count >= Self.remembered * 2 {
             for old in state.order.prefix(Self.remembered) { state.newest.remove(old) }
             state.order.removeFirst(Self.remembered)

@@ -244,6 +244,8 @@ extension RelayClient {
     /// Lets what waits leave over this connection; nil when it is no longer the present one.
     private func openOutbox(_ link: Link, _ namespace: RelayConfiguration.Namespace) -> Publisher? {
         guard self.link?.generation == link.generation else { return nil }
+        // Credentials that name nobody have been accepted; what waited for a name goes under this client's.
+        signLines(as: user ?? clientID)
         publisher.open(link.jetStream, namespace)
         return publisher
     }

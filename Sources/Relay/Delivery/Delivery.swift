@@ -88,6 +88,8 @@ package struct Delivery: Sendable {
     /// - Parameter tellsOfRecipients: whether the server tells by itself that nobody takes a letter.
     package mutating func opened(tellsOfRecipients: Bool, at now: ContinuousClock.Instant) -> [Action] {
         serverTellsOfRecipients = tellsOfRecipients
+        // The stream may be another one by now.
+        newestSequence = nil
         resent.note(outbox.messages)
         outbox.open()
         var actions: [Action] = []
@@ -195,9 +197,10 @@ package struct Delivery: Sendable {
     package mutating func recipientAnswered(
         id: String, _ state: RecipientReply.State?, isRefused: Bool, at now: ContinuousClock.Instant
     ) -> [Action] {
-        // A refused letter that is under way again brings its own news.
+        // A refused letter that is under way again brings its own news, unless this is certain.
+        let isUnderWay = outbox.state(of: id) == .sending
         guard case .postbox(let user, let postbox)? = outbox.destination(of: id), state != .accepting,
-            outbox.state(of: id) == (isRefused ? .queued : .sending), isRefused || state != nil
+            state == nil ? isRefused && !isUnderWay : isRefused || isUnderWay
         else { return [] }
         var actions: [Action] = []
         finish(id, .failed(.postboxNotAccepting("\(user)/\(postbox)", because: state)), into: &actions)
@@ -225,7 +228,7 @@ package struct Delivery: Sendable {
             if let message { actions.append(.send(message)) }
         case .unknown:
             // What another run may have sent and the newest messages do not hold was hardly sent.
-            if let message = outbox.message(underWay: id), message.mayBeStored {
+            if outbox.isFromEarlierRun(id) {
                 actions += lookedUp(id: id, .absent, at: now)
             } else {
                 finish(id, .uncertain, into: &actions)

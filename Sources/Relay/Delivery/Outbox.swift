@@ -61,6 +61,8 @@ package struct Outbox: Sendable {
     /// Messages below this number were waiting when the outbox was opened.
     private var flushEnd: UInt64 = 0
     private var unflushed = 0
+    /// Those of them that were refused since: a connection counts as restored without them.
+    private var excused: Set<UInt64> = []
     private var pace: OutboxPace?
 
     private struct Place: Sendable {
@@ -116,9 +118,9 @@ package struct Outbox: Sendable {
     /// Where a message that has not ended goes.
     package func destination(of id: String) -> Destination? { placed[id].map { lanes[$0.lane].destination } }
 
-    /// A message that is under way.
-    package func message(underWay id: String) -> OutboxMessage? {
-        placed[id].flatMap { lanes[$0.lane].entry(underWay: $0.number)?.message }
+    /// Whether only an earlier run of the program can have sent a message that is under way.
+    package func isFromEarlierRun(_ id: String) -> Bool {
+        placed[id].flatMap { lanes[$0.lane].entry(underWay: $0.number)?.mayBeStored } ?? false
     }
 
     /// How often in a row the message's destination has been refused.
@@ -149,9 +151,10 @@ package struct Outbox: Sendable {
         isOpen = true
         flushEnd = nextNumber
         unflushed = count
+        excused = []
     }
 
-    /// Whether everything that was there when the outbox was opened has ended.
+    /// Whether everything that was there when the outbox was opened has ended, or been refused once.
     package var isFlushed: Bool { isOpen && unflushed == 0 }
 
     /// The messages to send now. Nothing leaves a closed outbox.
@@ -231,6 +234,7 @@ package struct Outbox: Sendable {
         }
         lanes[place.lane].putBack(place.number, at: now)
         inFlightCount -= 1
+        if isOpen, place.number < flushEnd, excused.insert(place.number).inserted { unflushed -= 1 }
         return (true, nil)
     }
 
@@ -243,7 +247,7 @@ package struct Outbox: Sendable {
         }
         if removed.wasInFlight { inFlightCount -= 1 }
         byteCount -= removed.entry.message.payload.count
-        if isOpen, place.number < flushEnd { unflushed -= 1 }
+        if isOpen, place.number < flushEnd, excused.remove(place.number) == nil { unflushed -= 1 }
         return PublishResolution(id: id, outcome: outcome)
     }
 
@@ -285,6 +289,7 @@ package struct Outbox: Sendable {
         laneOf = [:]
         byteCount = 0
         unflushed = 0
+        excused = []
         return discarded
     }
 

@@ -2,6 +2,14 @@
 struct OutboxEntry: Sendable {
     let number: UInt64
     var message: OutboxMessage
+
+    init(number: UInt64, message: OutboxMessage) {
+        (self.number, self.message) = (number, message)
+        mayBeStored = message.mayBeStored
+    }
+
+    /// Whether an earlier run may have sent it, and it was not looked for yet.
+    var mayBeStored: Bool
     /// When it was first written to a connection; nil before.
     var firstSent: ContinuousClock.Instant?
     /// When it was written to a connection last.
@@ -86,11 +94,12 @@ struct OutboxLane: Sendable {
         guard first < waiting.count else { return nil }
         var entry = waiting[first]
         advance()
-        let isLate = entry.firstSent.map { now - $0 >= window } ?? entry.message.mayBeStored
+        let isLate = entry.mayBeStored || (entry.firstSent.map { now - $0 >= window } ?? false)
         if isLate { sought = entry.number }
         if entry.firstSent == nil {
             entry.firstSent = now
-            entry.newestBefore = newestBefore
+            // What an earlier run sent lies anywhere.
+            entry.newestBefore = isLate ? nil : newestBefore
         }
         entry.lastSent = now
         if inFlight.isEmpty { lastProgress = now }
@@ -102,13 +111,18 @@ struct OutboxLane: Sendable {
     /// An entry under way is as good as never sent: the server does not have it.
     mutating func forgetAttempts(of number: UInt64, at now: ContinuousClock.Instant, newestBefore: UInt64?) {
         inFlight[number]?.firstSent = now
+        inFlight[number]?.lastSent = now
         inFlight[number]?.newestBefore = newestBefore
+        inFlight[number]?.mayBeStored = false
+        if inFlight.count == 1 { lastProgress = now }
         if sought == number { sought = nil }
     }
 
     /// The server stored one of those under way.
     mutating func stored(_ number: UInt64, at now: ContinuousClock.Instant, limit: Int) {
-        if let sent = inFlight[number]?.lastSent { answerTime = min(now - sent, .seconds(5)) }
+        // An answer of an earlier connection says nothing about this one.
+        guard let entry = inFlight[number] else { return }
+        if let sent = entry.lastSent { answerTime = min(now - sent, .seconds(5)) }
         lastProgress = now
         window = min(limit, window + 1)
         refusals = 0

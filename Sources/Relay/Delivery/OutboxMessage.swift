@@ -16,28 +16,66 @@ extension Destination: CustomStringConvertible {
     }
 }
 
-/// A message on its way out.
-public struct OutboxMessage: Hashable, Sendable, Identifiable {
+/// A message on its way out. It passes through many hands, so that a copy is one reference.
+public struct OutboxMessage: Sendable, Identifiable {
+    private final class Content: Sendable {
+        let id: String
+        let destination: Destination
+        let payload: [UInt8]
+        let mayBeStored: Bool
+        let unsigned: ChatLine?
+
+        init(id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool, unsigned: ChatLine?) {
+            self.id = id
+            self.destination = destination
+            self.payload = payload
+            self.mayBeStored = mayBeStored
+            self.unsigned = unsigned
+        }
+    }
+
+    private let content: Content
+
     /// The message's identifier, sent as `Nats-Msg-Id` and the same on every retry.
-    public let id: String
+    public var id: String { content.id }
     /// Where it goes.
-    public let destination: Destination
+    public var destination: Destination { content.destination }
     /// The encoded envelope or letter.
-    public internal(set) var payload: [UInt8]
+    public var payload: [UInt8] { content.payload }
     /// Whether an earlier run of the program may have sent it: it is looked for before it is sent the first time.
-    public var mayBeStored = false
+    public var mayBeStored: Bool { content.mayBeStored }
     /// A line of chat that waits for its writer's name, which the first token tells; its payload is encoded anew then.
-    var unsigned: ChatLine?
+    var unsigned: ChatLine? { content.unsigned }
 
     /// Makes a message.
-    public init(id: String, destination: Destination, payload: [UInt8]) {
-        self.id = id
-        self.destination = destination
-        self.payload = payload
+    public init(id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool = false) {
+        self.init(id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, unsigned: nil)
     }
 
     /// Makes a message on a topic.
     public init(id: String, topic: String, payload: [UInt8]) {
         self.init(id: id, destination: .topic(topic), payload: payload)
     }
+
+    init(id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool = false, unsigned: ChatLine?) {
+        content = Content(
+            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, unsigned: unsigned)
+    }
+
+    /// The message with its writer's name in it.
+    func signed(_ payload: [UInt8]) -> OutboxMessage {
+        OutboxMessage(id: id, destination: destination, payload: payload, mayBeStored: mayBeStored)
+    }
+}
+
+extension OutboxMessage: Hashable {
+    /// Whether both say the same and go to the same place.
+    public static func == (left: OutboxMessage, right: OutboxMessage) -> Bool {
+        left.content === right.content
+            || left.id == right.id && left.destination == right.destination && left.payload == right.payload
+                && left.mayBeStored == right.mayBeStored && left.unsigned == right.unsigned
+    }
+
+    /// Hashes the identifier.
+    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }

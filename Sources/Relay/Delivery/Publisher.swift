@@ -24,6 +24,8 @@ final class Publisher: Sendable {
         var lastRoute: UInt64 = 0
         /// Whether a session has begun, so that messages may wait for one.
         var hasBegun = false
+        /// Puts the user's name under a line that came without one.
+        var signature: (@Sendable (inout OutboxMessage) -> Void)?
         var receipts: [String: Completion<PublishOutcome?>] = [:]
         var flushWaiters: [Completion<Bool>] = []
         var emptyWaiters: [Completion<Bool>] = []
@@ -84,6 +86,8 @@ final class Publisher: Sendable {
         guard message.payload.count <= limit else {
             return .failure(.tooLarge(bytes: message.payload.count, limit: limit))
         }
+        var message = message
+        if message.unsigned != nil { state.signature?(&message) }
         do throws(RelayError) {
             perform(try state.delivery.submit(message, at: .now), &state)
             return .success(())
@@ -101,8 +105,13 @@ final class Publisher: Sendable {
         }
     }
 
-    /// Puts the user's name under the lines that wait for it.
-    func sign(_ change: (inout OutboxMessage) -> Void) { state.withLockedValue { $0.delivery.sign(change) } }
+    /// Puts the user's name under the lines that wait for it, and under those that come without one from now on.
+    func sign(_ change: @escaping @Sendable (inout OutboxMessage) -> Void) {
+        state.withLockedValue { state in
+            state.signature = change
+            state.delivery.sign(change)
+        }
+    }
 
     // MARK: Connections
 
@@ -359,7 +368,7 @@ final class Publisher: Sendable {
                 }
                 seen += page.messages.count
                 guard let last = page.messages.last, page.pending > 0 else { break }
-                guard seen < searchLimit else { return .unknown }
+                guard seen < 2 * searchLimit else { return .unknown }
                 next = last.sequence + 1
             }
             return isComplete ? .absent : .unknown

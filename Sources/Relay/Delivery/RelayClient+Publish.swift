@@ -97,9 +97,7 @@ extension RelayClient {
     public nonisolated func submit(
         topic: String, message: MessageValue, id: String? = nil, mayBeStored: Bool = false
     ) throws(RelayError) -> PendingPublish {
-        var message = try self.message(topic: topic, message, id: id)
-        message.mayBeStored = mayBeStored
-        return try publisher.submitAwaited(message)
+        try publisher.submitAwaited(self.message(topic: topic, message, id: id, mayBeStored: mayBeStored))
     }
 
     /// Puts a message into the outbox and returns at once; ``publishes`` tells what becomes of it.
@@ -132,8 +130,7 @@ extension RelayClient {
         topic: String, text: String, from name: String? = nil, writtenAt time: Timestamp? = nil, id: String? = nil
     ) throws(RelayError) -> String {
         let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time ?? .now)
-        var message = try self.message(topic: topic, line.value, id: id)
-        if line.username.isEmpty { message.unsigned = line }
+        let message = try self.message(topic: topic, line.value, id: id, unsigned: line.username.isEmpty ? line : nil)
         try publisher.submit(message)
         return message.id
     }
@@ -182,23 +179,23 @@ extension RelayClient {
         publisher.sign { [clientID] message in
             guard var line = message.unsigned, case .topic(let topic) = message.destination else { return }
             line.username = user
-            message.unsigned = nil
-            message.payload = Envelope(
-                clientID: clientID, id: message.id, room: topic, message: line.value,
-                start: line.timestamp ?? .now
-            ).encoded()
+            let envelope = Envelope(
+                clientID: clientID, id: message.id, room: topic, message: line.value, start: line.timestamp ?? .now)
+            message = message.signed(envelope.encoded())
         }
     }
 
     // MARK: Steps
 
     private nonisolated func message(
-        topic: String, _ value: MessageValue, id: String?
+        topic: String, _ value: MessageValue, id: String?, mayBeStored: Bool = false, unsigned: ChatLine? = nil
     ) throws(RelayError) -> OutboxMessage {
         let topic = try Self.topic(topic)
         let id = id ?? Self.newID()
         let envelope = Envelope(clientID: clientID, id: id, room: topic.text, message: value, start: .now)
-        return OutboxMessage(id: id, topic: topic.text, payload: envelope.encoded())
+        return OutboxMessage(
+            id: id, destination: .topic(topic.text), payload: envelope.encoded(), mayBeStored: mayBeStored,
+            unsigned: unsigned)
     }
 
     private nonisolated func letter(

@@ -167,12 +167,52 @@ import Testing
         ] {
             var delivery = Delivery()
             _ = delivery.opened(tellsOfRecipients: true, at: now)
-            var repeated = message("1")
-            repeated.mayBeStored = true
+            let repeated = OutboxMessage(id: "1", destination: .topic("t"), payload: [1], mayBeStored: true)
             let search = Delivery.Action.lookUp(.init(message: repeated, newestBefore: nil), topic: "t")
             #expect(try delivery.submit(repeated, at: now) == [search])
             #expect(delivery.lookedUp(id: "1", finding, at: now).first == expected ?? .send(repeated))
+            // A search that failed is made again.
+            if finding == .failed { #expect(delivery.moment(at: now + .milliseconds(250)).first == search) }
+            guard expected == nil else { continue }
+            // What this run has sent is sent again as it is, and later its own search decides.
+            _ = delivery.connectionLost()
+            #expect(delivery.opened(tellsOfRecipients: true, at: now + .seconds(60)).first == .send(repeated))
+            _ = delivery.connectionLost()
+            #expect(delivery.opened(tellsOfRecipients: true, at: now + .seconds(600)).first == search)
+            #expect(delivery.lookedUp(id: "1", .unknown, at: now + .seconds(600)) == [ended("1", .uncertain)])
         }
+    }
+
+    @Test("B30: what an earlier run may have sent is looked for anywhere, not behind what this run has sent")
+    func repetitionBehindOthers() throws {
+        var delivery = try opened()
+        _ = delivery.answered([acknowledged("1", 900)], at: now)
+        let repeated = OutboxMessage(id: "2", destination: .topic("t"), payload: [1], mayBeStored: true)
+        #expect(
+            try delivery.submit(repeated, at: now)
+                == [.lookUp(.init(message: repeated, newestBefore: nil), topic: "t")])
+    }
+
+    @Test("B13: a message that is refused in passing does not hold up the reconnection")
+    func refusedWhileFlushing() throws {
+        var delivery = try opened()
+        #expect(!delivery.outbox.isFlushed)
+        let refusal = NATSError.jetStream(JetStreamFailure(code: 503, errorCode: 10_008, text: "no quorum"))
+        _ = delivery.answered([("1", .failure(refusal))], at: now)
+        #expect(delivery.outbox.isFlushed)
+        _ = delivery.moment(at: now + .milliseconds(250))
+        _ = delivery.answered([acknowledged("1", 2)], at: now + .milliseconds(260))
+        #expect(delivery.outbox.isFlushed && delivery.outbox.isEmpty)
+    }
+
+    @Test("B51: a postbox that is full fails the letter at once")
+    func fullPostbox() throws {
+        var delivery = try opened(letter)
+        let full = NATSError.jetStream(
+            JetStreamFailure(code: 503, errorCode: 10_077, text: "maximum messages exceeded"))
+        #expect(
+            delivery.answered([("1", .failure(full))], at: now)
+                == [ended("1", .failed(.server(code: 10_077, "maximum messages exceeded")))])
     }
 
     @Test("MESSAGE_RESEND lists what waited on topics, and what of it was stored")

@@ -121,9 +121,9 @@ import Testing
         // The acknowledgement of what was sent before the loss may still arrive.
         #expect(outbox.acknowledged(id: "1", sequence: 1) != nil)
         outbox.open()
-        #expect(send(&outbox) == ["3", "4"], "One was stored since, so that two may follow")
-        for id in ["3", "4"] { _ = outbox.acknowledged(id: id, sequence: 3) }
-        #expect(send(&outbox) == ["5"])
+        #expect(send(&outbox) == ["3"])
+        _ = outbox.acknowledged(id: "3", sequence: 3)
+        #expect(send(&outbox) == ["4", "5"])
     }
 
     @Test(
