@@ -27,33 +27,13 @@ final class BoundedChannel<Element: Sendable>: Sendable {
     var isFull: Bool { state.withLockedValue { $0.count >= capacity } }
 
     /// Adds an element, waiting for room; false when the channel is closed or the task was cancelled.
-    func send(_ element: Element) async -> Bool {
-        while true {
-            let (outcome, wait, reader) = state.withLockedValue {
-                state -> (Bool?, Completion<Wakeup>?, Completion<Wakeup>?) in
-                guard state.ending == nil else { return (false, nil, nil) }
-                guard state.count < capacity else {
-                    let writer = Completion<Wakeup>()
-                    state.writer = writer
-                    return (nil, writer, nil)
-                }
-                state.queue.append(element)
-                defer { state.reader = nil }
-                return (true, nil, state.reader)
-            }
-            reader?.fulfil(.ready)
-            if let outcome { return outcome }
-            guard let wait, await wait.value(onCancel: .cancelled) == .ready else { return false }
-        }
-    }
+    func send(_ element: Element) async -> Bool { await send(contentsOf: [element]) == 1 }
 
     /// Adds elements in their order, waiting for room for the next of them; the last may come to stand beyond the bound by
     /// as many as there are.
     ///
     /// - Returns: how many were added: fewer than there are when the channel is closed or the task was cancelled.
     func send(contentsOf elements: [Element]) async -> Int {
-        guard let first = elements.first else { return 0 }
-        guard elements.count > 1 else { return await send(first) ? 1 : 0 }
         while true {
             let (isDone, wait, reader) = state.withLockedValue {
                 state -> (Bool?, Completion<Wakeup>?, Completion<Wakeup>?) in
