@@ -53,9 +53,6 @@ public final class NATSSubscription: AsyncSequence, Sendable {
             return try await refill(until: nil, isolation: actor)
         }
 
-        /// Whether a message is at hand without waiting.
-        var hasBuffered: Bool { !batch.isEmpty }
-
         /// The next message that is at hand; nil when it would have to be waited for.
         mutating func nextReady() -> NATSMessage? { batch.popLast() }
 

@@ -152,6 +152,7 @@ public final class LocalStore: Sendable {
                 close(descriptor)
                 throw .storage("\(path): \(words(code))")
             }
+            // The store is opened on a thread that may block, and a lock that another process holds tells nobody when it goes.
             usleep(5_000)
         }
         return descriptor
