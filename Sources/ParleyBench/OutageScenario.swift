@@ -167,8 +167,8 @@ private final class Reader: Sendable {
                             if message.sequence <= $0.newest { $0.disorder += 1 }
                             $0.newest = max($0.newest, message.sequence)
                         }
-                    case .gap, .unreadable: state.withLockedValue { $0.disorder += 1 }
-                    case .live: break
+                    case .gap, .unreadable, .restarted: state.withLockedValue { $0.disorder += 1 }
+                    case .live, .interrupted: break
                     }
                 }
             } catch {

@@ -23,63 +23,43 @@ public actor RelayClient {
     /// The name of this client in every message.
     nonisolated let clientID: String
 
+    nonisolated let surroundings: Surroundings
+
+    // What decides about the connection, and the timers that it runs.
     var machine: ConnectionMachine
     var lifecycle: LifecycleMachine
+    var connectionTimers = TimerSet<ConnectionMachine.TimerID>()
+    var lifecycleTimers = TimerSet<LifecycleMachine.TimerID>()
+    var connectWaiters: [UInt64: Completion<RelayError?>] = [:]
+    private var nextWaiter: UInt64 = 0
+    /// What happened while an earlier event was being handled.
+    var pendingEvents: [ConnectionMachine.Event] = []
 
-    /// The present connection with the number of the dial that made it.
-    var link: Link?
-    var dial: Task<Void, Never>?
-    var restoration: Task<Void, Never>?
-    var namespace: RelayConfiguration.Namespace?
+    // What the next dial needs.
+    var signIn: SignIn
+    /// Waits for the token provider after a refusal.
+    var renewal: Task<Void, Never>?
     var pool = ServerPool()
-    var session: SessionClaim?
-    /// What the token provider is being asked.
-    var question: ProviderQuestion?
-    /// Counts the credentials that the application gave with ``use(_:)``.
-    var credentialsEpoch: UInt64 = 0
-    /// Whether the token provider gave a token that no server has refused yet.
-    var hasUnrefusedToken = false
-    /// How long a token provider may take.
-    var providerTimeout = Duration.seconds(30)
-    /// How long finding out where the servers are may take, which includes a start of theirs.
-    var discoveryTimeout = Duration.seconds(60)
-    /// Gives the session back after the end.
-    var sessionRelease: Task<Void, Never>?
+    var generator = SystemRandomNumberGenerator()
+
+    /// The present dial, and what it leads to.
+    var link: LiveLink?
+
+    // What outlives each connection.
+    var namespace: RelayConfiguration.Namespace?
+    var following = Following()
+    var listeners = Listeners()
+    var claim: SessionClaim?
     /// The proofs of control messages that were believed, so that none counts twice; the oldest give way.
     var provedControls: [String] = []
+    /// Gives the session back after the end.
+    var sessionRelease: Task<Void, Never>?
+
     /// Opens the local store once; every dial waits for it.
     var storeOpening: Task<LocalStore?, Never>?
     var networkWatcher: Task<Void, Never>?
     /// The servers, or the proxy, whose network is watched.
     var watchedServers: [ServerAddress]?
-    var generator = SystemRandomNumberGenerator()
-
-    private var connectionTimers: [ConnectionMachine.TimerID: Task<Void, Never>] = [:]
-    private var lifecycleTimers: [LifecycleMachine.TimerID: Task<Void, Never>] = [:]
-    private var connectWaiters: [UInt64: Completion<RelayError?>] = [:]
-    private var nextWaiter: UInt64 = 0
-
-    /// Everything that follows a stream, to be brought back on every connection.
-    var followers: [UInt64: any Follower] = [:]
-    var nextFollower: UInt64 = 1
-    var listeners: [String: ListenerEntry] = [:]
-    var tokens: [WeakToken] = []
-    /// What happened while an earlier event was being handled.
-    private var pendingEvents: [ConnectionMachine.Event] = []
-
-    /// A connection and the dial that made it.
-    struct Link {
-        let connection: NATSConnection
-        let generation: UInt64
-        /// What listens to this connection: its events, the administrator, and the session's other devices.
-        var watchers: [Task<Void, Never>]
-        /// The one of them that hears the administrator; it ends when all that came before the connection's end is heard.
-        var control: Task<Void, Never>?
-        /// What the subjects of JetStream's calls begin with on this network.
-        var apiPrefix = JetStream.standardPrefix
-
-        var jetStream: JetStream { JetStream(connection, apiPrefix: apiPrefix) }
-    }
 
     /// What a client was made and prepared with.
     struct Settings: Sendable {
@@ -94,9 +74,16 @@ public actor RelayClient {
         self.init(Settings(configuration: configuration))
     }
 
-    init(_ settings: Settings) {
+    /// As the public form, in other surroundings than the system's.
+    package init(configuration: RelayConfiguration, surroundings: Surroundings) {
+        self.init(Settings(configuration: configuration), surroundings)
+    }
+
+    init(_ settings: Settings, _ surroundings: Surroundings = Surroundings()) {
         let configuration = settings.configuration
         self.settings = NIOLockedValueBox(settings)
+        self.surroundings = surroundings
+        signIn = SignIn(configuration)
         machine = ConnectionMachine(policy: configuration.reconnect, seed: UInt64.random(in: 0 ... .max))
         lifecycle = LifecycleMachine(policy: configuration.lifecycle)
         publisher = Publisher(
@@ -104,21 +91,20 @@ public actor RelayClient {
         clientID = configuration.clientID
         namespace = configuration.namespace
         if case .exclusive(let policy) = configuration.sessions {
-            session = SessionClaim(session: UUIDText.random(), device: configuration.device, policy: policy)
+            claim = SessionClaim(session: UUIDText.random(), device: configuration.device, policy: policy)
         }
     }
 
     deinit {
-        dial?.cancel()
-        question?.answer.cancel()
-        restoration?.cancel()
+        link?.end()
+        link?.connection?.closeNow()
+        renewal?.cancel()
+        signIn.question?.answer.cancel()
         networkWatcher?.cancel()
         storeOpening?.cancel()
-        for watcher in link?.watchers ?? [] { watcher.cancel() }
-        link?.connection.closeNow()
-        for timer in connectionTimers.values { timer.cancel() }
-        for timer in lifecycleTimers.values { timer.cancel() }
-        for follower in followers.values { follower.end(.success(())) }
+        connectionTimers.cancelAll()
+        lifecycleTimers.cancelAll()
+        for (_, follower) in following.all { follower.end(.success(())) }
         for waiter in connectWaiters.values { waiter.fulfil(.cancelled) }
         storeBoard.finish()
         statusBoard.finish()
@@ -132,6 +118,10 @@ public actor RelayClient {
         var publish = Duration.seconds(10)
         /// ``close()``, for what is under way.
         var closing = Duration.seconds(1)
+        /// A token provider.
+        var provider = Duration.seconds(30)
+        /// Finding out where the servers are, which includes a start of theirs.
+        var discovery = Duration.seconds(60)
     }
 
     nonisolated var limits: Limits { settings.withLockedValue(\.limits) }
@@ -203,8 +193,14 @@ public actor RelayClient {
     func applyPolicy() {
         machine.policy = configuration.reconnect
         // Without a provider there is nobody to ask, and a refused token is the end at once.
-        if configuration.credentials.provider == nil { machine.policy.tokenRenewals = 0 }
+        if signIn.credentials.provider == nil { machine.policy.tokenRenewals = 0 }
     }
+
+    /// Whether a session runs, connected or not.
+    var hasSession: Bool { machine.status.state != .initialized && machine.status.state != .disconnected }
+
+    /// The number of the newest dial.
+    var generation: UInt64 { machine.generation }
 
     /// Ends the session for good, from any state; only another `connect` starts one.
     public func disconnect() {
@@ -235,9 +231,8 @@ public actor RelayClient {
         // A session that had ended before may have left something for another one.
         publisher.sessionEnded(.closedByUser)
         await sessionRelease?.value
-        for follower in followers.values { follower.end(.success(())) }
-        followers = [:]
-        listeners = listeners.filter { $0.value.task == nil }
+        following.end()
+        listeners.endTopics()
     }
 
     /// Tells whether the application is in the foreground. What the background does is the lifecycle policy's matter.
@@ -255,89 +250,20 @@ public actor RelayClient {
     ///
     /// - Throws: ``RelayError/notConnected``, ``RelayError/timeout(_:)``.
     public func ping() async throws(RelayError) -> Duration {
-        guard let link else { throw .notConnected }
+        guard let link, let connection = link.connection else { throw .notConnected }
         do throws(NATSError) {
-            let duration = try await link.connection.ping()
+            let duration = try await connection.ping()
             handle(.roundTrip(generation: link.generation, duration))
             return duration
         } catch { throw RelayError(error, during: "a ping") }
     }
 
     /// The version of the server, while connected.
-    public var serverVersion: String? { link?.connection.info.version }
+    public var serverVersion: String? { link?.connection?.info.version }
 
     /// The name of the server, while connected.
-    public var serverName: String? { link?.connection.info.serverName }
+    public var serverName: String? { link?.connection?.info.serverName }
 
     /// The servers that are known, the next one to try first: the configured ones and those that a server told of.
     public var knownServers: [ServerAddress] { pool.order }
-
-    // MARK: Machines
-
-    func handle(_ event: ConnectionMachine.Event) {
-        pendingEvents.append(event)
-        // What an action leads to comes after the actions that follow it, so that the last status is the present one.
-        guard pendingEvents.count == 1 else { return }
-        while let next = pendingEvents.first {
-            for action in machine.handle(next, at: .now) { run(action) }
-            pendingEvents.removeFirst()
-        }
-    }
-
-    private func run(_ action: ConnectionMachine.Action) {
-        switch action {
-        case .dial(let generation, _): startDial(generation)
-        case .restore(let generation): startRestoration(generation)
-        case .closeSocket(let generation): closeLink(generation)
-        case .probe(let generation): probe(generation)
-        case .renewCredentials(let generation): renewCredentials(generation)
-        case .startTimer(let id, let deadline):
-            connectionTimers[id] = Task { [weak self] in
-                try? await Task.sleep(until: deadline, clock: .continuous)
-                guard !Task.isCancelled else { return }
-                await self?.connectionTimerFired(id)
-            }
-        case .cancelTimer(let id): connectionTimers.removeValue(forKey: id)?.cancel()
-        case .publish(let status): statusBoard.post(status)
-        case .event(let event): deliver(event)
-        case .completeConnect(let error):
-            for waiter in connectWaiters.values { waiter.fulfil(error) }
-            connectWaiters = [:]
-        case .discardOutbox(let reason): publisher.sessionEnded(reason)
-        }
-    }
-
-    private func connectionTimerFired(_ id: ConnectionMachine.TimerID) {
-        connectionTimers[id] = nil
-        handle(.timerFired(id))
-    }
-
-    func handleLifecycle(_ event: LifecycleMachine.Event) {
-        for action in lifecycle.handle(event, at: .now) {
-            switch action {
-            case .startTimer(let id, let deadline):
-                lifecycleTimers[id] = Task { [weak self] in
-                    try? await Task.sleep(until: deadline, clock: .continuous)
-                    guard !Task.isCancelled else { return }
-                    await self?.lifecycleTimerFired(id)
-                }
-            case .cancelTimer(let id): lifecycleTimers.removeValue(forKey: id)?.cancel()
-            case .suspend: handle(.suspendRequested)
-            case .resume: handle(.resumeRequested)
-            case .probe: if let link { probe(link.generation) }
-            }
-        }
-    }
-
-    private func lifecycleTimerFired(_ id: LifecycleMachine.TimerID) {
-        lifecycleTimers[id] = nil
-        handleLifecycle(.timerFired(id))
-    }
-
-    private func deliver(_ event: SystemEvent) {
-        systemEvents.post(event, keepsCurrent: false)
-        listeners[event.topic]?.listener.onMessage(event.rawValue)
-        if event == .connected || event == .reconnected { reportResent() }
-        if event == .disconnected { handleLifecycle(.userDisconnected) }
-    }
 }

@@ -12,6 +12,8 @@ public struct OrderedMessages: AsyncSequence, Sendable {
     let stream: String
     let filter: String?
     let start: StartPosition
+    /// Whether the sequence ends when its consumer is lost, for a reader that looks at the stream again before it goes on.
+    var endsWithConsumer = false
 
     /// Starts reading: the consumer is made with the first `next`.
     public func makeAsyncIterator() -> Iterator {
@@ -27,6 +29,8 @@ public struct OrderedMessages: AsyncSequence, Sendable {
         private var resets = 0
         /// How many matching messages the stream held when reading began; nil before the first `next` or `open`.
         public private(set) var initiallyPending: UInt64?
+        /// Whether the sequence ended because its consumer was lost.
+        package private(set) var hasLostConsumer = false
 
         init(source: OrderedMessages) { self.source = source }
 
@@ -70,6 +74,10 @@ public struct OrderedMessages: AsyncSequence, Sendable {
                     return nil
                 case .lost:
                     consumer = nil
+                    if source.endsWithConsumer {
+                        hasLostConsumer = true
+                        return nil
+                    }
                     try await pause(isolation: actor)
                 }
             }
@@ -107,7 +115,8 @@ public struct OrderedMessages: AsyncSequence, Sendable {
                     return
                 } catch {
                     // A server that restarts or elects a leader answers late or not at all for a moment.
-                    guard error.isRetryable, source.jetStream.connection.isOpen, resets < 20,
+                    guard error.isRetryable, source.jetStream.connection.isOpen,
+                        !source.endsWithConsumer, resets < 20,
                         deadline.map({ .now() < $0 }) ?? true
                     else { throw error }
                     try await pause(isolation: actor)
@@ -256,5 +265,13 @@ extension JetStream {
         in stream: String, filter: String? = nil, from start: StartPosition = .all
     ) throws(NATSError) -> OrderedMessages {
         OrderedMessages(jetStream: self, stream: try name(stream), filter: filter, start: start)
+    }
+
+    /// As the public form; `endsWithConsumer` has the sequence end when its consumer is lost.
+    package func orderedMessages(
+        in stream: String, filter: String?, from start: StartPosition, endsWithConsumer: Bool
+    ) throws(NATSError) -> OrderedMessages {
+        OrderedMessages(
+            jetStream: self, stream: try name(stream), filter: filter, start: start, endsWithConsumer: endsWithConsumer)
     }
 }

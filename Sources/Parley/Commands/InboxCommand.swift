@@ -171,6 +171,7 @@ struct InboxWatchCommand: AsyncParsableCommand {
                 var seen = 0
                 for try await event in events {
                     switch event {
+                    case .status(.error(let error)): throw error
                     case .status(let new): status(new)
                     case .gap(let lost): Output.complain("parley: \(lost) letters were deleted before they were seen")
                     case .message(let letter):

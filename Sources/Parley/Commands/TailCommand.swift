@@ -56,7 +56,10 @@ struct TailCommand: AsyncParsableCommand {
                     for events in subscriptions {
                         group.addTask {
                             var iterator = events.makeAsyncIterator()
-                            while let batch = try await iterator.nextBatch(), printer.print(batch) {}
+                            while let batch = try await iterator.nextBatch(), printer.print(batch) {
+                                // What only somebody else can mend ends the command; what passes is waited for.
+                                if case .interrupted(let error, passes: false)? = batch.last { throw error }
+                            }
                         }
                     }
                     // One topic that has printed the last message ends the others.
@@ -125,7 +128,15 @@ final class MessagePrinter: Sendable {
                     lines = ""
                     Output.complain(
                         "parley: message \(sequence) of \(Output.safe(topic)), \(bytes) bytes, cannot be read")
-                case .live: break
+                case .restarted:
+                    Output.lines(lines)
+                    lines = ""
+                    Output.complain("parley: the network deleted its messages and began again; these are the new ones")
+                case .interrupted(let error, passes: true):
+                    Output.lines(lines)
+                    lines = ""
+                    Output.complain("parley: \(error.words) Trying again.")
+                case .interrupted, .live: break
                 }
             }
             Output.lines(lines)

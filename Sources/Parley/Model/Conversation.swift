@@ -145,6 +145,15 @@ struct Conversation: Equatable, Sendable {
         trim()
     }
 
+    /// The stream was deleted and made again: what was stored in it is gone, and its sequences begin anew.
+    mutating func restart() {
+        rows = [.restart]
+        sequences = [:]
+        newMarker = nil
+        history = .complete
+        if scroll != .bottom { scroll = .bottom }
+    }
+
     // MARK: Own lines
 
     /// Adds an own line, unsent; false when too many wait already.

@@ -63,12 +63,15 @@ enum ConversationRow: Hashable, Sendable {
     case message(StoredLine)
     /// The stream no longer holds `lost` messages that belong here.
     case gap(RowPosition, lost: UInt64)
+    /// The stream was deleted and made again; here it begins.
+    case restart
     case pending(PendingLine)
 
     var position: RowPosition {
         switch self {
         case .message(let line): .message(line.sequence)
         case .gap(let position, _): position
+        case .restart: RowPosition(sequence: 0, order: 0)
         case .pending(let line): .pending(line.number)
         }
     }
@@ -77,7 +80,7 @@ enum ConversationRow: Hashable, Sendable {
     var time: Timestamp? {
         switch self {
         case .message(let line): line.time
-        case .gap: nil
+        case .gap, .restart: nil
         case .pending(let line): line.composedAt
         }
     }

@@ -139,6 +139,8 @@ actor ChatEngine {
         switch event {
         case .live: return .live
         case .gap(let lost): return .gap(lost: lost)
+        case .restarted: return .restarted
+        case .interrupted(let error, _): return .failed(error)
         case .message(let message): return .messages([message])
         case .unreadable(let sequence, let topic, let bytes):
             let now = WallClock.now

@@ -38,10 +38,12 @@ enum ChatEvent: Equatable, Sendable {
         case messages([TopicMessage])
         /// The stream no longer holds this many messages.
         case gap(lost: UInt64)
+        /// The stream was deleted and made again; what follows is from its beginning.
+        case restarted
         /// Older messages, and whether they reach the stream's beginning.
         case history([TopicMessage], isComplete: Bool)
         case historyFailed(RelayError)
-        /// The subscription failed.
+        /// The subscription does not stand; it is tried again.
         case failed(RelayError)
     }
 

@@ -63,6 +63,9 @@ extension ChatModel {
         case .gap(let lost):
             conversations.update(name) { $0.noteGap(lost: lost) }
             note("\(name): \(Wording.count(Int(clamping: lost), "message")) lost")
+        case .restarted:
+            conversations.update(name) { $0.restart() }
+            note("\(name): deleted and made again on the network")
         case .history(let messages, let isComplete):
             let user = identity.ownName
             conversations.update(name) { conversation in

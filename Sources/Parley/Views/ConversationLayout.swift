@@ -62,6 +62,8 @@ struct ConversationLayout {
         case .gap(_, let lost):
             let count = Wording.count(Int(clamping: lost), "message")
             lines.append(.separator(.gap, "\(count) \(lost == 1 ? "was" : "were") lost"))
+        case .restart:
+            lines.append(.separator(.gap, "deleted and made again: here it begins"))
         case .message(let line):
             let shown = line.topic == conversation.name ? line.text : "[\(line.topic)] \(line.text)"
             lines += wrapped(shown).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }

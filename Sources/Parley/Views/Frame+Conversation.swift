@@ -105,7 +105,7 @@ extension Frame {
 
     private func describe(_ source: ConversationRow) -> (name: String, isOwn: Bool, mark: String, Style) {
         switch source {
-        case .gap: ("", false, "", .plain)
+        case .gap, .restart: ("", false, "", .plain)
         case .message(let line):
             (
                 line.name.isEmpty ? "?" : line.name, line.isOwn, line.isOwn ? "✓" : line.isRecovered ? "↺" : "",

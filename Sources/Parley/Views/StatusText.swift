@@ -31,7 +31,10 @@ struct StatusText: Hashable {
             forms = [title]
             abbreviation = "\(status.state.symbol) OFF"
         case .connected:
-            forms = (status.roundTripTime.map { ["\(title) \(Wording.latency($0))"] } ?? []) + [title]
+            let failing = status.failingTopics.count
+            let without = failing > 0 ? " · without \(Wording.count(failing, "topic"))" : ""
+            let timed = status.roundTripTime.map { "\(title) \(Wording.latency($0))\(without)" }
+            forms = [timed, failing > 0 ? title + without : nil, title].compactMap(\.self)
             abbreviation = "\(status.state.symbol) ON"
         case .connecting:
             forms = Self.attempts(title, status, now: now, showsFirst: false)

@@ -57,6 +57,7 @@ extension ConnectionMachine {
         cancelTimers([.retry])
         generation += 1
         phase = .dialing
+        (failing, isFollowingComplete, isRecoveryUnannounced) = ([], true, false)
         lastDialAt = now
         status.attempt += 1
         status.nextRetryAt = nil

@@ -54,6 +54,9 @@ extension ConnectionMachine {
         case roundTrip(generation: UInt64, Duration)
         /// The network's administrator said on this dial's socket why it is about to end.
         case serverControl(generation: UInt64, reason: ConnectionReason)
+        /// Of what is followed, these are not live on the present connection; complete when none of them is expected to
+        /// be live soon by itself.
+        case followingChanged(failing: [String], isComplete: Bool)
         /// The token provider gave a new token.
         case credentialsRenewed(generation: UInt64)
         /// The token provider failed; the old token stays.

@@ -54,6 +54,12 @@ public struct ConnectionMachine: Sendable {
     var hasConnected = false
     /// Whether RECONNECTING was delivered for the present outage.
     var isOutageAnnounced = false
+    /// Whether the connection stands again and RECONNECTED waits for what is still failing.
+    var isRecoveryUnannounced = false
+    /// What is followed and is not live on the present connection, by name.
+    var failing: [String] = []
+    /// Whether nothing of that is expected to pass by itself.
+    var isFollowingComplete = true
     /// How many waits of the schedule the present backoff has used.
     var backoffStep = 0
     /// How often the token was renewed since the last connection that lasted.
@@ -95,6 +101,7 @@ public struct ConnectionMachine: Sendable {
             guard number == generation, hasSocket else { break }
             // The administrator's word is final even where this version does not know its code.
             if reason.isUnknown { end(reason) } else if reason.isFinal || reason.isRenewal { fail(reason, at: now) }
+        case .followingChanged(let failing, let isComplete): followingChanged(failing, isComplete)
         case .timerFired(let id): timerFired(id, at: now)
         case .disconnectRequested: if phase != .resting { end(.closedByUser) }
         case .suspendRequested: suspend()
@@ -180,12 +187,29 @@ public struct ConnectionMachine: Sendable {
         connectedAt = now
         let isFirst = !hasConnected
         hasConnected = true
-        isOutageAnnounced = false
         cancelTimers(TimerID.Kind.allCases)
-        status = ConnectionStatus(state: .connected, recoveries: isFirst ? 0 : status.recoveries + 1)
+        status = ConnectionStatus(
+            state: .connected, recoveries: isFirst ? 0 : status.recoveries + 1, failingTopics: failing)
         publish()
-        output.append(.event(isFirst ? .connected : .reconnected))
+        if isFirst { output.append(.event(.connected)) } else { isRecoveryUnannounced = true }
+        announceRecovery()
         completeConnect(nil)
+    }
+
+    private mutating func followingChanged(_ failing: [String], _ isComplete: Bool) {
+        (self.failing, isFollowingComplete) = (failing, isComplete)
+        guard phase == .online else { return }
+        status.failingTopics = failing
+        publish()
+        announceRecovery()
+    }
+
+    /// RECONNECTED comes when nothing is missing that is going to pass by itself.
+    private mutating func announceRecovery() {
+        guard isRecoveryUnannounced, isFollowingComplete else { return }
+        isRecoveryUnannounced = false
+        isOutageAnnounced = false
+        output.append(.event(.reconnected))
     }
 
     private mutating func timerFired(_ id: TimerID, at now: ContinuousClock.Instant) {

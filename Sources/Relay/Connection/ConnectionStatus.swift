@@ -32,6 +32,8 @@ public struct ConnectionStatus: Hashable, Sendable {
     public var isLongOutage: Bool
     /// How many outages this session has recovered from.
     public var recoveries: Int
+    /// While connected: the topics that are subscribed to and not live, sorted. Each is tried again until it is.
+    public var failingTopics: [String]
 
     /// Makes a status.
     public init(
@@ -42,7 +44,8 @@ public struct ConnectionStatus: Hashable, Sendable {
         roundTripTime: Duration? = nil,
         outageBegan: ContinuousClock.Instant? = nil,
         isLongOutage: Bool = false,
-        recoveries: Int = 0
+        recoveries: Int = 0,
+        failingTopics: [String] = []
     ) {
         self.state = state
         self.reason = reason
@@ -52,6 +55,7 @@ public struct ConnectionStatus: Hashable, Sendable {
         self.outageBegan = outageBegan
         self.isLongOutage = isLongOutage
         self.recoveries = recoveries
+        self.failingTopics = failingTopics
     }
 
     /// The status of a client that was never asked to connect.
@@ -63,7 +67,8 @@ extension ConnectionStatus {
     public var words: String {
         switch state {
         case .initialized: return "Not connected yet."
-        case .connected: return "Connected."
+        case .connected where failingTopics.isEmpty: return "Connected."
+        case .connected: return "Connected, but not to \(failingTopics.formattedList); trying again."
         case .suspended, .disconnected: return reason?.words ?? "Not connected."
         case .connecting, .reconnecting:
             let verb = state == .connecting ? "Connecting" : "Reconnecting"
@@ -71,5 +76,12 @@ extension ConnectionStatus {
             let long = isLongOutage ? " The outage is long; the attempts go on and the queue stays." : ""
             return "\(verb), attempt \(max(attempt, 1)).\(why)\(long)"
         }
+    }
+}
+
+extension [String] {
+    /// As a person would list names: the first three, and how many more there are.
+    fileprivate var formattedList: String {
+        count > 3 ? prefix(3).joined(separator: ", ") + " and \(count - 3) more" : joined(separator: ", ")
     }
 }

@@ -1,13 +1,13 @@
 import NATS
 
-// Connecting as whom a token names, with callbacks.
+// As whom the client connects.
 extension RelayClient {
     /// Opens the store and connects. The client may be released meanwhile, which ends the attempt.
     ///
     /// - Parameters:
     ///   - opened: called once, before the network is touched, unless the token is refused unseen.
     ///   - completed: called exactly once, after `opened`.
-    nonisolated func signIn(
+    nonisolated func connect(
         token: String, timeLimit: Int, opened: @escaping @Sendable (LocalStore.Opening) -> Void,
         completed: @escaping @Sendable (Result<String, RelayError>) -> Void
     ) {
@@ -41,14 +41,61 @@ extension RelayClient {
     ///   session of another user runs.
     public func use(_ credentials: RelayCredentials) throws(RelayError) {
         guard settings.withLockedValue(\.isPrepared) else { throw .notInitialized }
-        let hasSession = machine.status.state != .initialized && machine.status.state != .disconnected
-        guard replaceCredentials(credentials, mayChangeUser: !hasSession) else { throw .alreadyConnected }
-        credentialsEpoch += 1
-        question?.answer.cancel()
-        question = nil
-        hasUnrefusedToken = false
+        let change = signIn.use(credentials, mayChangeUser: !hasSession)
+        guard change != .refused else { throw .alreadyConnected }
+        identityChanged(change)
         applyPolicy()
         // A session that waits for its provider has what it waits for.
-        handle(.credentialsRenewed(generation: machine.generation))
+        handle(.credentialsRenewed(generation: generation))
+    }
+
+    /// The question for the first credentials, where there are none.
+    func missingCredentials() -> SignIn.Question? { signIn.credentials.isMissing ? askProvider() : nil }
+
+    /// Asks the provider once; the machine counts.
+    func renewCredentials(_ generation: UInt64) {
+        guard let question = askProvider() else { return handle(.credentialsUnavailable(generation: generation)) }
+        renewal?.cancel()
+        renewal = Task { [weak self, limits, surroundings] in
+            let isRenewed = await question.wait(limits.provider, surroundings.clock)
+            guard !Task.isCancelled else { return }
+            await self?.handle(
+                isRenewed
+                    ? .credentialsRenewed(generation: generation) : .credentialsUnavailable(generation: generation))
+        }
+    }
+
+    /// The question to the provider; nil without one.
+    private func askProvider() -> SignIn.Question? {
+        if let question = signIn.question { return question }
+        guard let provider = signIn.credentials.provider else { return nil }
+        let epoch = signIn.epoch
+        let answer = Task { [weak self] in
+            let credentials = try? await provider()
+            return await self?.providerAnswered(credentials, epoch: epoch) ?? false
+        }
+        let question = SignIn.Question(answer: answer, epoch: epoch)
+        signIn.asked(question)
+        return question
+    }
+
+    /// - Returns: whether there are other credentials now than when it was asked.
+    private func providerAnswered(_ credentials: RelayCredentials?, epoch: UInt64) -> Bool {
+        guard let change = signIn.answered(credentials, epoch: epoch), change != .refused else { return false }
+        identityChanged(change)
+        return true
+    }
+
+    private func identityChanged(_ change: SignIn.Change) {
+        if change == .firstUser || change == .otherUser {
+            namespace = configuration.namespace
+            // What one user wrote is never sent as another.
+            if change == .otherUser { publisher.discardAll() }
+        }
+        settings.withLockedValue { [signIn] settings in
+            settings.configuration.user = signIn.user
+            settings.configuration.credentials = signIn.credentials
+        }
+        if change != .sameUser, let user = signIn.user { signLines(as: user) }
     }
 }

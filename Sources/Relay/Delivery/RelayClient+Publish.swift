@@ -171,7 +171,7 @@ extension RelayClient {
         let messages = publisher.takeResent()
         guard !messages.isEmpty else { return }
         systemEvents.post(.messageResend, keepsCurrent: false)
-        listeners[SystemEvent.messageResend.topic]?.listener.onMessage(messages)
+        tell(messages, ofEvent: .messageResend)
     }
 
     /// Puts the user's name under the lines that were written before it was known.

@@ -25,7 +25,7 @@ extension RelayClient {
         databaseOpenedHandler: (@Sendable (_ isRecreated: Bool, _ error: RelayError?) -> Void)? = nil,
         completionHandler: (@Sendable (_ userID: String?, _ error: RelayError?) -> Void)? = nil
     ) {
-        signIn(token: params.token, timeLimit: params.timeout) { opening in
+        connect(token: params.token, timeLimit: params.timeout) { opening in
             databaseOpenedHandler?(opening.isRecreated, opening.error)
         } completed: { result in
             switch result {

@@ -16,7 +16,7 @@ extension RelayClient {
         success: (@Sendable (_ userID: String) -> Void)? = nil,
         error: (@Sendable (RongCloudCode) -> Void)? = nil
     ) {
-        signIn(token: token, timeLimit: timeLimit) { opening in
+        connect(token: token, timeLimit: timeLimit) { opening in
             dbOpened?(opening.error == nil ? .success : .databaseError)
         } completed: { result in
             switch result {

@@ -11,67 +11,6 @@ public enum PostboxEvent: Hashable, Sendable {
     case gap(lost: UInt64)
 }
 
-/// New letters, through any number of connections. For one reader; ends with the last reference.
-public final class PostboxEvents: AsyncSequence, Sendable {
-    /// An event.
-    public typealias Element = PostboxEvent
-    /// What ends the sequence early.
-    public typealias Failure = RelayError
-    let subscription: StreamSubscription<PostboxMessage>
-    private let onEnd: @Sendable () -> Void
-
-    init(_ subscription: StreamSubscription<PostboxMessage>, onEnd: @escaping @Sendable () -> Void) {
-        self.subscription = subscription
-        self.onEnd = onEnd
-    }
-
-    deinit { cancel() }
-
-    /// Ends the subscription.
-    public func cancel() {
-        subscription.end()
-        onEnd()
-    }
-
-    /// Starts reading.
-    public func makeAsyncIterator() -> Iterator { Iterator(events: self) }
-
-    /// Reads one event after the other.
-    public struct Iterator: AsyncIteratorProtocol {
-        let events: PostboxEvents
-
-        /// The next event; nil at the end or when the task was cancelled.
-        public mutating func next() async throws(RelayError) -> PostboxEvent? {
-            try await next(isolation: nil)
-        }
-
-        /// The next event; nil at the end or when the task was cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(RelayError) -> PostboxEvent? {
-            switch try await events.subscription.channel.next() {
-            case .element(let message): return .message(message)
-            case .lost(let count): return .gap(lost: count)
-            case .live: return .status(.connected)
-            case nil: return nil
-            }
-        }
-    }
-}
-
-/// The postbox's subscription on any connection.
-private struct PostboxFollower: Follower {
-    let stream: String
-    let subscription: StreamSubscription<PostboxMessage>
-
-    func follow(
-        _ link: RelayClient.Link, _ namespace: RelayConfiguration.Namespace
-    ) -> Completion<Result<Void, NATSError>> {
-        subscription.follow(StreamSource(name: stream, filter: nil, jetStream: link.jetStream))
-    }
-
-    func pause() { subscription.pause() }
-    func end(_ ending: Result<Void, RelayError>) { subscription.end(ending) }
-}
-
 // The postbox, with the calls of Sudo's relay.
 extension RelayClient {
     /// The most letters a page may hold.
@@ -101,13 +40,13 @@ extension RelayClient {
         }
         if let postbox, !Self.isToken(postbox) { throw .invalidArgument("The postbox's name is not one") }
         let token = try nextToken.map { text throws(RelayError) in try PageToken(text) }
-        let (link, user) = try postboxContext()
+        let (jetStream, user) = try postboxContext()
         do throws(NATSError) {
-            let info = try await link.jetStream.streamInfo("PB_" + user)
+            let info = try await jetStream.streamInfo("PB_" + user)
             let incarnation = UInt64(clamping: info.created.nanoseconds)
             if let token, token.incarnation != incarnation { return try Self.wrongToken() }
             let found = try await Self.letters(
-                in: "PB_" + user, of: postbox, from: token?.sequence ?? 1, limit: limit + 1, link.jetStream)
+                in: "PB_" + user, of: postbox, from: token?.sequence ?? 1, limit: limit + 1, jetStream)
             let next = found.count > limit ? found[limit].sequence : nil
             return ListOutput(
                 items: found.prefix(limit).map { Self.letter($0, incarnation: incarnation, owner: user) },
@@ -143,9 +82,9 @@ extension RelayClient {
 
     /// How many letters each postbox holds, by its identifier.
     public func countMessages() async throws(RelayError) -> [String: Int] {
-        let (link, user) = try postboxContext()
+        let (jetStream, user) = try postboxContext()
         do throws(NATSError) {
-            let info = try await link.jetStream.streamInfo("PB_" + user, subjectsFilter: ">")
+            let info = try await jetStream.streamInfo("PB_" + user, subjectsFilter: ">")
             var counts: [String: Int] = [:]
             for (subject, count) in info.state.subjects ?? [:] {
                 counts[PostboxAddress(subject)?.postbox ?? subject, default: 0] += Int(clamping: count)
@@ -174,10 +113,9 @@ extension RelayClient {
         guard ids.count <= BulkDeletion.maximumCount else {
             throw .invalidArgument("At most \(BulkDeletion.maximumCount) letters are deleted with one call")
         }
-        let (link, user) = try postboxContext()
+        let (jetStream, user) = try postboxContext()
         guard !ids.isEmpty else { return BulkDeletion() }
         let stream = "PB_" + user
-        let jetStream = link.jetStream
         let incarnation: UInt64
         do throws(NATSError) {
             incarnation = UInt64(clamping: try await jetStream.streamInfo(stream).created.nanoseconds)
@@ -220,13 +158,17 @@ extension RelayClient {
     /// New letters from now on, through any outage.
     public func postboxMessages() throws(RelayError) -> PostboxEvents {
         guard let user else { throw .notInitialized }
-        let subscription = StreamSubscription<PostboxMessage>(from: .new) { message, incarnation, _ in
-            (Self.letter(message, incarnation: incarnation, owner: user), nil)
-        }
-        let (key, _) = addFollower(PostboxFollower(stream: "PB_" + user, subscription: subscription))
-        return PostboxEvents(subscription) { [weak self] in
-            Task { await self?.removeFollower(key) }
-        }
+        let stream = StreamSubscription(
+            from: .new,
+            SubscriptionWords<PostboxEvent>(
+                message: { message, incarnation, _ in
+                    (.message(Self.letter(message, incarnation: incarnation, owner: user)), nil)
+                },
+                live: .status(.connected), lost: { .gap(lost: $0) }, restarted: nil,
+                interrupted: { error, passes in .status(passes ? .connecting : .error(error)) }))
+        return follow(stream, as: "the postbox") { _, jetStream in
+            StreamSource(name: "PB_" + user, filter: nil, jetStream: jetStream)
+        }.events
     }
 
     /// Calls back for every new letter in any of the user's postboxes, as Sudo's relay does.
@@ -259,25 +201,23 @@ extension RelayClient {
             }
         }
         let token = SubscriptionToken { task.cancel() }
-        tokens.append(WeakToken(token: token))
-        tokens.removeAll { $0.token == nil }
+        listeners.keep(token)
         return token
     }
 
     /// Ends every subscription made by ``subscribeToMessageCreated(statusChangeHandler:resultHandler:)``.
     public func unsubscribeAll() {
-        for entry in tokens { entry.token?.cancel() }
-        tokens = []
+        listeners.cancelTokens()
     }
 
     // MARK: Steps
 
-    private func postboxContext() throws(RelayError) -> (Link, String) {
+    private func postboxContext() throws(RelayError) -> (JetStream, String) {
         guard let user, Self.isToken(user) else {
             throw .invalidArgument("The user is not known; sign in with credentials that name one")
         }
-        guard let link else { throw .notConnected }
-        return (link, user)
+        guard let jetStream = link?.jetStream else { throw .notConnected }
+        return (jetStream, user)
     }
 
     static func postboxError(_ error: NATSError, during operation: String) -> RelayError {
@@ -296,21 +236,4 @@ extension RelayClient {
             updatedAt: stored, ownerId: owner, sudoId: letter.sudoId ?? owner, postboxId: address?.postbox ?? "",
             message: letter.message, from: address?.sender)
     }
-}
-
-/// Holds a subscription: cancelling it, or letting the last reference go, ends the subscription.
-public final class SubscriptionToken: Sendable {
-    private let onCancel: @Sendable () -> Void
-
-    init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
-
-    deinit { onCancel() }
-
-    /// Ends the subscription.
-    public func cancel() { onCancel() }
-}
-
-/// A token that its owner may have let go.
-struct WeakToken {
-    weak var token: SubscriptionToken?
 }

@@ -40,12 +40,12 @@ extension RelayClient {
         guard let user, Self.isToken(user) else {
             throw .invalidArgument("The user is not known; sign in with credentials that name one")
         }
-        guard let link else { throw .notConnected }
+        guard let connection = link?.connection else { throw .notConnected }
         let name = request.name ?? "the postboxes"
         guard let question = try? JSONEncoder().encode(request) else { throw .invalidArgument("\(name) is not a name") }
         let answer: NATSMessage
         do throws(NATSError) {
-            answer = try await link.connection.request(
+            answer = try await connection.request(
                 ByteBuffer(bytes: question), to: "relay.postbox.\(user).\(verb)", timeout: .seconds(10))
         } catch .noResponders {
             throw .server(code: 503, "this network has no postbox service")

@@ -5,11 +5,14 @@ import NATS
 /// - Returns: the result; nil when the time was up, or when the task was cancelled. Work that heeds cancellation is then
 ///   cancelled.
 package func within<Value: Sendable>(
-    _ limit: Duration, _ work: @escaping @Sendable () async -> Value
+    _ limit: Duration, _ clock: any Timekeeper = SystemTime(), _ work: @escaping @Sendable () async -> Value
 ) async -> Value? {
     let outcome = Completion<Value?>()
     let worker = Task.detached { _ = outcome.fulfil(await work()) }
-    let alarm = outcome.fulfil(nil, after: limit)
+    let alarm = Task.detached {
+        try? await clock.sleep(for: limit)
+        outcome.fulfil(nil)
+    }
     defer {
         worker.cancel()
         alarm.cancel()

@@ -1,3 +1,5 @@
+import NATS
+
 /// Hears messages of a topic, or system events (RelayX's listener).
 public protocol MessageListener: AnyObject, Sendable {
     /// Called for every message, one after the other: with a ``TopicMessage`` for topics, with an array of
@@ -5,50 +7,61 @@ public protocol MessageListener: AnyObject, Sendable {
     func onMessage(_ message: Any)
 }
 
-/// A listener with the task that feeds it; system events need none.
-struct ListenerEntry: Sendable {
-    let listener: any MessageListener
-    let task: Task<Void, Never>?
-}
-
 extension RelayClient {
     /// Has a listener called for a topic, a pattern, or a system event's name. Works before `connect`. While connected it
     /// returns when the server knows of the subscription, so that what is published afterwards is heard.
     ///
-    /// - Returns: false when the topic has a listener already; it stays.
+    /// - Returns: false when the topic has a listener by this call already; it stays. ``listen(to:listener:)`` takes any
+    ///   number.
     /// - Throws: ``RelayError/invalidTopic(_:)``.
     @discardableResult
     public func on(topic: String, listener: any MessageListener) async throws(RelayError) -> Bool {
-        guard listeners[topic] == nil else { return false }
-        if SystemEvent(rawValue: topic) != nil {
-            listeners[topic] = ListenerEntry(listener: listener, task: nil)
-            return true
-        }
-        let (events, opened) = try subscribe(topic: topic, from: .new)
-        let task = Task { [weak self] in
-            do throws(RelayError) {
-                var iterator = events.makeAsyncIterator()
-                while let event = try await iterator.next() {
-                    if case .message(let message) = event { listener.onMessage(message) }
-                }
-            } catch {
-                await self?.forgetListener(topic)
-            }
-        }
-        listeners[topic] = ListenerEntry(listener: listener, task: task)
-        _ = await opened?.value
+        guard !listeners.hasOnly(topic) else { return false }
+        let (_, opened) = try add(listener, to: topic, isOnly: true)
+        await opened?.value()
         return true
     }
 
-    /// Takes a topic's listener away.
+    /// Takes away the listener that ``on(topic:listener:)`` gave a topic.
     ///
     /// - Returns: whether there was one.
     @discardableResult
-    public func off(topic: String) -> Bool {
-        guard let entry = listeners.removeValue(forKey: topic) else { return false }
-        entry.task?.cancel()
-        return true
+    public func off(topic: String) -> Bool { listeners.removeOnly(topic) }
+
+    /// Has one more listener called for a topic, a pattern, or a system event's name, for as long as the token is kept.
+    ///
+    /// - Returns: keep it: the listener is called no more once the last reference goes, or with `cancel()`.
+    /// - Throws: ``RelayError/invalidTopic(_:)``.
+    public func listen(
+        to topic: String, listener: any MessageListener
+    ) async throws(RelayError) -> SubscriptionToken {
+        let (key, opened) = try add(listener, to: topic, isOnly: false)
+        await opened?.value()
+        return SubscriptionToken { [weak self] in
+            Task { await self?.removeListener(key) }
+        }
     }
 
-    private func forgetListener(_ topic: String) { listeners[topic] = nil }
+    private func removeListener(_ key: UInt64) { listeners.remove(key) }
+
+    private func add(
+        _ listener: any MessageListener, to topic: String, isOnly: Bool
+    ) throws(RelayError) -> (key: UInt64, opened: Completion<Void>?) {
+        if SystemEvent(rawValue: topic) != nil {
+            return (listeners.add(.init(topic: topic, listener: listener, task: nil), isOnly: isOnly), nil)
+        }
+        let (events, opened) = try subscribe(topic: topic, from: .new)
+        let task = Task {
+            var iterator = events.makeAsyncIterator()
+            while let event = try? await iterator.next() {
+                if case .message(let message) = event { listener.onMessage(message) }
+            }
+        }
+        return (listeners.add(.init(topic: topic, listener: listener, task: task), isOnly: isOnly), opened)
+    }
+
+    /// Tells those who listen to a system event.
+    func tell(_ message: Any, ofEvent event: SystemEvent) {
+        for listener in listeners.listeners(of: event) { listener.onMessage(message) }
+    }
 }

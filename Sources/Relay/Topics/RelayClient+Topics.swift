@@ -10,80 +10,14 @@ public enum TopicEvent: Hashable, Sendable {
     /// The stream no longer holds this many messages that were missed; an upper bound where the subscription takes a
     /// part of the stream.
     case gap(lost: UInt64)
-    /// Everything stored so far has been delivered; what follows is new. Comes once on every connection.
+    /// Everything stored so far has been delivered; what follows is new. Comes once on every connection, and again when
+    /// the subscription was interrupted.
     case live
-}
-
-/// The messages of a topic or pattern, through any number of connections. For one reader.
-///
-/// A slow reader loses nothing: the server keeps what has not been read. The subscription ends with the last reference.
-public final class TopicEvents: AsyncSequence, Sendable {
-    /// An event.
-    public typealias Element = TopicEvent
-    /// What ends the sequence early: a permission the user does not have, say.
-    public typealias Failure = RelayError
-    let subscription: StreamSubscription<TopicEvent>
-    private let onEnd: @Sendable () -> Void
-
-    init(_ subscription: StreamSubscription<TopicEvent>, onEnd: @escaping @Sendable () -> Void) {
-        self.subscription = subscription
-        self.onEnd = onEnd
-    }
-
-    deinit { cancel() }
-
-    /// Ends the subscription.
-    public func cancel() {
-        subscription.end()
-        onEnd()
-    }
-
-    /// Starts reading.
-    public func makeAsyncIterator() -> Iterator { Iterator(events: self) }
-
-    /// Reads one event after the other.
-    public struct Iterator: AsyncIteratorProtocol {
-        let events: TopicEvents
-
-        /// The next event; nil at the end or when the task was cancelled.
-        public nonisolated(nonsending) mutating func next() async throws(RelayError) -> TopicEvent? {
-            try await events.subscription.channel.next().map(Self.event)
-        }
-
-        /// All events that are at hand, at least one, in order: the form for many messages a second. Nil at the end or when
-        /// the task was cancelled.
-        public nonisolated(nonsending) mutating func nextBatch() async throws(RelayError) -> [TopicEvent]? {
-            try await events.subscription.channel.nextBatch()?.map(Self.event)
-        }
-
-        private static func event(_ news: SubscriptionNews<TopicEvent>) -> TopicEvent {
-            switch news {
-            case .element(let event): event
-            case .lost(let count): .gap(lost: count)
-            case .live: .live
-            }
-        }
-
-        /// The next event; nil at the end or when the task was cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(RelayError) -> TopicEvent? {
-            try await next()
-        }
-    }
-}
-
-/// A topic's subscription on any connection.
-private struct TopicFollower: Follower {
-    let pattern: TopicPattern
-    let subscription: StreamSubscription<TopicEvent>
-
-    func follow(
-        _ link: RelayClient.Link, _ namespace: RelayConfiguration.Namespace
-    ) -> Completion<Result<Void, NATSError>> {
-        subscription.follow(namespace.source(of: pattern, link.jetStream))
-    }
-
-    func pause() { subscription.pause() }
-    func end(_ ending: Result<Void, RelayError>) { subscription.end(ending) }
+    /// The stream was deleted and made again; what follows is from its beginning.
+    case restarted
+    /// Nothing is followed for now, and it is tried again until it is; `passes` says that this is expected to pass by
+    /// itself, where otherwise somebody has to change something: grant a permission, say.
+    case interrupted(RelayError, passes: Bool)
 }
 
 extension RelayConfiguration.Namespace {
@@ -111,17 +45,16 @@ extension RelayClient {
     /// Subscribes, and says when the server knows of it; nil while not connected.
     func subscribe(
         topic: String, from start: SubscriptionStart
-    ) throws(RelayError) -> (events: TopicEvents, opened: Task<Void, Never>?) {
+    ) throws(RelayError) -> (events: TopicEvents, opened: Completion<Void>?) {
         let pattern: TopicPattern
         do throws(TopicError) { pattern = try TopicPattern(topic) } catch { throw .invalidTopic("\(error)") }
-        let subscription = StreamSubscription<TopicEvent>(from: start) { message, _, isRecovered in
-            Self.topicEvent(message, isRecovered: isRecovered)
-        }
-        let (key, opened) = addFollower(TopicFollower(pattern: pattern, subscription: subscription))
-        let events = TopicEvents(subscription) { [weak self] in
-            Task { await self?.removeFollower(key) }
-        }
-        return (events, opened)
+        let stream = StreamSubscription(
+            from: start,
+            SubscriptionWords<TopicEvent>(
+                message: { message, _, isRecovered in Self.topicEvent(message, isRecovered: isRecovered) },
+                live: .live, lost: { .gap(lost: $0) }, restarted: .restarted,
+                interrupted: { .interrupted($0, passes: $1) }))
+        return follow(stream, as: pattern.text) { namespace, jetStream in namespace.source(of: pattern, jetStream) }
     }
 
     /// Messages of a topic within a time range, oldest first.
@@ -170,8 +103,8 @@ extension RelayClient {
         guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
         let pattern: TopicPattern
         do throws(TopicError) { pattern = try TopicPattern(topic) } catch { throw .invalidTopic("\(error)") }
-        guard let link, let namespace else { throw .notConnected }
-        return namespace.source(of: pattern, link.jetStream)
+        guard let jetStream = link?.jetStream, let namespace else { throw .notConnected }
+        return namespace.source(of: pattern, jetStream)
     }
 
     private func readPage(
@@ -182,32 +115,6 @@ extension RelayClient {
                 of: source.name, filter: source.filter, from: start, limit: limit
             ).messages
         } catch { throw RelayError(error, during: "reading the history") }
-    }
-
-    // MARK: Followers
-
-    @discardableResult
-    func addFollower(_ follower: any Follower) -> (key: UInt64, opened: Task<Void, Never>?) {
-        let key = nextFollower
-        nextFollower += 1
-        followers[key] = follower
-        guard let link, let namespace else {
-            return (key, nil)
-        }
-        let opened = follower.follow(link, namespace)
-        let task = Task { [weak self] in
-            if case .failure(let error) = await opened.value() { await self?.followFailed(key, error, link.connection) }
-        }
-        return (key, task)
-    }
-
-    private func followFailed(_ key: UInt64, _ error: NATSError, _ connection: NATSConnection) {
-        guard connection.isOpen, error != .cancelled else { return }
-        followers.removeValue(forKey: key)?.end(.failure(RelayError(error, during: "the subscription")))
-    }
-
-    func removeFollower(_ key: UInt64) {
-        followers.removeValue(forKey: key)?.end(.success(()))
     }
 
     // MARK: Decoding

@@ -15,20 +15,30 @@ public enum SubscriptionStart: Hashable, Sendable {
     case recent(Int)
 }
 
-/// What a subscription reports beside its elements.
-enum SubscriptionNews<Element: Sendable>: Sendable {
-    case element(Element)
-    case lost(UInt64)
-    case live
+/// What a subscription tells its reader, in the reader's own words.
+struct SubscriptionWords<Event: Sendable>: Sendable {
+    /// A stored message; with it comes the stream's incarnation, and whether the message was missed at first. The
+    /// identifier is the sender's.
+    var message: @Sendable (StoredMessage, _ incarnation: UInt64, _ isRecovered: Bool) -> (Event, id: String?)
+    /// Everything stored so far has been told.
+    var live: Event
+    /// So many messages are gone.
+    var lost: @Sendable (UInt64) -> Event
+    /// The stream was made anew.
+    var restarted: Event?
+    /// The subscription does not stand for now; whether that passes by itself.
+    var interrupted: @Sendable (RelayError, _ passes: Bool) -> Event
 }
 
 /// A part of a stream followed through any number of connections: each message once, in order.
 ///
 /// The cursor outlives connections. While one stands, a task reads an ordered consumer and waits for the reader's room,
 /// so that nothing is lost to a slow reader: what it has not taken stays on the server.
-final class StreamSubscription<Element: Sendable>: Sendable {
-    /// Makes an element of a stored message: the stream's incarnation and whether it was missed come along.
-    typealias Decoder = @Sendable (StoredMessage, _ incarnation: UInt64, _ isRecovered: Bool) -> (Element, id: String?)
+final class StreamSubscription<Event: Sendable>: Sendable {
+    private enum Held {
+        case event(Event)
+        case lost(UInt64)
+    }
 
     private struct State {
         var cursor = TopicCursor()
@@ -36,7 +46,7 @@ final class StreamSubscription<Element: Sendable>: Sendable {
         var incarnation: UInt64 = 0
         var task: Task<Void, Never>?
         /// What the cursor has passed and the channel had no room for when the connection was lost.
-        var held: [SubscriptionNews<Element>] = []
+        var held: [Held] = []
 
         /// Keeps a loss to be told, in one figure with one that has not been told yet.
         mutating func holdLoss(_ count: UInt64) {
@@ -48,30 +58,37 @@ final class StreamSubscription<Element: Sendable>: Sendable {
         }
     }
 
-    let channel: BoundedChannel<SubscriptionNews<Element>>
+    let channel: BoundedChannel<Event>
     private let start: SubscriptionStart
-    private let decode: Decoder
+    private let words: SubscriptionWords<Event>
     private let state = NIOLockedValueBox(State())
 
-    init(from start: SubscriptionStart, capacity: Int = 2_048, decode: @escaping Decoder) {
+    init(from start: SubscriptionStart, capacity: Int = 2_048, _ words: SubscriptionWords<Event>) {
         self.start = start
-        self.decode = decode
+        self.words = words
         channel = BoundedChannel(capacity: capacity)
     }
 
     /// Follows the stream over this connection, in place of an earlier one.
     ///
-    /// - Returns: fulfilled once the server's consumer stands, so that nothing stored later is missed.
-    func follow(_ source: StreamSource) -> Completion<Result<Void, NATSError>> {
-        let opened = Completion<Result<Void, NATSError>>()
+    /// - Parameters:
+    ///   - source: where to read; asked again whenever the stream has to be found anew.
+    ///   - report: hears how it stands, each time that changes.
+    /// - Returns: fulfilled once the server's consumer stands, so that nothing stored later is missed, or when it does not
+    ///   for now.
+    func follow(
+        _ clock: any Timekeeper, report: @escaping @Sendable (FollowerStanding) async -> Void,
+        _ source: @escaping @Sendable () async -> StreamSource?
+    ) -> Completion<Void> {
+        let opened = Completion<Void>()
         state.withLockedValue { state in
             let previous = state.task
             previous?.cancel()
             state.task = Task { [self] in
                 // Two readers at once would deliver out of order.
                 await previous?.value
-                await run(source, opened)
-                opened.fulfil(.failure(.cancelled))
+                await run(clock, opened, report, source)
+                opened.fulfil(())
             }
         }
         return opened
@@ -88,30 +105,53 @@ final class StreamSubscription<Element: Sendable>: Sendable {
         channel.close(ending)
     }
 
-    private func run(_ source: StreamSource, _ opened: Completion<Result<Void, NATSError>>) async {
-        let jetStream = source.jetStream
+    private func run(
+        _ clock: any Timekeeper, _ opened: Completion<Void>,
+        _ report: @escaping @Sendable (FollowerStanding) async -> Void,
+        _ source: @escaping @Sendable () async -> StreamSource?
+    ) async {
         var failures = 0
+        var told: NATSError?
         while !Task.isCancelled {
+            guard let source = await source() else { return }
             do throws(NATSError) {
-                try await read(source, opened)
-                return
+                let (extent, position) = try await beginning(source)
+                var messages = try source.jetStream.orderedMessages(
+                    in: source.name, filter: source.filter, from: position, endsWithConsumer: true
+                ).makeAsyncIterator()
+                try await messages.open(isolation: nil)
+                await report(.live)
+                // The connection counts as restored however slow this one reader is.
+                opened.fulfil(())
+                told = nil
+                let hasProgressed = try await read(&messages, from: extent)
+                guard messages.hasLostConsumer else { return }
+                // Its stream may have been made anew, so the place to go on is found again.
+                if hasProgressed { failures = 0 } else { failures += 1 }
+                if failures > 0 { try? await clock.sleep(for: Self.pause(after: failures, true)) }
             } catch {
-                guard jetStream.connection.isOpen, error != .cancelled else {
-                    opened.fulfil(.failure(error))
-                    return
-                }
-                guard Self.passes(error, jetStream) else {
-                    if !opened.fulfil(.failure(error)) {
-                        channel.close(.failure(RelayError(error, during: source.name)))
-                    }
-                    return
-                }
-                // The stream is without a leader for a moment. The other topics and the outbox do not wait for long.
+                guard source.jetStream.connection.isOpen, error != .cancelled else { return }
                 failures += 1
-                if failures == 2 { opened.fulfil(.success(())) }
-                try? await Task.sleep(for: .milliseconds(min(250 << min(failures, 4), 2_000)))
+                let passes = Self.passes(error, source.jetStream)
+                // What passes in a moment is no news; the other topics and the outbox do not wait for longer.
+                if !passes || failures > 1 {
+                    await report(.failed(passes: passes))
+                    opened.fulfil(())
+                    if told != error {
+                        told = error
+                        let event = words.interrupted(RelayError(error, during: "the subscription"), passes)
+                        guard await channel.send(event) else { return }
+                    }
+                }
+                try? await clock.sleep(for: Self.pause(after: failures, passes))
             }
         }
+    }
+
+    /// The time until the next try: what passes soon is tried soon.
+    private static func pause(after failures: Int, _ passes: Bool) -> Duration {
+        passes
+            ? .milliseconds(min(125 << min(failures, 4), 2_000)) : .milliseconds(min(500 << min(failures, 6), 30_000))
     }
 
     /// Whether a failure passes by itself while the connection stands.
@@ -121,36 +161,35 @@ final class StreamSubscription<Element: Sendable>: Sendable {
         return error.isRetryable
     }
 
+    /// Reads until the consumer is lost, the reader leaves or the task is cancelled.
+    ///
+    /// - Returns: whether anything has come.
     private func read(
-        _ source: StreamSource, _ opened: Completion<Result<Void, NATSError>>
-    ) async throws(NATSError) {
-        let extent = try await source.extent()
-        let position = try await position(extent, source)
-        var iterator = try source.jetStream.orderedMessages(in: source.name, filter: source.filter, from: position)
-            .makeAsyncIterator()
-        try await iterator.open(isolation: nil)
-        // The connection counts as restored however slow this one reader is.
-        opened.fulfil(.success(()))
-        guard await sendHeld() else { return }
+        _ messages: inout OrderedMessages.Iterator, from extent: StreamExtent
+    ) async throws(NATSError) -> Bool {
+        guard await sendHeld() else { return true }
         var isLive = false
-        if iterator.initiallyPending == 0 {
+        if messages.initiallyPending == 0 {
             isLive = true
             state.withLockedValue { $0.cursor.reach(extent.last) }
-            guard await channel.send(.live) else { return }
+            guard await channel.send(words.live) else { return true }
         }
+        var hasProgressed = false
         var batch: [StoredMessage] = []
-        while let message = try await iterator.next(isolation: nil) {
+        while let message = try await messages.next(isolation: nil) {
+            hasProgressed = true
             batch.append(message)
-            while batch.count < Self.batch, batch.last?.pending != 0 || isLive, let next = iterator.nextReady() {
+            while batch.count < Self.batch, batch.last?.pending != 0 || isLive, let next = messages.nextReady() {
                 batch.append(next)
             }
-            guard await deliver(batch) else { return }
+            guard await deliver(batch) else { return true }
             if !isLive, batch.last?.pending == 0 {
                 isLive = true
-                guard await channel.send(.live) else { return }
+                guard await channel.send(words.live) else { return true }
             }
             batch.removeAll(keepingCapacity: true)
         }
+        return hasProgressed
     }
 
     /// So many messages that have come together are handed over together.
@@ -162,30 +201,42 @@ final class StreamSubscription<Element: Sendable>: Sendable {
         var (cursor, incarnation) = state.withLockedValue { state in
             (exchange(&state.cursor, with: TopicCursor()), state.incarnation)
         }
-        var news: [SubscriptionNews<Element>] = []
-        news.reserveCapacity(messages.count)
+        var events: [Event] = []
+        events.reserveCapacity(messages.count)
         for message in messages {
-            let (element, id) = decode(message, incarnation, !cursor.isLive)
-            if case .deliver = cursor.receive(sequence: message.sequence, id: id) { news.append(.element(element)) }
+            let (event, id) = words.message(message, incarnation, !cursor.isLive)
+            if case .deliver = cursor.receive(sequence: message.sequence, id: id) { events.append(event) }
         }
         state.withLockedValue { $0.cursor = cursor }
-        guard !news.isEmpty else { return !channel.isClosed }
-        let sent = await channel.send(contentsOf: news)
-        guard sent < news.count else { return true }
-        state.withLockedValue { $0.held += news[sent...] }
+        guard !events.isEmpty else { return !channel.isClosed }
+        let sent = await channel.send(contentsOf: events)
+        guard sent < events.count else { return true }
+        state.withLockedValue { $0.held += events[sent...].map { .event($0) } }
         return false
     }
 
     /// Hands over what earlier connections left.
     private func sendHeld() async -> Bool {
-        for news in state.withLockedValue({ $0.held }) {
-            guard await channel.send(news) else { return false }
+        for held in state.withLockedValue({ $0.held }) {
+            let event =
+                switch held {
+                case .event(let event): event
+                case .lost(let count): words.lost(count)
+                }
+            guard await channel.send(event) else { return false }
             state.withLockedValue { _ = $0.held.removeFirst() }
         }
         return true
     }
 
     /// Where to begin on this connection: behind the cursor, or where the subscription was asked to.
+    private func beginning(
+        _ source: StreamSource
+    ) async throws(NATSError) -> (extent: StreamExtent, position: StartPosition) {
+        let extent = try await source.extent()
+        return (extent, try await position(extent, source))
+    }
+
     private func position(
         _ extent: StreamExtent, _ source: StreamSource
     ) async throws(NATSError) -> StartPosition {
@@ -198,6 +249,7 @@ final class StreamSubscription<Element: Sendable>: Sendable {
             // A stream made anew has nothing in common with the old one but its name: everything in it is new.
             if !isSameStream {
                 state.cursor = TopicCursor(last: 0)
+                if let restarted = words.restarted { state.held.append(.event(restarted)) }
             } else if let seen = state.cursor.last, seen > last {
                 // The server lost its newest messages (power went before the disk had them) and gives their sequences
                 // to what comes now.

@@ -86,6 +86,7 @@ struct Desk {
             switch row {
             case .message(let line): "\(line.sequence) \(line.isOwn ? "own " : "")\(line.text)"
             case .gap(_, let lost): "gap \(lost)"
+            case .restart: "restart"
             case .pending(let line): "\(line.state) \(line.text)"
             }
         }

@@ -94,7 +94,7 @@ private struct EventSource {
             return .topic(
                 pick(Self.topics),
                 pick([
-                    .live, .gap(lost: UInt64(next(9))), .failed(error()), .historyFailed(error()),
+                    .live, .restarted, .gap(lost: UInt64(next(9))), .failed(error()), .historyFailed(error()),
                 ]))
         case 17, 18:
             let id = "own-\(next(40))"

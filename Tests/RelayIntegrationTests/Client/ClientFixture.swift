@@ -110,10 +110,14 @@ extension RelayClient {
 
 extension RelayClient {
     /// Gives calls that wait for the server the time of a slow machine.
-    func setLimits(publish: Duration? = nil, closing: Duration? = nil) {
+    func setLimits(
+        publish: Duration? = nil, closing: Duration? = nil, provider: Duration? = nil, discovery: Duration? = nil
+    ) {
         settings.withLockedValue { settings in
             if let publish { settings.limits.publish = publish }
             if let closing { settings.limits.closing = closing }
+            if let provider { settings.limits.provider = provider }
+            if let discovery { settings.limits.discovery = discovery }
         }
     }
 

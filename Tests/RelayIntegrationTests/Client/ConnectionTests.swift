@@ -75,9 +75,9 @@ struct ConnectionTests {
         let client = RelayClient(configuration: configuration)
         await client.beginConnecting()
         try await eventually("the dial") { await client.knownServers.count == 2 }
-        let dial = await client.dial
+        let link = Weak(await client.link)
         await client.setReachable(false)
-        await dial?.value
+        try await eventually("the end of the dial") { link.object == nil }
         #expect(await client.knownServers.first?.port == frozen.port)
         await client.close()
         frozen.resume()
@@ -218,7 +218,7 @@ struct ConnectionTests {
         do {
             let client = try await fixture.client()
             weakClient = client
-            channel = try #require(await client.link?.connection.core.channel)
+            channel = try #require(await client.link?.connection?.core.channel)
             let events = try await client.messages(topic: "chat.room")
             _ = try await client.publish(topic: "chat.room", message: "x")
             #expect(channel.isActive)
@@ -243,4 +243,11 @@ extension RelayClient {
         Thread.sleep(forTimeInterval: Double(duration.components.seconds))
         return try startConnecting(timeLimit: 0).waiter
     }
+}
+
+/// Whether something is still there.
+private struct Weak<Object: AnyObject & Sendable>: Sendable {
+    weak let object: Object?
+
+    init(_ object: Object?) { self.object = object }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import NIOConcurrencyHelpers
 import NIOCore
 import TestSupport
 import Testing
@@ -22,7 +23,7 @@ struct ClientRegressionTests {
         try await eventually("an empty outbox", deadline: .seconds(60)) { sender.queuedCount == 0 }
         for _ in 0..<3 {
             try await eventually("what its reader has not taken is full") {
-                iterator.events.subscription.channel.isFull
+                iterator.subscription.stream.channel.isFull
             }
             await client.setReachable(false)
             await client.setReachable(true)
@@ -81,23 +82,35 @@ struct ClientRegressionTests {
         let fixture = try await ClientFixture.start()
         let connection = try await NATSConnection.connect(
             to: try ServerAddress(parsing: fixture.server.url), options: ConnectOptions(connectTimeout: .seconds(60)))
-        let subscription = StreamSubscription<UInt64>(from: .new) { message, _, _ in (message.sequence, nil) }
+        let subscription = StreamSubscription<String>(
+            from: .new,
+            SubscriptionWords(
+                message: { message, _, _ in ("message", nil) }, live: "live", lost: { _ in "lost" }, restarted: nil,
+                interrupted: { _, passes in passes ? "interrupted" : "ended" }))
         try await fixture.server.pause()
+        let source = StreamSource(
+            name: "test_stream", filter: nil, jetStream: JetStream(connection, timeout: .milliseconds(200)))
+        let standings = NIOLockedValueBox<[FollowerStanding]>([])
         let opened = subscription.follow(
-            StreamSource(
-                name: "test_stream", filter: nil, jetStream: JetStream(connection, timeout: .milliseconds(200))))
-        // Whatever the restoration is told after two answers that did not come, the subscription itself goes on.
-        _ = await opened.value()
+            SystemTime(),
+            report: { standing in
+                standings.withLockedValue { $0.append(standing) }
+            }
+        ) { source }
+        // The outbox does not wait for a stream after two answers that did not come; the subscription itself goes on.
+        await opened.value()
+        #expect(standings.withLockedValue { $0.first } == .failed(passes: true))
         fixture.server.resume()
-        let first = Task { try await subscription.channel.next() }
+        let first = Task {
+            _ = try await subscription.channel.next()
+            return try await subscription.channel.next()
+        }
         let alarm = Task {
             try await Task.sleep(for: .seconds(300))
             subscription.end()
         }
-        guard case .live = try await first.value else {
-            Issue.record("the subscription did not become live")
-            return
-        }
+        #expect(try await first.value == "live")
+        #expect(standings.withLockedValue { $0.last } == .live)
         alarm.cancel()
         subscription.end()
         await connection.close()

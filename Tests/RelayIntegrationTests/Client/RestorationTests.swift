@@ -62,7 +62,7 @@ struct RestorationTests {
         configuration.followsNetwork = false
         let client = RelayClient(configuration: configuration)
         // Enough for the second search, however busy the machine is.
-        await client.setDiscoveryTimeout(.seconds(1))
+        await client.setLimits(discovery: .seconds(1))
         await client.beginConnecting()
         try await client.state(is: .connected)
         stuck.fulfil(())
@@ -88,11 +88,11 @@ struct SessionEntryTests {
         try await fixture.withJetStream { try await KeyValueBucket(SessionClaim.bucket, $0).create(history: 1) }
         let client = try client(fixture)
         try await client.connect(timeLimit: 60)
-        let session = try #require(await client.session)
+        let session = try #require(await client.claim)
         let renewed = try await fixture.withJetStream {
             try await KeyValueBucket(SessionClaim.bucket, $0).put(ByteBuffer(bytes: session.value), for: Self.key)
         }
-        try await eventually("the client knows of its newest entry") { await client.session?.revision == renewed }
+        try await eventually("the client knows of its newest entry") { await client.claim?.revision == renewed }
         #expect(client.status.state == .connected)
         await client.close()
         #expect(
@@ -125,8 +125,4 @@ struct SessionEntryTests {
         await silent.close()
         withExtendedLifetime(questions) {}
     }
-}
-
-extension RelayClient {
-    fileprivate func setDiscoveryTimeout(_ timeout: Duration) { discoveryTimeout = timeout }
 }

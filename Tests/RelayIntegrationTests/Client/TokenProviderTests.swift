@@ -55,7 +55,7 @@ struct TokenProviderTests {
         let client = try client(fixture, .provided(startingWith: start) { try await desk.ask() })
         await client.beginConnecting()
         try await desk.isAsked()
-        let question = try #require(await client.question)
+        let question = try #require(await client.signIn.question)
         await client.disconnect()
         try await client.use(token("bob"))
         desk.answer(try token("alice"))
@@ -71,11 +71,11 @@ struct TokenProviderTests {
         let fixture = try await ClientFixture.start()
         let desk = Desk()
         let client = try client(fixture, .provided { try await desk.ask() })
-        await client.setProviderTimeout(.milliseconds(20))
+        await client.setLimits(provider: .milliseconds(20))
         // It takes longer than it may, and does not heed its cancellation.
         let gaveNone = RelayError.connection(.invalidCredentials("the token provider gave none"))
         await #expect(throws: gaveNone) { try await client.connect() }
-        await client.setProviderTimeout(.seconds(600))
+        await client.setLimits(provider: .seconds(600))
         await client.beginConnecting()
         await client.disconnect()
         let connecting = Task { try await client.connect() }
@@ -172,8 +172,4 @@ struct TokenProviderTests {
         // A name for people is no part of a subject.
         for name in ["Alice Liddell", "a.b", "alice>", ""] { #expect(try token(name).user == nil) }
     }
-}
-
-extension RelayClient {
-    fileprivate func setProviderTimeout(_ timeout: Duration) { providerTimeout = timeout }
 }

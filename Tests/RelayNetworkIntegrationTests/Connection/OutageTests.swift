@@ -304,7 +304,8 @@ final class Collected: Sendable {
                     case .message(let message): collected.withLockedValue { $0.append(message.text) }
                     case .gap(let lost): collected.withLockedValue { $0.append("lost \(lost)") }
                     case .live: isLive.withLockedValue { $0 = true }
-                    case .unreadable: break
+                    case .restarted: collected.withLockedValue { $0.append("restarted") }
+                    case .unreadable, .interrupted: break
                     }
                 }
             } catch {

@@ -36,7 +36,7 @@ struct DocumentationTests {
     /// The rows of an article's table under a heading, cell by cell.
     private func rows(_ heading: String) throws -> [[String]] {
         let section = try #require(
-            try article("ConnectionStatus").components(separatedBy: "\n## ").first { $0.hasPrefix(heading) })
+            try article("StatusVocabularies").components(separatedBy: "\n## ").first { $0.hasPrefix(heading) })
         return section.split(separator: "\n").filter { $0.hasPrefix("|") }.dropFirst(2).map { line in
             line.split(separator: "|", omittingEmptySubsequences: true).map {
                 $0.split(whereSeparator: { " `".contains($0) }).joined(separator: " ")

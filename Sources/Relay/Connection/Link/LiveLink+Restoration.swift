@@ -1,0 +1,86 @@
+import NATS
+import NIOCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// From a login to a connection over which everything is as it was.
+extension LiveLink {
+    /// Subscriptions first, then what waits in the outbox, and only then counts the connection as restored.
+    func restore(_ configuration: RelayConfiguration, known: RelayConfiguration.Namespace?, _ publisher: Publisher) {
+        guard let connection else { return }
+        start { link in
+            do throws(NATSError) {
+                let namespace = try await link.namespace(configuration, known: known, connection)
+                link.speak(under: namespace.apiPrefix)
+                if let claim = await link.inClient({ $0.sessionToTake }) ?? nil {
+                    guard try await link.take(claim.claim, of: claim.user) else { return }
+                }
+                guard let openings = await link.inClient({ $0.followAll(over: link, namespace) }) else { return }
+                for opening in openings { await opening.value() }
+                guard connection.isOpen else { return }
+                guard await link.inClient({ $0.openOutbox(over: link, namespace) }) != nil,
+                    await publisher.flushed()
+                else { return }
+                // The first figure for the status bar, at once and not after the first ping interval.
+                let roundTrip = try await connection.ping()
+                await link.inClient { $0.restored(roundTrip, generation: link.generation) }
+            } catch {
+                await link.lost(ConnectionReason(error))
+            }
+        }
+    }
+
+    /// The names of the network's topics as they are by now.
+    func namespaceNow(instead known: RelayConfiguration.Namespace) async -> RelayConfiguration.Namespace {
+        guard known.streamCreated != nil, let connection,
+            let configuration = await inClient({ $0.configuration })
+        else { return known }
+        return (try? await namespace(configuration, known: known, connection)) ?? known
+    }
+
+    private struct NamespaceReply: Decodable {
+        struct Names: Decodable {
+            var namespace: String
+            var hash: String
+            var api: String?
+            var topics: [String]?
+            var created: UInt64?
+        }
+        var status: String
+        var data: Names?
+    }
+
+    /// Asks the network for the names of its topics (RelayX's service), or takes the configured ones.
+    private func namespace(
+        _ configuration: RelayConfiguration, known: RelayConfiguration.Namespace?, _ connection: NATSConnection
+    ) async throws(NATSError) -> RelayConfiguration.Namespace {
+        if let namespace = configuration.namespace { return namespace }
+        guard let token = configuration.credentials.token,
+            let question = try? JSONEncoder().encode(["api_key": token])
+        else { throw .invalidArgument("The namespace is not known: name it in the configuration.") }
+        let clock = surroundings.clock
+        let deadline = clock.now + .seconds(5)
+        while true {
+            do throws(NATSError) {
+                let reply = try await connection.request(
+                    ByteBuffer(bytes: question), to: "accounts.user.get_namespace", timeout: .seconds(5))
+                guard let answer = try? JSONDecoder().decode(NamespaceReply.self, from: Data(reply.bytes)),
+                    answer.status == "NAMESPACE_RETRIEVE_SUCCESS", let names = answer.data
+                else { throw .protocolViolation("the namespace service refused this user") }
+                return RelayConfiguration.Namespace(
+                    name: names.namespace, hash: names.hash, apiPrefix: names.api ?? JetStream.standardPrefix,
+                    topics: names.topics, streamCreated: names.created)
+            } catch .noResponders(let subject) {
+                // The names of an earlier connection hold while nobody says otherwise.
+                if let known { return known }
+                // A network that has just started answers a moment later than its server.
+                guard clock.now < deadline else { throw .noResponders(subject: subject) }
+                do { try await clock.sleep(for: .milliseconds(50)) } catch { throw .cancelled }
+            }
+        }
+    }
+}

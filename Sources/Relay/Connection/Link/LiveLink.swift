@@ -1,0 +1,128 @@
+import NATS
+import NIOConcurrencyHelpers
+
+/// One dial and the connection that it leads to, until their end: the login, the session that is held over it, what is
+/// said on it, and what is brought back over it.
+///
+/// It is deaf once it has ended: what it finds out afterwards reaches its client no more (``inClient(_:)``). It holds the
+/// client for none of its waits, so that the client can be let go during each of them.
+final class LiveLink: Sendable {
+    private struct State {
+        var connection: NATSConnection?
+        var apiPrefix = JetStream.standardPrefix
+        var tasks: [Task<Void, Never>] = []
+        /// The one that hears the administrator; it ends when all that came before the connection's end is heard.
+        var control: Task<Void, Never>?
+        var hasEnded = false
+    }
+
+    /// Which dial this is, for the machine.
+    let generation: UInt64
+    let surroundings: Surroundings
+    private let client: @Sendable () -> RelayClient?
+    private let state = NIOLockedValueBox(State())
+
+    init(_ generation: UInt64, of client: RelayClient, _ surroundings: Surroundings) {
+        self.generation = generation
+        self.surroundings = surroundings
+        self.client = { [weak client] in client }
+    }
+
+    /// The connection, once the server has taken the login.
+    var connection: NATSConnection? { state.withLockedValue(\.connection) }
+
+    /// JetStream over this connection, as the network has it.
+    var jetStream: JetStream? {
+        state.withLockedValue { state in state.connection.map { JetStream($0, apiPrefix: state.apiPrefix) } }
+    }
+
+    /// Runs `body` where the client's state is: the one way there. Nil when this link has ended or its client is gone.
+    func inClient<Value: Sendable>(_ body: @Sendable (isolated RelayClient) -> Value) async -> Value? {
+        guard let client = client() else { return nil }
+        return await client.run(body, for: self)
+    }
+
+    /// Has something done until the link's end, which cancels it.
+    @discardableResult
+    func start(_ work: @escaping @Sendable (LiveLink) async -> Void) -> Task<Void, Never> {
+        let task = Task { await work(self) }
+        let isLate = state.withLockedValue { state in
+            if !state.hasEnded { state.tasks.append(task) }
+            return state.hasEnded
+        }
+        if isLate { task.cancel() }
+        return task
+    }
+
+    /// The login has succeeded; false when nobody waits for it any more.
+    func adopt(_ connection: NATSConnection) -> Bool {
+        state.withLockedValue { state in
+            guard !state.hasEnded else { return false }
+            state.connection = connection
+            return true
+        }
+    }
+
+    /// Speaks to JetStream as the network has it from now on.
+    func speak(under apiPrefix: String) { state.withLockedValue { $0.apiPrefix = apiPrefix } }
+
+    /// Ends everything that belongs to this link, but for the socket.
+    func end() {
+        let tasks = state.withLockedValue { state in
+            state.hasEnded = true
+            defer { (state.tasks, state.control) = ([], nil) }
+            return state.tasks
+        }
+        for task in tasks { task.cancel() }
+    }
+
+    // MARK: What is said on the connection
+
+    /// Listens to the connection's own news.
+    func follow(_ connection: NATSConnection) {
+        let events = connection.events
+        start { link in
+            for await event in events { await link.heard(event, on: connection) }
+        }
+    }
+
+    private func heard(_ event: NATSConnectionEvent, on connection: NATSConnection) async {
+        switch event {
+        case .closed(let error): await lost(ConnectionReason(error ?? .closed))
+        // Its JetStream has stopped already, so nothing is gained by staying.
+        case .lameDuck: await lost(.connectionLost("the server is shutting down"))
+        case .roundTrip(let duration):
+            await inClient { [generation] in $0.handle(.roundTrip(generation: generation, duration)) }
+        case .infoChanged(let info): await inClient { $0.advertised(by: connection, info) }
+        case .notice, .slowConsumer: break
+        }
+    }
+
+    /// Listens to the administrator. Where the server does not permit it, nothing is heard.
+    func followControl(_ connection: NATSConnection, for user: String) {
+        guard
+            let subscription = try? connection.subscribe(
+                to: ControlMessage.subject(for: user), limits: BufferLimits(messages: 64, bytes: 1 << 20))
+        else { return }
+        let control = start { link in
+            do throws(NATSError) {
+                var messages = subscription.makeAsyncIterator()
+                while let message = try await messages.next(isolation: nil) {
+                    let bytes = message.bytes
+                    await link.inClient { $0.heardControl(bytes, for: user, generation: link.generation) }
+                }
+            } catch {
+                // The end of the connection has its own news, and a refused subject is heard by nobody.
+            }
+        }
+        state.withLockedValue { $0.control = control }
+    }
+
+    /// A connection that stood is of no use any more.
+    func lost(_ reason: ConnectionReason) async {
+        let (connection, control) = state.withLockedValue { ($0.connection, $0.control) }
+        // What the administrator said before the server closed it is why it was closed.
+        if connection?.isOpen == false { await control?.value }
+        await inClient { [generation] in $0.linkLost(reason, from: connection?.address, generation: generation) }
+    }
+}

@@ -1,0 +1,76 @@
+import NATS
+
+/// Something that is brought back on every connection.
+protocol Follower: Sendable {
+    /// How a person calls it.
+    var name: String { get }
+    /// Follows over this link.
+    ///
+    /// - Parameter report: hears how it stands, each time that changes.
+    /// - Returns: fulfilled once nothing that is stored later can be missed, or once it has failed.
+    func follow(
+        over link: LiveLink, _ namespace: RelayConfiguration.Namespace,
+        report: @escaping @Sendable (FollowerStanding) async -> Void
+    ) -> Completion<Void>
+    func pause()
+    func end(_ ending: Result<Void, RelayError>)
+}
+
+/// How something that is followed stands on the present connection.
+enum FollowerStanding: Hashable, Sendable {
+    /// Nothing that is stored later can be missed.
+    case live
+    /// It failed and is tried again. What passes by itself keeps the connection from counting as restored.
+    case failed(passes: Bool)
+}
+
+/// What is brought back on every connection, and how each stands, as a value.
+struct Following: Sendable {
+    private var followers: [UInt64: any Follower] = [:]
+    private var failures: [UInt64: Bool] = [:]
+    private var next: UInt64 = 1
+
+    var isEmpty: Bool { followers.isEmpty }
+
+    /// All that is followed, by its key.
+    var all: [(key: UInt64, follower: any Follower)] { followers.map { ($0.key, $0.value) } }
+
+    /// What is not live, by name.
+    var failing: [String] { failures.keys.compactMap { followers[$0]?.name }.sorted() }
+
+    /// Whether nothing is missing but what does not pass by itself.
+    var isComplete: Bool { !failures.values.contains(true) }
+
+    mutating func add(_ follower: any Follower) -> UInt64 {
+        defer { next += 1 }
+        followers[next] = follower
+        return next
+    }
+
+    /// Follows something no more.
+    mutating func remove(_ key: UInt64) -> (any Follower)? {
+        failures[key] = nil
+        return followers.removeValue(forKey: key)
+    }
+
+    /// Something stands otherwise than before; false when that is no news.
+    mutating func changed(_ key: UInt64, _ standing: FollowerStanding) -> Bool {
+        guard followers[key] != nil else { return false }
+        let failure: Bool? = if case .failed(let passes) = standing { passes } else { nil }
+        guard failures[key] != failure else { return false }
+        failures[key] = failure
+        return true
+    }
+
+    /// The connection is gone, and with it what failed on it.
+    mutating func pause() {
+        failures = [:]
+        for follower in followers.values { follower.pause() }
+    }
+
+    /// Ends all, and follows nothing any more.
+    mutating func end() {
+        for follower in followers.values { follower.end(.success(())) }
+        (followers, failures) = ([:], [:])
+    }
+}

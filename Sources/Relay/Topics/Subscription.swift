@@ -1,0 +1,82 @@
+import NATS
+import NIOConcurrencyHelpers
+
+/// What a subscription tells, through any number of connections. For one reader.
+///
+/// A slow reader loses nothing: the server keeps what has not been read. The subscription ends with the last reference.
+public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
+    /// An event.
+    public typealias Element = Event
+    /// What ends the sequence early.
+    public typealias Failure = RelayError
+    let stream: StreamSubscription<Event>
+    private let onEnd: @Sendable () -> Void
+
+    init(_ stream: StreamSubscription<Event>, onEnd: @escaping @Sendable () -> Void) {
+        self.stream = stream
+        self.onEnd = onEnd
+    }
+
+    deinit { cancel() }
+
+    /// Ends the subscription.
+    public func cancel() {
+        stream.end()
+        onEnd()
+    }
+
+    /// Starts reading.
+    public func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }
+
+    /// Reads one event after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        let subscription: Subscription<Event>
+
+        /// The next event; nil at the end or when the task was cancelled.
+        public nonisolated(nonsending) mutating func next() async throws(RelayError) -> Event? {
+            try await subscription.stream.channel.next()
+        }
+
+        /// All events that are at hand, at least one, in order: the form for many messages a second. Nil at the end or when
+        /// the task was cancelled.
+        public nonisolated(nonsending) mutating func nextBatch() async throws(RelayError) -> [Event]? {
+            try await subscription.stream.channel.nextBatch()
+        }
+
+        /// The next event; nil at the end or when the task was cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(RelayError) -> Event? {
+            try await next()
+        }
+    }
+}
+
+/// The messages of a topic or pattern.
+public typealias TopicEvents = Subscription<TopicEvent>
+/// New letters.
+public typealias PostboxEvents = Subscription<PostboxEvent>
+
+/// A stream that is followed for a subscription, on any connection.
+struct StreamFollower<Event: Sendable>: Follower {
+    let name: String
+    let stream: StreamSubscription<Event>
+    /// Where to read, by the network's names and how JetStream is reached.
+    let source: @Sendable (RelayConfiguration.Namespace, JetStream) -> StreamSource
+
+    func follow(
+        over link: LiveLink, _ namespace: RelayConfiguration.Namespace,
+        report: @escaping @Sendable (FollowerStanding) async -> Void
+    ) -> Completion<Void> {
+        let isFirst = NIOLockedValueBox(true)
+        return stream.follow(link.surroundings.clock, report: report) {
+            var namespace = namespace
+            if !isFirst.withLockedValue({ exchange(&$0, with: false) }) {
+                // The stream may have been made anew, which the network tells those who may not ask the server.
+                namespace = await link.namespaceNow(instead: namespace)
+            }
+            return link.jetStream.map { source(namespace, $0) }
+        }
+    }
+
+    func pause() { stream.pause() }
+    func end(_ ending: Result<Void, RelayError>) { stream.end(ending) }
+}
