@@ -87,7 +87,8 @@ public actor RelayClient {
         machine = ConnectionMachine(policy: configuration.reconnect, seed: UInt64.random(in: 0 ... .max))
         lifecycle = LifecycleMachine(policy: configuration.lifecycle)
         publisher = Publisher(
-            policy: configuration.outbox, maximumMessageBytes: configuration.maximumMessageBytes)
+            policy: configuration.outbox, maximumMessageBytes: configuration.maximumMessageBytes,
+            clock: surroundings.clock)
         clientID = configuration.clientID
         namespace = configuration.namespace
         if case .exclusive(let policy) = configuration.sessions {

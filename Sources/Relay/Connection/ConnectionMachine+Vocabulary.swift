@@ -1,8 +1,8 @@
 extension ConnectionMachine {
     /// Names one timer. A timer that was cancelled or replaced has another serial, so that a late firing is recognised.
-    public struct TimerID: Hashable, Sendable {
+    package struct TimerID: Hashable, Sendable {
         /// What a timer is for.
-        public enum Kind: Hashable, Sendable, CaseIterable {
+        package enum Kind: Hashable, Sendable, CaseIterable {
             /// The next attempt.
             case retry
             /// The end of `connect(timeLimit:)`.
@@ -14,19 +14,19 @@ extension ConnectionMachine {
         }
 
         /// What the timer is for.
-        public let kind: Kind
+        package let kind: Kind
         /// Different for each timer that the machine starts.
-        public let serial: UInt64
+        package let serial: UInt64
 
         /// Names a timer.
-        public init(kind: Kind, serial: UInt64) {
+        package init(kind: Kind, serial: UInt64) {
             self.kind = kind
             self.serial = serial
         }
     }
 
     /// What can happen to a connection.
-    public enum Event: Hashable, Sendable {
+    package enum Event: Hashable, Sendable {
         /// Somebody called connect. A positive limit ends the session when it passes without a connection; nil, zero and
         /// less wait for ever.
         case connectRequested(timeLimit: Duration?)
@@ -64,7 +64,7 @@ extension ConnectionMachine {
     }
 
     /// What the driver does, in order.
-    public enum Action: Hashable, Sendable {
+    package enum Action: Hashable, Sendable {
         /// Open a socket. The generation names it in every later event; the attempt is for the log.
         case dial(generation: UInt64, attempt: Int)
         /// Bring the subscriptions back, then flush the outbox, then report ``Event/restored(generation:)``.

@@ -8,7 +8,7 @@ import NATS
 /// only after the subscriptions and the outbox have been restored.
 ///
 /// The driver feeds events one at a time and carries out the actions in order.
-public struct ConnectionMachine: Sendable {
+package struct ConnectionMachine: Sendable {
     /// What the machine is busy with; finer than the published state.
     enum Phase: Hashable, Sendable {
         /// No session.
@@ -34,11 +34,11 @@ public struct ConnectionMachine: Sendable {
     }
 
     /// The present status.
-    public internal(set) var status = ConnectionStatus.initialized
+    package internal(set) var status = ConnectionStatus.initialized
     /// The number of the newest dial; 0 before the first.
-    public internal(set) var generation: UInt64 = 0
+    package internal(set) var generation: UInt64 = 0
     /// When to try again. A change holds from the next decision on.
-    public var policy: ReconnectPolicy
+    package var policy: ReconnectPolicy
 
     var generator: SeededGenerator
     var phase = Phase.resting
@@ -74,13 +74,13 @@ public struct ConnectionMachine: Sendable {
     /// - Parameters:
     ///   - policy: when to try again.
     ///   - seed: where the jitter starts; equal seeds and events give equal actions.
-    public init(policy: ReconnectPolicy, seed: UInt64) {
+    package init(policy: ReconnectPolicy, seed: UInt64) {
         self.policy = policy
         generator = SeededGenerator(seed: seed)
     }
 
     /// The timers that the driver should be running.
-    public var runningTimers: Set<TimerID> { Set(timers.values.map(\.id)) }
+    package var runningTimers: Set<TimerID> { Set(timers.values.map(\.id)) }
 
     /// Takes in what happened and says what to do.
     ///
@@ -88,7 +88,7 @@ public struct ConnectionMachine: Sendable {
     ///   - event: what happened.
     ///   - now: when; moments never go backwards.
     /// - Returns: what to do, in order.
-    public mutating func handle(_ event: Event, at now: ContinuousClock.Instant) -> [Action] {
+    package mutating func handle(_ event: Event, at now: ContinuousClock.Instant) -> [Action] {
         output.removeAll(keepingCapacity: true)
         expire(before: event, at: now)
         switch event {

@@ -45,11 +45,13 @@ final class Publisher: Sendable {
     }
 
     private let maximumMessageBytes: Int
+    private let clock: any Timekeeper
 
     /// - Parameter maximumMessageBytes: the largest message to take; the server's own limit applies as well.
-    init(policy: OutboxPolicy, maximumMessageBytes: Int) {
+    init(policy: OutboxPolicy, maximumMessageBytes: Int, clock: any Timekeeper) {
         state = NIOLockedValueBox(State(delivery: Delivery(policy: policy)))
         self.maximumMessageBytes = maximumMessageBytes
+        self.clock = clock
     }
 
     // MARK: Coming in
@@ -89,7 +91,7 @@ final class Publisher: Sendable {
         var message = message
         if message.unsigned != nil { state.signature?(&message) }
         do throws(RelayError) {
-            perform(try state.delivery.submit(message, at: .now), &state)
+            perform(try state.delivery.submit(message, at: clock.now), &state)
             return .success(())
         } catch {
             return .failure(error)
@@ -99,7 +101,7 @@ final class Publisher: Sendable {
     /// Takes a message back that has not left yet; false when it is too late.
     func cancel(id: String) -> Bool {
         state.withLockedValue { state in
-            let actions = state.delivery.cancel(id: id, at: .now)
+            let actions = state.delivery.cancel(id: id, at: clock.now)
             perform(actions, &state)
             return !actions.isEmpty
         }
@@ -122,7 +124,7 @@ final class Publisher: Sendable {
             state.route = Route(jetStream: jetStream, namespace: namespace, number: state.lastRoute)
             // Through an import, a server before 2.10 does not say that no stream takes the subject.
             let tells = jetStream.connection.info.isAtLeast(2, 10)
-            perform(state.delivery.opened(tellsOfRecipients: tells, at: .now), &state)
+            perform(state.delivery.opened(tellsOfRecipients: tells, at: clock.now), &state)
         }
     }
 
@@ -212,7 +214,7 @@ final class Publisher: Sendable {
         while !actions.isEmpty {
             var refused: [(id: String, result: Result<PublishAcknowledgement, NATSError>)] = []
             for action in actions { perform(action, &state, refused: &refused) }
-            actions = refused.isEmpty ? [] : state.delivery.answered(refused, at: .now)
+            actions = refused.isEmpty ? [] : state.delivery.answered(refused, at: clock.now)
         }
         if !state.flushWaiters.isEmpty, state.delivery.outbox.isFlushed {
             for waiter in state.flushWaiters { waiter.fulfil(true) }
@@ -241,29 +243,29 @@ final class Publisher: Sendable {
             }
         case .wake(let moment):
             state.alarm?.cancel()
-            state.alarm = Task { [weak self] in
-                try? await Task.sleep(until: moment, clock: .continuous)
+            state.alarm = Task { [weak self, clock] in
+                try? await clock.sleep(until: moment)
                 guard !Task.isCancelled, let self else { return }
-                self.state.withLockedValue { self.perform($0.delivery.moment(at: .now), &$0) }
+                self.state.withLockedValue { self.perform($0.delivery.moment(at: clock.now), &$0) }
             }
         case .probe: state.route?.jetStream.connection.probe()
         case .askRecipient(let id, let user, let postbox, let isRefused):
             guard let route = state.route else { return }
             Task { [weak self] in
                 let answer = await Self.recipient(user, postbox, route, isRefused: isRefused)
-                self?.report(route) { $0.recipientAnswered(id: id, answer, isRefused: isRefused, at: .now) }
+                self?.report(route) { $0.recipientAnswered(id: id, answer, isRefused: isRefused, at: $1) }
             }
         case .askStream(let id, let topic):
             guard let route = state.route else { return }
             Task { [weak self] in
                 guard await Self.isStreamMissing(topic, route) else { return }
-                self?.report(route) { $0.streamIsMissing(id: id, at: .now) }
+                self?.report(route) { $0.streamIsMissing(id: id, at: $1) }
             }
         case .lookUp(let late, let topic):
             guard let route = state.route else { return }
             Task { [weak self] in
                 let finding = await Self.find(late, topic, route)
-                self?.report(route) { $0.lookedUp(id: late.message.id, finding, at: .now) }
+                self?.report(route) { $0.lookedUp(id: late.message.id, finding, at: $1) }
             }
         }
     }
@@ -302,15 +304,15 @@ final class Publisher: Sendable {
                 if case .success = answer.result { return true }
                 return answer.route == present
             }
-            perform(state.delivery.answered(heard.map { ($0.id, $0.result) }, at: .now), &state)
+            perform(state.delivery.answered(heard.map { ($0.id, $0.result) }, at: clock.now), &state)
         }
     }
 
     /// Takes in what was found out over a route, unless it is no longer the present one.
-    private func report(_ route: Route, _ change: (inout Delivery) -> [Delivery.Action]) {
+    private func report(_ route: Route, _ change: (inout Delivery, ContinuousClock.Instant) -> [Delivery.Action]) {
         state.withLockedValue { state in
             guard state.route?.number == route.number else { return }
-            perform(change(&state.delivery), &state)
+            perform(change(&state.delivery, clock.now), &state)
         }
     }
 

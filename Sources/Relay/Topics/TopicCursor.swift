@@ -2,9 +2,9 @@
 ///
 /// Sequences decide: a message is delivered once, in the stream's order, whatever the server sends again after an
 /// outage. Identifiers catch what a sender published twice beyond the server's own duplicate window.
-public struct TopicCursor: Hashable, Sendable {
+package struct TopicCursor: Hashable, Sendable {
     /// What to do with a message.
-    public enum Verdict: Hashable, Sendable {
+    package enum Verdict: Hashable, Sendable {
         /// It is new: deliver it.
         case deliver(isRecovered: Bool)
         /// It was delivered before, by sequence or by identifier: drop it.
@@ -12,17 +12,17 @@ public struct TopicCursor: Hashable, Sendable {
     }
 
     /// Where to go on after an outage.
-    public struct Resumption: Hashable, Sendable {
+    package struct Resumption: Hashable, Sendable {
         /// The first sequence to ask the server for; nil asks only for new messages.
-        public var start: UInt64?
+        package var start: UInt64?
         /// How many sequences the stream no longer has; an upper bound for a subscription that takes a part of the
         /// stream. Zero when nothing is missing.
-        public var lost: UInt64
+        package var lost: UInt64
         /// Whether the stream was deleted and made again, so that old sequences mean nothing.
-        public var isRestarted: Bool
+        package var isRestarted: Bool
 
         /// Makes a resumption.
-        public init(start: UInt64?, lost: UInt64 = 0, isRestarted: Bool = false) {
+        package init(start: UInt64?, lost: UInt64 = 0, isRestarted: Bool = false) {
             self.start = start
             self.lost = lost
             self.isRestarted = isRestarted
@@ -30,11 +30,11 @@ public struct TopicCursor: Hashable, Sendable {
     }
 
     /// The last sequence that was delivered or passed over; nil before the first.
-    public private(set) var last: UInt64?
+    package private(set) var last: UInt64?
     /// How many repetitions were dropped.
-    public private(set) var duplicates: UInt64 = 0
+    package private(set) var duplicates: UInt64 = 0
     /// How many sequences were reported lost.
-    public private(set) var lost: UInt64 = 0
+    package private(set) var lost: UInt64 = 0
 
     /// Messages up to here were stored before the subscription was live again.
     private var recoveryEnd: UInt64?
@@ -45,20 +45,20 @@ public struct TopicCursor: Hashable, Sendable {
     /// - Parameters:
     ///   - last: the last sequence that is known already, from history or a local store; nil for none.
     ///   - rememberedIdentifiers: how many of the newest identifiers to compare with.
-    public init(last: UInt64? = nil, rememberedIdentifiers: Int = 1_024) {
+    package init(last: UInt64? = nil, rememberedIdentifiers: Int = 1_024) {
         self.last = last
         recent = RecentIdentifiers(capacity: rememberedIdentifiers)
     }
 
     /// Whether everything that was stored before the last ``resume(first:newest:)`` has been passed.
-    public var isLive: Bool { recoveryEnd == nil }
+    package var isLive: Bool { recoveryEnd == nil }
 
     /// Judges a message and moves on.
     ///
     /// - Parameters:
     ///   - sequence: its place in the stream.
     ///   - id: the sender's identifier, if it has one.
-    public mutating func receive(sequence: UInt64, id: String? = nil) -> Verdict {
+    package mutating func receive(sequence: UInt64, id: String? = nil) -> Verdict {
         if let last, sequence <= last {
             duplicates += 1
             return .duplicate
@@ -77,10 +77,10 @@ public struct TopicCursor: Hashable, Sendable {
     ///
     /// - Returns: false when it was known.
     @discardableResult
-    public mutating func remember(id: String) -> Bool { recent.insert(id) }
+    package mutating func remember(id: String) -> Bool { recent.insert(id) }
 
     /// Notes that the server has nothing more to send up to here: no message of this subscription was among the rest.
-    public mutating func reach(_ sequence: UInt64) {
+    package mutating func reach(_ sequence: UInt64) {
         if let last, sequence > last { self.last = sequence }
         if let end = recoveryEnd, sequence >= end { recoveryEnd = nil }
     }
@@ -93,7 +93,7 @@ public struct TopicCursor: Hashable, Sendable {
     /// - Parameters:
     ///   - first: the stream's first sequence; one more than `newest` when it is empty.
     ///   - newest: the stream's last sequence.
-    public mutating func resume(first: UInt64, newest: UInt64) -> Resumption {
+    package mutating func resume(first: UInt64, newest: UInt64) -> Resumption {
         guard let last else {
             recoveryEnd = nil
             return Resumption(start: nil)

@@ -33,6 +33,16 @@ struct ConversationTests {
         #expect(desk.screen().contains { $0.contains("─ 7 messages were lost ─") })
     }
 
+    @Test("B38: a topic that was deleted and made again begins anew, with a marker")
+    func restart() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages([message(7, "before", id: "a")])))
+        desk.send(.topic("chat.lobby", .restarted))
+        desk.send(.topic("chat.lobby", .messages([message(1, "after"), message(2, "again", id: "a")])))
+        #expect(desk.texts("chat.lobby") == ["restart", "1 after", "2 again"])
+        #expect(desk.screen().contains { $0.contains("─ deleted and made again: here it begins ─") })
+    }
+
     @Test(
         "B39: an own message appears once, whether its echo comes before or after the acknowledgement",
         arguments: [["echo", "outcome"], ["outcome", "echo"], ["outcome"], ["echo"]])

@@ -249,6 +249,42 @@ import Testing
         #expect(driver.status.roundTripTime == nil)
     }
 
+    @Test("B13 B43: RECONNECTED waits for topics that fail for a passing reason, and for no others")
+    func failingTopics() {
+        var driver = MachineDriver.connected()
+        driver.fail()
+        driver.advance(.seconds(1))
+        driver.handle(.dialSucceeded(generation: driver.generation))
+        driver.handle(.followingChanged(failing: ["room", "secret"], isComplete: false))
+        driver.handle(.restored(generation: driver.generation))
+        #expect(driver.state == .connected && driver.status.failingTopics == ["room", "secret"])
+        #expect(driver.events == [.connected, .reconnecting])
+        driver.handle(.followingChanged(failing: ["secret"], isComplete: true))
+        #expect(driver.status.failingTopics == ["secret"])
+        #expect(driver.events == [.connected, .reconnecting, .reconnected])
+        // A topic that fails later is named, and says nothing about the connection.
+        driver.handle(.followingChanged(failing: ["room", "secret"], isComplete: false))
+        driver.handle(.followingChanged(failing: [], isComplete: true))
+        #expect(driver.status.failingTopics == [] && driver.events.count == 3)
+    }
+
+    @Test("B13 B43: an outage that comes before all topics are live is the same one, and told once")
+    func secondOutage() {
+        var driver = MachineDriver.connected()
+        for _ in 0..<2 {
+            driver.fail()
+            driver.advance(.seconds(1))
+            driver.handle(.dialSucceeded(generation: driver.generation))
+            driver.handle(.followingChanged(failing: ["room"], isComplete: false))
+            driver.handle(.restored(generation: driver.generation))
+        }
+        #expect(driver.events == [.connected, .reconnecting])
+        driver.fail()
+        driver.advance(.seconds(1))
+        driver.succeed()
+        #expect(driver.events == [.connected, .reconnecting, .reconnected] && driver.status.failingTopics == [])
+    }
+
     @Test("A key tries at once and keeps the count; keys in a row keep their distance")
     func nudge() {
         var driver = MachineDriver.connected()

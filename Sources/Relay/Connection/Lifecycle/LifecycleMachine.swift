@@ -3,15 +3,15 @@
 /// The last signal decides, however fast signals come: a return within the grace period costs nothing, and 100 quick
 /// changes suspend at most once. Only a client that its user connected, and did not disconnect, ever comes back by
 /// itself. Unknown means foreground: a machine starts active.
-public struct LifecycleMachine: Sendable {
+package struct LifecycleMachine: Sendable {
     /// Names the grace timer. A cancelled or replaced timer has another serial, so that a late firing is recognised.
-    public struct TimerID: Hashable, Sendable {
+    package struct TimerID: Hashable, Sendable {
         /// Different for each timer that the machine starts.
-        public let serial: UInt64
+        package let serial: UInt64
     }
 
     /// What can happen.
-    public enum Event: Hashable, Sendable {
+    package enum Event: Hashable, Sendable {
         /// The application is in the foreground (true) or not. Repetitions are harmless.
         case active(Bool)
         /// The user asked for a connection.
@@ -23,7 +23,7 @@ public struct LifecycleMachine: Sendable {
     }
 
     /// What the driver does, in order.
-    public enum Action: Hashable, Sendable {
+    package enum Action: Hashable, Sendable {
         /// Report ``Event/timerFired(_:)`` at this moment.
         case startTimer(TimerID, at: ContinuousClock.Instant)
         /// Forget a timer.
@@ -37,27 +37,27 @@ public struct LifecycleMachine: Sendable {
     }
 
     /// What the background does to the connection.
-    public let policy: LifecyclePolicy
+    package let policy: LifecyclePolicy
     /// Whether the application is in the foreground, by the last signal.
-    public private(set) var isActive = true
+    package private(set) var isActive = true
     /// Whether the user wants a connection.
-    public private(set) var wantsConnection = false
+    package private(set) var wantsConnection = false
     /// Whether the machine has put the connection to rest.
-    public private(set) var isSuspended = false
+    package private(set) var isSuspended = false
 
     private var grace: (id: TimerID, deadline: ContinuousClock.Instant)?
     private var inactiveSince: ContinuousClock.Instant?
     private var serial: UInt64 = 0
 
     /// A machine of an application in the foreground that never connected.
-    public init(policy: LifecyclePolicy) { self.policy = policy }
+    package init(policy: LifecyclePolicy) { self.policy = policy }
 
     /// Takes in what happened and says what to do.
     ///
     /// - Parameters:
     ///   - event: what happened.
     ///   - now: when; moments never go backwards.
-    public mutating func handle(_ event: Event, at now: ContinuousClock.Instant) -> [Action] {
+    package mutating func handle(_ event: Event, at now: ContinuousClock.Instant) -> [Action] {
         switch event {
         case .active(true): return foreground(at: now)
         case .active(false): return background(at: now)
