@@ -105,6 +105,8 @@ final class SubscriptionBuffer: Sendable {
     }
 
     var dropped: Int { state.withLockedValue { $0.dropped } }
+    /// Bytes of the messages that wait to be read.
+    var waitingBytes: Int { state.withLockedValue { $0.bytes } }
     var delivered: Int { state.withLockedValue { $0.delivered } }
 
     /// Has the subscription end by itself once `maximum` messages have come in all; false when they have already.

@@ -52,6 +52,8 @@ public struct ConsumerConfiguration: Sendable, Hashable, Codable {
     public var replicas: Int?
     /// Whether its state is kept in memory.
     public var isInMemory: Bool?
+    /// Whether it delivers headers alone, with the payload's size as a further one: `Nats-Msg-Size`.
+    public var headersOnly: Bool?
 
     private enum CodingKeys: String, CodingKey {
         case name, description
@@ -66,6 +68,7 @@ public struct ConsumerConfiguration: Sendable, Hashable, Codable {
         case inactiveThreshold = "inactive_threshold"
         case replicas = "num_replicas"
         case isInMemory = "mem_storage"
+        case headersOnly = "headers_only"
     }
 
     /// Creates a configuration of a pull consumer.

@@ -4,43 +4,43 @@ import NIOCore
 ///
 /// Each has an inbox and a subscription of its own, which end with it: a server that reaches JetStream through an import
 /// keeps something for each request until nobody can receive its answers any more. A server serves the requests that
-/// wait in turn, so their messages alternate.
+/// wait in turn, so their messages alternate. Together they ask for no more than the reader's buffer holds, so a slow
+/// reader loses nothing to it.
 final class OpenPulls {
-    private struct Pull {
-        let sid: UInt64
-        /// Messages that it still allows.
-        var left: Int
-    }
-
     private let jetStream: JetStream
     /// The subject that takes the requests.
     private let subject: String
-    private let buffer: SubscriptionBuffer
+    let buffer: SubscriptionBuffer
     private var iterator: NATSSubscription.Iterator
-    private var pulls: [Pull] = []
+    /// What they may still bring.
+    private(set) var budget: PullBudget
 
-    /// - Parameter consumer: `<stream>.<consumer>`.
-    init(from consumer: String, limits: BufferLimits, _ jetStream: JetStream) {
+    /// - Parameters:
+    ///   - consumer: `<stream>.<consumer>`.
+    ///   - messages: most messages that wait to be read.
+    init(from consumer: String, messages: Int, _ jetStream: JetStream) {
         self.jetStream = jetStream
         subject = jetStream.prefix + "CONSUMER.MSG.NEXT." + consumer
         let core = jetStream.connection.core
-        buffer = core.sharedBuffer(named: subject, limits: limits)
+        let budget = PullBudget(maximumPayload: core.maximumPayload)
+        self.budget = budget
+        buffer = core.sharedBuffer(named: subject, limits: budget.bufferLimits(messages: messages))
         iterator = NATSSubscription(core: core, buffer: buffer).makeAsyncIterator()
     }
 
-    deinit { for pull in pulls { jetStream.connection.core.removeSource(pull.sid) } }
-
-    /// Messages that all of them together still allow.
-    private(set) var outstanding = 0
+    deinit { for pull in budget.pulls { jetStream.connection.core.removeSource(pull.source) } }
 
     /// Sends a request for up to `count` messages.
-    func add(_ count: Int, expires: Duration, heartbeat: Duration) throws(NATSError) {
+    ///
+    /// - Parameter isBounded: whether it is to end before a message that would make it too many bytes.
+    func add(_ count: Int, isBounded: Bool, expires: Duration, heartbeat: Duration) throws(NATSError) {
         let inbox = jetStream.connection.newInbox()
         let sid = try jetStream.connection.core.addSource(inbox, to: buffer)
-        pulls.append(Pull(sid: sid, left: count))
-        outstanding += count
-        let request =
-            "{\"batch\":\(count),\"expires\":\(expires.nanoseconds),\"idle_heartbeat\":\(heartbeat.nanoseconds)}"
+        let bytes = budget.next
+        budget.began(sid, messages: count, bytes: bytes, isBounded: isBounded)
+        var request = "{\"batch\":\(count),"
+        if isBounded { request += "\"max_bytes\":\(bytes)," }
+        request += "\"expires\":\(expires.nanoseconds),\"idle_heartbeat\":\(heartbeat.nanoseconds)}"
         try jetStream.connection.publish(ByteBuffer(string: request), to: subject, reply: inbox)
     }
 
@@ -57,23 +57,21 @@ final class OpenPulls {
     /// One of the messages that a request allowed has come.
     func delivered(_ message: NATSMessage) {
         guard let index = index(of: message) else { return }
-        pulls[index].left -= 1
-        outstanding -= 1
-        if pulls[index].left == 0 { remove(index) }
+        let source = budget.pulls[index].source
+        guard budget.received(PullBudget.size(of: message), at: index) else { return }
+        jetStream.connection.core.removeSource(source)
     }
 
     /// The server said that a request has ended, with what it still allowed.
-    func ended(_ status: NATSMessage) {
-        if let index = index(of: status) { remove(index) }
+    ///
+    /// - Parameter isTooSmall: whether the next message does not fit into what was left of its bytes.
+    func ended(_ status: NATSMessage, isTooSmall: Bool) throws(NATSError) {
+        guard let index = index(of: status) else { return }
+        jetStream.connection.core.removeSource(budget.pulls[index].source)
+        try budget.ended(at: index, isTooSmall: isTooSmall)
     }
 
     private func index(of message: NATSMessage) -> Int? {
-        pulls.firstIndex { UInt32(truncatingIfNeeded: $0.sid) == message.source }
-    }
-
-    private func remove(_ index: Int) {
-        let pull = pulls.remove(at: index)
-        outstanding -= pull.left
-        jetStream.connection.core.removeSource(pull.sid)
+        budget.pulls.firstIndex { UInt32(truncatingIfNeeded: $0.source) == message.source }
     }
 }

@@ -23,7 +23,7 @@ public struct OrderedMessages: AsyncSequence, Sendable {
     /// Reads one message after the other.
     public struct Iterator: AsyncIteratorProtocol {
         private let source: OrderedMessages
-        private var consumer: LiveConsumer?
+        private(set) var consumer: LiveConsumer?
         /// The last sequence handed out, or the one behind which reading began.
         private var cursor: UInt64?
         private var resets = 0
@@ -154,8 +154,11 @@ final class LiveConsumer {
     let name: String
     private let jetStream: JetStream
     private let stream: String
-    private let pulls: OpenPulls
+    let pulls: OpenPulls
     private var expectedConsumerSequence: UInt64 = 1
+    /// So many messages stand in the list of each subject's newest one, which the server makes with the consumer. It
+    /// strikes a message off that list before it knows whether a pull has room for it: one that did not fit would be lost.
+    private let listed: UInt64
     /// What was found where only messages at hand were asked for.
     private var unread: Result<Outcome, NATSError>?
 
@@ -167,8 +170,7 @@ final class LiveConsumer {
         jetStream = source.jetStream
         stream = source.stream
         name = UniqueToken.next()
-        let limits = BufferLimits(messages: 4 * Self.batch, bytes: 64 << 20, overflow: .dropNewest)
-        pulls = OpenPulls(from: "\(stream).\(name)", limits: limits, jetStream)
+        pulls = OpenPulls(from: "\(stream).\(name)", messages: 4 * Self.batch, jetStream)
         var configuration = ConsumerConfiguration(
             name: name, from: start, filter: source.filter, acknowledgement: .none)
         // A reader that pauses for longer has a new consumer made behind its cursor when it goes on.
@@ -179,6 +181,7 @@ final class LiveConsumer {
         if let limit { hasty.timeout = min(limit, jetStream.timeout) }
         let info = try await hasty.createConsumer(configuration, in: stream)
         (pendingAtStart, sequenceAtStart) = (info.pending, info.deliveredSequence)
+        listed = start == .lastPerSubject ? info.pending : 0
         try topUp()
     }
 
@@ -186,8 +189,9 @@ final class LiveConsumer {
 
     /// Asks for more when half of what was asked for last has come, so that the server never waits for this side.
     private func topUp() throws(NATSError) {
-        guard pulls.outstanding <= Self.batch / 2 else { return }
-        try pulls.add(Self.batch, expires: Self.expires, heartbeat: Self.heartbeat)
+        guard pulls.budget.wantsPull(of: Self.batch) else { return }
+        try pulls.add(
+            Self.batch, isBounded: expectedConsumerSequence > listed, expires: Self.expires, heartbeat: Self.heartbeat)
     }
 
     func next(
@@ -222,12 +226,11 @@ final class LiveConsumer {
             try topUp()
             return .message(stored)
         }
-        guard message.hasStatusLine, let block = message.headerBlock, let status = block.status else { return nil }
-        switch status {
-        case 100: return nil
-        case 404, 408: pulls.ended(message)
-        case 409 where block.statusText?.lowercased().contains("batch completed") == true: pulls.ended(message)
-        default: return .lost
+        switch PullStatus(message) {
+        case .alive, nil: return nil
+        case .ended: try pulls.ended(message, isTooSmall: false)
+        case .tooSmall: try pulls.ended(message, isTooSmall: true)
+        case .failed: return .lost
         }
         try topUp()
         return nil

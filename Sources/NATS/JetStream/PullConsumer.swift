@@ -6,7 +6,8 @@ import NIOCore
     import Foundation
 #endif
 
-/// Fetches messages of one consumer in batches, each over an inbox of its own that ends with it.
+/// Fetches messages of one consumer in batches. Each takes a request for every few MiB, over an inbox of its own that ends
+/// with it.
 public struct PullConsumer: Sendable {
     private let jetStream: JetStream
     private let stream: String
@@ -43,36 +44,86 @@ public struct PullConsumer: Sendable {
     }
 
     /// As the public form, and throws what happens midway, too.
-    fileprivate func fetch(
-        _ batch: Int, expires: Duration, into messages: inout [StoredMessage]
+    ///
+    /// - Parameter bytes: ends before a message that would make all of them together more than so many bytes, unless it is
+    ///   the first.
+    func fetch(
+        _ batch: Int, bytes: Int = .max, expires: Duration, into messages: inout [StoredMessage]
     ) async throws(NATSError) {
-        let noWait = expires == .zero
-        var request = "{\"batch\":\(batch)"
-        request += noWait ? ",\"no_wait\":true}" : ",\"expires\":\(expires.nanoseconds)}"
+        let end = NIODeadline.now() + .nanoseconds(expires.nanoseconds)
+        var budget = PullBudget(
+            maximumPayload: jetStream.connection.maximumPayload, usual: min(PullBudget.usualBytes, bytes))
+        messages.reserveCapacity(min(batch, 1_000))
+        while messages.count < batch, budget.brought < bytes {
+            var patience = Duration.zero
+            if expires > .zero {
+                patience = max(Duration.zero, .nanoseconds((end - .now()).nanoseconds))
+                if patience == .zero, !messages.isEmpty { return }
+            }
+            let room = bytes - budget.brought
+            // The first message comes however large it is, and then alone.
+            let size = messages.isEmpty ? budget.next : min(budget.next, room)
+            let count = size > room ? 1 : min(batch - messages.count, Self.largestPull)
+            let ending = try await pull(
+                count, bytes: size, expires: patience, until: end, within: &budget, into: &messages)
+            switch ending {
+            case .complete: continue
+            case .exhausted: return
+            case .tooSmall: if size >= room, !messages.isEmpty { return }
+            }
+        }
+    }
+
+    /// So many messages at most are asked for at once, as the buffer between the socket and this reader is bounded.
+    private static let largestPull = 32_768
+
+    private enum Ending {
+        /// As many messages, or bytes, as were asked for have come.
+        case complete
+        /// There are no more, or the time is up.
+        case exhausted
+        /// The next message has more bytes than were left.
+        case tooSmall
+    }
+
+    /// Adds what one request brings to `messages`.
+    ///
+    /// - Parameters:
+    ///   - expires: how long the server waits for messages; zero takes only what is there.
+    ///   - end: when the server has stopped waiting. What it has to say is here soon after that, or after what came last.
+    private func pull(
+        _ count: Int, bytes: Int, expires: Duration, until end: NIODeadline, within budget: inout PullBudget,
+        into messages: inout [StoredMessage]
+    ) async throws(NATSError) -> Ending {
+        var request = "{\"batch\":\(count),\"max_bytes\":\(bytes)"
+        request += expires == .zero ? ",\"no_wait\":true}" : ",\"expires\":\(expires.nanoseconds)}"
         let inbox = jetStream.connection.newInbox()
-        let subscription = try jetStream.connection.subscribe(to: inbox)
+        let limits = budget.bufferLimits(messages: 2 * Self.largestPull)
+        let subscription = try jetStream.connection.subscribe(to: inbox, limits: limits)
         // Whatever the server keeps for this request goes with the subscription.
         defer { subscription.unsubscribe() }
         try jetStream.connection.publish(
             ByteBuffer(string: request), to: jetStream.prefix + "CONSUMER.MSG.NEXT.\(stream).\(consumer)", reply: inbox)
-        let deadline = NIODeadline.now() + .nanoseconds((expires + jetStream.timeout).nanoseconds)
+        budget.began(0, messages: count, bytes: bytes)
+        let patience = TimeAmount.nanoseconds(jetStream.timeout.nanoseconds)
         var iterator = subscription.makeAsyncIterator()
-        messages.reserveCapacity(min(batch, 1_000))
-        while messages.count < batch {
-            guard let message = try await iterator.next(until: deadline) else {
-                throw Task.isCancelled ? .cancelled : .closed
+        while true {
+            var next = iterator.nextReady()
+            if next == nil { next = try await iterator.next(until: max(NIODeadline.now(), end) + patience) }
+            guard let message = next else { throw Task.isCancelled ? .cancelled : .closed }
+            if let stored = StoredMessage(delivered: message) {
+                messages.append(stored)
+                if budget.received(PullBudget.size(of: message), at: 0) { return .complete }
+                continue
             }
-            if message.hasStatusLine, let block = message.headerBlock, let status = block.status {
-                switch status {
-                case 100: continue
-                case 404, 408: return
-                case 409 where block.statusText?.lowercased().contains("batch completed") == true: return
-                default:
-                    throw .jetStream(
-                        JetStreamFailure(code: status, errorCode: 0, text: block.statusText ?? "pull refused"))
-                }
+            switch PullStatus(message) {
+            case .alive, nil: continue
+            case .ended: return .exhausted
+            case .tooSmall:
+                try budget.ended(at: 0, isTooSmall: true)
+                return .tooSmall
+            case .failed(let failure): throw .jetStream(failure)
             }
-            if let stored = StoredMessage(delivered: message) { messages.append(stored) }
         }
     }
 
@@ -83,41 +134,4 @@ public struct PullConsumer: Sendable {
     }
 
     private static let acknowledgement = ByteBuffer(string: "+ACK")
-}
-
-extension JetStream {
-    /// One page of a stream, in order, with two requests whatever its size.
-    ///
-    /// - Parameters:
-    ///   - stream: the stream.
-    ///   - filter: only messages of this subject, wildcards allowed.
-    ///   - sequence: where the page begins; deleted messages are skipped.
-    ///   - limit: most messages, 1 or more.
-    /// - Returns: the messages and how many match behind them.
-    public func page(
-        of stream: String, filter: String? = nil, from start: StartPosition, limit: Int
-    ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
-        var configuration = ConsumerConfiguration(
-            name: UniqueToken.next(), from: start, filter: filter, acknowledgement: .none)
-        configuration.inactiveThreshold = 10_000_000_000
-        configuration.isInMemory = true
-        configuration.replicas = 1
-        let info = try await createConsumer(configuration, in: stream)
-        defer { discardConsumer(configuration.name, in: stream) }
-        guard info.pending > 0 else { return ([], 0) }
-        let consumer = try PullConsumer(configuration.name, in: stream, self)
-        // A page that is not whole would hide a hole.
-        var messages: [StoredMessage] = []
-        try await consumer.fetch(
-            min(max(1, limit), Int(clamping: info.pending)), expires: .zero, into: &messages)
-        let pending = messages.last?.pending ?? 0
-        return (messages, pending)
-    }
-
-    /// Removes a consumer without waiting; the server removes it by itself if this is lost.
-    package func discardConsumer(_ consumer: String, in stream: String) {
-        _ = try? connection.request(
-            ByteBuffer(), to: prefix + "CONSUMER.DELETE.\(stream).\(consumer)", timeout: timeout
-        ) { _ in }
-    }
 }

@@ -19,6 +19,10 @@ public struct StoredMessage: Sendable {
     public var pending: UInt64?
     /// Where an acknowledgement goes, for consumers that expect one.
     public var acknowledgementSubject: String?
+    /// How much it counts where bytes are limited: its subjects, headers and payload as they came.
+    package var size: Int {
+        delivered.map { PullBudget.size(of: $0) } ?? subject.utf8.count + payload.readableBytes
+    }
     /// Its number among what its consumer delivered; 0 when read without a consumer.
     var consumerSequence: UInt64 = 0
     /// The headers of a message that no consumer delivered, or that were set.

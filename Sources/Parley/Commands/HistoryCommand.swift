@@ -36,11 +36,16 @@ struct HistoryCommand: AsyncParsableCommand {
         try await reportingFailures {
             let connector = try Connector(connection.plan())
             let client = try await connector.connect()
-            let messages = try await client.history(
-                topic: topic, start: Self.time(start) ?? Timestamp(milliseconds: 0), end: end.flatMap(Self.time),
-                limit: limit)
+            let (first, last) = (Self.time(start) ?? Timestamp(milliseconds: 0), end.flatMap(Self.time))
             let printer = MessagePrinter(style: raw ? .raw : json ? .json : .text, limit: nil, mayRepeat: false)
-            _ = printer.print(messages.map { .message($0) })
+            var left = limit
+            var next: UInt64?
+            repeat {
+                let part = try await client.history(topic: topic, start: first, end: last, limit: left, after: next)
+                _ = printer.print(part.messages.map { .message($0) })
+                left -= part.messages.count
+                next = part.next
+            } while next != nil && left > 0
             await client.close()
         }
     }

@@ -90,6 +90,8 @@ final class MessagePrinter: Sendable {
 
     /// So many messages at most may come between the two times that overlapping patterns bring one.
     private static let remembered = 8_192
+    /// Lines are written together until they have so many bytes.
+    private static let longestWrite = 1 << 20
     private let style: Style
     private let limit: Int?
     private let mayRepeat: Bool
@@ -119,6 +121,9 @@ final class MessagePrinter: Sendable {
                     lines += line(message)
                     lines += "\n"
                     state.printed += 1
+                    guard lines.utf8.count > Self.longestWrite else { continue }
+                    Output.lines(lines)
+                    lines = ""
                 case .gap(let lost):
                     Output.lines(lines)
                     lines = ""

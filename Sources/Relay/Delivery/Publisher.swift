@@ -345,6 +345,7 @@ final class Publisher: Sendable {
     /// How many of a topic's messages are gone through for one.
     private static let searchLimit = 20_000
     private static let searchPage = 500
+    private static let searchBytes = 16 << 20
 
     /// Looks for a message where it can have been stored.
     private static func find(_ late: Outbox.LateMessage, _ topic: String, _ route: Route) async -> Delivery.Finding {
@@ -364,7 +365,8 @@ final class Publisher: Sendable {
             var seen = 0
             while next <= extent.last {
                 let page = try await route.jetStream.page(
-                    of: source.name, filter: source.filter, from: .sequence(next), limit: searchPage)
+                    of: source.name, filter: source.filter, from: .sequence(next), limit: searchPage,
+                    bytes: searchBytes)
                 for message in page.messages {
                     if message.headers["Nats-Msg-Id"] == late.message.id { return .stored(sequence: message.sequence) }
                 }

@@ -19,7 +19,7 @@ extension RelayClient {
     /// Lists letters of all the user's postboxes, oldest first.
     ///
     /// - Parameters:
-    ///   - limit: most letters, 1 to 100; nil for one.
+    ///   - limit: most letters, 1 to 100; nil for one. Letters of many MiB end a page before.
     ///   - nextToken: where an earlier page ended; nil for the beginning.
     /// - Returns: the letters, and the next page's token when there are more.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the limit, ``RelayError/invalidToken``,
@@ -46,11 +46,10 @@ extension RelayClient {
             let incarnation = UInt64(clamping: info.created.nanoseconds)
             if let token, token.incarnation != incarnation { return try Self.wrongToken() }
             let found = try await Self.letters(
-                in: "PB_" + user, of: postbox, from: token?.sequence ?? 1, limit: limit + 1, jetStream)
-            let next = found.count > limit ? found[limit].sequence : nil
+                in: "PB_" + user, of: postbox, from: token?.sequence ?? 1, limit: limit, jetStream)
             return ListOutput(
-                items: found.prefix(limit).map { Self.letter($0, incarnation: incarnation, owner: user) },
-                nextToken: next.map { PageToken(incarnation: incarnation, sequence: $0).text })
+                items: found.letters.map { Self.letter($0, incarnation: incarnation, owner: user) },
+                nextToken: found.next.map { PageToken(incarnation: incarnation, sequence: $0).text })
         } catch {
             if error == Self.foreignToken { throw .invalidToken }
             throw Self.postboxError(error, during: "listing the letters")
@@ -61,24 +60,31 @@ extension RelayClient {
 
     private static func wrongToken() throws(NATSError) -> ListOutput<PostboxMessage> { throw foreignToken }
 
-    /// Letters from a place on. One postbox's are picked here and not by the server: a disabled postbox has no subject
-    /// of its own there any more, and its letters are still to be read.
+    /// Letters from a place on, and the place of the next one. One postbox's are picked here and not by the server: a
+    /// disabled postbox has no subject of its own there any more, and its letters are still to be read.
     private static func letters(
         in stream: String, of postbox: String?, from sequence: UInt64, limit: Int, _ jetStream: JetStream
-    ) async throws(NATSError) -> [StoredMessage] {
+    ) async throws(NATSError) -> (letters: [StoredMessage], next: UInt64?) {
         var found: [StoredMessage] = []
+        var bytes = 0
         var start = sequence
         while true {
-            let wanted = postbox == nil ? limit : 256
-            let page = try await jetStream.page(of: stream, from: .sequence(start), limit: wanted)
+            // One more than wanted tells where the next page begins.
+            let wanted = postbox == nil ? limit + 1 - found.count : 256
+            let page = try await jetStream.page(
+                of: stream, from: .sequence(start), limit: wanted, bytes: max(1, pageBytes - bytes))
             for message in page.messages where postbox == nil || PostboxAddress(message.subject)?.postbox == postbox {
+                bytes += message.size
+                guard found.count < limit, found.isEmpty || bytes <= pageBytes else { return (found, message.sequence) }
                 found.append(message)
-                if found.count == limit { return found }
             }
-            guard page.pending > 0, let last = page.messages.last else { return found }
+            guard page.pending > 0, let last = page.messages.last else { return (found, nil) }
             start = last.sequence + 1
         }
     }
+
+    /// Letters of more bytes than these stand on several pages, however few they are.
+    private static let pageBytes = 64 << 20
 
     /// How many letters each postbox holds, by its identifier.
     public func countMessages() async throws(RelayError) -> [String: Int] {

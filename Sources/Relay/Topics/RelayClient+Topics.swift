@@ -64,15 +64,41 @@ extension RelayClient {
     ///   - start: the earliest time, by the server's clock; not in the future, not after `end`.
     ///   - end: the latest time; nil for now.
     ///   - limit: most messages, 1 to 10,000.
+    /// - Returns: the messages; only the first of them where all have more than 64 MiB, and one in any case.
+    ///   ``history(topic:start:end:limit:after:)`` tells of the others.
     public func history(
         topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000
     ) async throws(RelayError) -> [TopicMessage] {
+        try await history(topic: topic, start: start, end: end, limit: limit, after: nil).messages
+    }
+
+    /// Messages of a topic within a time range, oldest first, in parts of 64 MiB at most.
+    ///
+    /// - Parameters:
+    ///   - topic: a topic or pattern.
+    ///   - start: the earliest time, by the server's clock; not in the future, not after `end`.
+    ///   - end: the latest time; nil for now.
+    ///   - limit: most messages, 1 to 10,000.
+    ///   - sequence: what an earlier part said; nil for the first part.
+    /// - Returns: the messages, and what to ask for the next part with; nil when nothing was left out but what `limit`
+    ///   left out.
+    public func history(
+        topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000, after sequence: UInt64?
+    ) async throws(RelayError) -> (messages: [TopicMessage], next: UInt64?) {
         guard start <= .now else { throw .invalidArgument("The start lies in the future") }
         if let end, end < start { throw .invalidArgument("The start lies after the end") }
         let source = try readContext(topic, limit)
         let from = ServerTime(nanoseconds: max(0, start.milliseconds) * 1_000_000)
-        let page = try await readPage(source, from: .time(from), limit: limit)
-        return page.compactMap(Self.readable).filter { message in end.map { message.time <= $0 } ?? true }
+        let position = sequence.map { StartPosition.sequence(min($0, UInt64.max - 1) + 1) } ?? .time(from)
+        let page = try await readPage(source, from: position, limit: limit)
+        func isInTime(_ time: Timestamp) -> Bool { end.map { time <= $0 } ?? true }
+        var next: UInt64?
+        if let last = page.messages.last, page.messages.count < limit, page.pending > 0,
+            isInTime(Timestamp(milliseconds: last.time.milliseconds))
+        {
+            next = last.sequence
+        }
+        return (page.messages.compactMap(Self.readable).filter { isInTime($0.time) }, next)
     }
 
     /// The messages of a topic before a place in the stream, oldest first.
@@ -81,7 +107,8 @@ extension RelayClient {
     ///   - topic: a topic or pattern.
     ///   - sequence: the place; nil for the stream's end.
     ///   - limit: most messages, 1 to 10,000.
-    /// - Returns: the messages, and whether the stream holds none before them.
+    /// - Returns: the messages, and whether the stream holds none before them. Fewer than `limit` come, the newest ones,
+    ///   where all have more than 64 MiB, and one in any case.
     public func history(
         topic: String, before sequence: UInt64?, limit: Int
     ) async throws(RelayError) -> (messages: [TopicMessage], isComplete: Bool) {
@@ -91,11 +118,9 @@ extension RelayClient {
             let newest = min(extent.last, sequence.map { max(1, $0) - 1 } ?? .max)
             let start = try await source.sequence(before: newest + 1, newest: limit, in: extent)
             guard start <= newest else { return ([], true) }
-            let page = try await source.jetStream.page(
-                of: source.name, filter: source.filter, from: .sequence(start), limit: min(40_000, limit * 4))
-            let found = page.messages.filter { $0.sequence <= newest }
-            let isComplete = start <= max(1, extent.first) && found.count <= limit
-            return (found.suffix(limit).compactMap(Self.readable), isComplete)
+            let found = try await source.newest(limit, from: start, through: newest)
+            let isComplete = start <= max(1, extent.first) && found.isWhole
+            return (found.messages.compactMap(Self.readable), isComplete)
         } catch { throw RelayError(error, during: "reading the history") }
     }
 
@@ -109,11 +134,9 @@ extension RelayClient {
 
     private func readPage(
         _ source: StreamSource, from start: StartPosition, limit: Int
-    ) async throws(RelayError) -> [StoredMessage] {
+    ) async throws(RelayError) -> (messages: [StoredMessage], pending: UInt64) {
         do throws(NATSError) {
-            return try await source.jetStream.page(
-                of: source.name, filter: source.filter, from: start, limit: limit
-            ).messages
+            return try await source.jetStream.page(of: source.name, filter: source.filter, from: start, limit: limit)
         } catch { throw RelayError(error, during: "reading the history") }
     }
 

@@ -74,6 +74,69 @@ struct StreamSource: Sendable {
         return low
     }
 
+    /// The newest messages of a part of the stream: as many as are asked for, or fewer where those have more bytes than
+    /// may be read, and one in any case.
+    ///
+    /// - Parameters:
+    ///   - count: most messages.
+    ///   - start: where the part begins; it holds hardly more messages than are asked for.
+    ///   - end: the last sequence of the part.
+    ///   - bytes: most bytes of all of them together.
+    /// - Returns: the messages in order, and whether the part holds no others.
+    func newest(
+        _ count: Int, from start: UInt64, through end: UInt64, bytes: Int = 64 << 20
+    ) async throws(NATSError) -> (messages: [StoredMessage], isWhole: Bool) {
+        let most = min(40_000, count * 4)
+        // Lines of chat are short: most often all of them are read without a look at their sizes.
+        let glance = try await jetStream.page(
+            of: name, filter: filter, from: .sequence(start), limit: most, bytes: min(bytes, 4 << 20))
+        let seen = glance.messages.filter { $0.sequence <= end }
+        if glance.pending == 0 || seen.count < glance.messages.count || seen.last?.sequence == end {
+            return (Array(seen.suffix(count)), seen.count <= count)
+        }
+        let sizes = try await sizes(from: start, through: end, atOnce: most)
+        var wanted = Self.fitting(sizes, count: count, bytes: bytes)
+        while wanted > 0 {
+            let page = try await jetStream.page(
+                of: name, filter: filter, from: .sequence(sizes[sizes.count - wanted].sequence), limit: wanted,
+                bytes: bytes)
+            if page.messages.count == wanted || page.pending == 0 {
+                return (page.messages.filter { $0.sequence <= end }, wanted == sizes.count)
+            }
+            // A sender can have a message look smaller than it is. What was left out is the newest, so begin later.
+            wanted /= 2
+        }
+        return ([], true)
+    }
+
+    /// The places and sizes of a part's messages.
+    private func sizes(
+        from start: UInt64, through end: UInt64, atOnce limit: Int
+    ) async throws(NATSError) -> [StoredSize] {
+        var sizes: [StoredSize] = []
+        var next = start
+        while next <= end {
+            let page = try await jetStream.sizes(of: name, filter: filter, from: .sequence(next), limit: limit)
+            sizes += page.sizes.filter { $0.sequence <= end }
+            guard page.pending > 0, let last = page.sizes.last else { break }
+            next = last.sequence + 1
+        }
+        return sizes
+    }
+
+    /// How many of the newest messages may be read together: at most `count` that have no more than so many bytes, and one
+    /// in any case.
+    static func fitting(_ sizes: [StoredSize], count: Int, bytes: Int) -> Int {
+        var fitting = 0
+        var total = 0
+        for size in sizes.reversed() {
+            total += size.bytes
+            guard fitting < count, fitting == 0 || total <= bytes else { break }
+            fitting += 1
+        }
+        return fitting
+    }
+
     /// How many matching messages there are from a sequence on.
     private func pending(from sequence: UInt64) async throws(NATSError) -> UInt64 {
         try await look(from: .sequence(sequence)).pending

@@ -30,13 +30,28 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
     var interrupted: @Sendable (RelayError, _ passes: Bool) -> Event
 }
 
+/// What a subscription hands to its reader, and what it says of itself.
+package enum SubscriptionNews<Event: Sendable>: Sendable {
+    /// What the reader is to hear, with how much it counts where bytes are limited.
+    case event(Event, bytes: Int = 0)
+    /// What follows was stored before the present connection, until `live`.
+    case catchingUp
+    /// Everything up to this sequence has been delivered, whether or not the subscription takes it; what follows is new.
+    case live(through: UInt64)
+
+    var bytes: Int {
+        if case .event(_, let bytes) = self { return bytes }
+        return 0
+    }
+}
+
 /// A part of a stream followed through any number of connections: each message once, in order.
 ///
 /// The cursor outlives connections. While one stands, a task reads an ordered consumer and waits for the reader's room,
 /// so that nothing is lost to a slow reader: what it has not taken stays on the server.
 final class StreamSubscription<Event: Sendable>: Sendable {
     private enum Held {
-        case event(Event)
+        case news(SubscriptionNews<Event>)
         case lost(UInt64)
     }
 
@@ -58,15 +73,15 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         }
     }
 
-    let channel: BoundedChannel<Event>
+    let channel: BoundedChannel<SubscriptionNews<Event>>
     private let start: SubscriptionStart
-    private let words: SubscriptionWords<Event>
+    let words: SubscriptionWords<Event>
     private let state = NIOLockedValueBox(State())
 
     init(from start: SubscriptionStart, capacity: Int = 2_048, _ words: SubscriptionWords<Event>) {
         self.start = start
         self.words = words
-        channel = BoundedChannel(capacity: capacity)
+        channel = BoundedChannel(capacity: capacity, bytes: 16 << 20) { $0.bytes }
     }
 
     /// Follows the stream over this connection, in place of an earlier one.
@@ -140,7 +155,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                     if told != error {
                         told = error
                         let event = words.interrupted(RelayError(error, during: "the subscription"), passes)
-                        guard await channel.send(event) else { return }
+                        guard await channel.send(.event(event)) else { return }
                     }
                 }
                 try? await clock.sleep(for: Self.pause(after: failures, passes))
@@ -171,29 +186,42 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var isLive = false
         if messages.initiallyPending == 0 {
             isLive = true
-            state.withLockedValue { $0.cursor.reach(extent.last) }
-            guard await channel.send(words.live) else { return true }
+            guard await becomeLive(through: extent.last) else { return true }
+        } else {
+            guard await channel.send(.catchingUp) else { return true }
         }
         var hasProgressed = false
         var batch: [StoredMessage] = []
         while let message = try await messages.next(isolation: nil) {
             hasProgressed = true
             batch.append(message)
-            while batch.count < Self.batch, batch.last?.pending != 0 || isLive, let next = messages.nextReady() {
+            var bytes = message.size
+            while batch.count < Self.batch, bytes < Self.batchBytes, batch.last?.pending != 0 || isLive,
+                let next = messages.nextReady()
+            {
                 batch.append(next)
+                bytes += next.size
             }
             guard await deliver(batch) else { return true }
-            if !isLive, batch.last?.pending == 0 {
+            if !isLive, let last = batch.last, last.pending == 0 {
                 isLive = true
-                guard await channel.send(words.live) else { return true }
+                guard await becomeLive(through: max(extent.last, last.sequence)) else { return true }
             }
             batch.removeAll(keepingCapacity: true)
         }
         return hasProgressed
     }
 
-    /// So many messages that have come together are handed over together.
+    /// Says that everything up to a sequence has been handed over. The stream's newest messages may be none of this
+    /// subscription's.
+    private func becomeLive(through sequence: UInt64) async -> Bool {
+        state.withLockedValue { $0.cursor.reach(sequence) }
+        return await channel.send(.live(through: sequence))
+    }
+
+    /// So many messages that have come together are handed over together, as long as they have fewer bytes than these.
     private static var batch: Int { 256 }
+    private static var batchBytes: Int { 1 << 20 }
 
     /// Hands messages over, each that is new. The cursor is this task's own meanwhile: nobody else moves it, and decoding
     /// needs no lock.
@@ -201,29 +229,34 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var (cursor, incarnation) = state.withLockedValue { state in
             (exchange(&state.cursor, with: TopicCursor()), state.incarnation)
         }
-        var events: [Event] = []
-        events.reserveCapacity(messages.count)
+        var news: [SubscriptionNews<Event>] = []
+        news.reserveCapacity(messages.count)
+        var bytes = 0
         for message in messages {
             let (event, id) = words.message(message, incarnation, !cursor.isLive)
-            if case .deliver = cursor.receive(sequence: message.sequence, id: id) { events.append(event) }
+            if case .deliver = cursor.receive(sequence: message.sequence, id: id) {
+                let size = message.size
+                news.append(.event(event, bytes: size))
+                bytes += size
+            }
         }
         state.withLockedValue { $0.cursor = cursor }
-        guard !events.isEmpty else { return !channel.isClosed }
-        let sent = await channel.send(contentsOf: events)
-        guard sent < events.count else { return true }
-        state.withLockedValue { $0.held += events[sent...].map { .event($0) } }
+        guard !news.isEmpty else { return !channel.isClosed }
+        let sent = await channel.send(contentsOf: news, bytes: bytes)
+        guard sent < news.count else { return true }
+        state.withLockedValue { $0.held += news[sent...].map { .news($0) } }
         return false
     }
 
     /// Hands over what earlier connections left.
     private func sendHeld() async -> Bool {
         for held in state.withLockedValue({ $0.held }) {
-            let event =
+            let news: SubscriptionNews<Event> =
                 switch held {
-                case .event(let event): event
-                case .lost(let count): words.lost(count)
+                case .news(let news): news
+                case .lost(let count): .event(words.lost(count))
                 }
-            guard await channel.send(event) else { return false }
+            guard await channel.send(news) else { return false }
             state.withLockedValue { _ = $0.held.removeFirst() }
         }
         return true
@@ -249,7 +282,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             // A stream made anew has nothing in common with the old one but its name: everything in it is new.
             if !isSameStream {
                 state.cursor = TopicCursor(last: 0)
-                if let restarted = words.restarted { state.held.append(.event(restarted)) }
+                if let restarted = words.restarted { state.held.append(.news(.event(restarted))) }
             } else if let seen = state.cursor.last, seen > last {
                 // The server lost its newest messages (power went before the disk had them) and gives their sequences
                 // to what comes now.

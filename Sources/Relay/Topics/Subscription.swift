@@ -34,13 +34,39 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
 
         /// The next event; nil at the end or when the task was cancelled.
         public nonisolated(nonsending) mutating func next() async throws(RelayError) -> Event? {
-            try await subscription.stream.channel.next()
+            while let news = try await subscription.stream.channel.next() {
+                if let event = event(news) { return event }
+            }
+            return nil
         }
 
         /// All events that are at hand, at least one, in order: the form for many messages a second. Nil at the end or when
         /// the task was cancelled.
         public nonisolated(nonsending) mutating func nextBatch() async throws(RelayError) -> [Event]? {
+            while let news = try await nextNews() {
+                var batch: [Event] = []
+                batch.reserveCapacity(news.count)
+                for item in news {
+                    if let event = event(item) { batch.append(event) }
+                }
+                if !batch.isEmpty { return batch }
+            }
+            return nil
+        }
+
+        /// As ``nextBatch()``, with what only a ``TopicMerge`` needs to know.
+        package nonisolated(nonsending) mutating func nextNews() async throws(RelayError)
+            -> [SubscriptionNews<Event>]?
+        {
             try await subscription.stream.channel.nextBatch()
+        }
+
+        private func event(_ news: SubscriptionNews<Event>) -> Event? {
+            switch news {
+            case .event(let event, _): event
+            case .live: subscription.stream.words.live
+            case .catchingUp: nil
+            }
         }
 
         /// The next event; nil at the end or when the task was cancelled.

@@ -135,12 +135,13 @@ struct OneAccountTests {
             // What a push consumer reads goes where its maker says, to whoever listens there.
             let controls = try scene.keeper.subscribe(to: "relay.control.bob")
             try await scene.keeper.flush()
-            _ = try await alice.request(
+            let made = try await alice.request(
                 ByteBuffer(
                     string: """
                         {"stream_name":"PB_alice","config":{"name":"push","deliver_subject":"relay.control.bob",\
                         "deliver_policy":"all","ack_policy":"none","mem_storage":true}}
                         """), to: "$JS.API.CONSUMER.CREATE.PB_alice.push")
+            try #require(!made.text.contains("error"), "\(made.text)")
             let first = try #require(try await network.page(of: "PB_alice", from: .all, limit: 1).messages.first)
             #expect(try await controls.first { _ in true }?.text == String(buffer: first.payload))
             answering.cancel()

@@ -1,0 +1,82 @@
+import NIOCore
+
+/// Where a stored message is, and how large.
+package struct StoredSize: Sendable, Hashable {
+    /// Its place in the stream.
+    package let sequence: UInt64
+    /// How much it counts where bytes are limited.
+    package let bytes: Int
+
+    /// Creates a size.
+    package init(sequence: UInt64, bytes: Int) {
+        self.sequence = sequence
+        self.bytes = bytes
+    }
+}
+
+extension JetStream {
+    /// One page of a stream, in order, with two requests, and a further one for every few MiB.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream.
+    ///   - filter: only messages of this subject, wildcards allowed.
+    ///   - start: where the page begins; deleted messages are skipped.
+    ///   - limit: most messages, 1 or more.
+    ///   - bytes: most bytes of all of them together, headers and subjects included. A page ends before the message that
+    ///     would make it more, and has one message at least where there is one.
+    /// - Returns: the messages and how many match behind them. Where that is more than none, and the messages are fewer
+    ///   than `limit`, it was `bytes` that ended the page.
+    public func page(
+        of stream: String, filter: String? = nil, from start: StartPosition, limit: Int, bytes: Int = 64 << 20
+    ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
+        let configuration = ConsumerConfiguration(
+            name: UniqueToken.next(), from: start, filter: filter, acknowledgement: .none)
+        return try await read(configuration, in: stream, limit: limit, bytes: bytes)
+    }
+
+    /// The places and sizes of messages, without the messages.
+    ///
+    /// - Returns: them in order, and how many messages match behind them. There may be fewer than `limit` even so.
+    package func sizes(
+        of stream: String, filter: String? = nil, from start: StartPosition, limit: Int
+    ) async throws(NATSError) -> (sizes: [StoredSize], pending: UInt64) {
+        var configuration = ConsumerConfiguration(
+            name: UniqueToken.next(), from: start, filter: filter, acknowledgement: .none)
+        configuration.headersOnly = true
+        let page = try await read(configuration, in: stream, limit: limit, bytes: 16 << 20)
+        let sizes = page.messages.map { message in
+            // The server's own word comes last.
+            let payload = message.headers.values(for: "Nats-Msg-Size").last.flatMap { Int($0) } ?? 0
+            return StoredSize(
+                sequence: message.sequence, bytes: message.size + min(max(0, payload), Int(Int32.max)))
+        }
+        return (sizes, page.pending)
+    }
+
+    private func read(
+        _ configuration: ConsumerConfiguration, in stream: String, limit: Int, bytes: Int
+    ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
+        var configuration = configuration
+        // Between two requests one may be busy with what the first has brought.
+        configuration.inactiveThreshold = 60_000_000_000
+        configuration.isInMemory = true
+        configuration.replicas = 1
+        let info = try await createConsumer(configuration, in: stream)
+        defer { discardConsumer(configuration.name, in: stream) }
+        guard info.pending > 0 else { return ([], 0) }
+        let consumer = try PullConsumer(configuration.name, in: stream, self)
+        // A page that is not whole would hide a hole.
+        var messages: [StoredMessage] = []
+        try await consumer.fetch(
+            min(max(1, limit), Int(clamping: info.pending)), bytes: max(1, bytes), expires: .zero, into: &messages)
+        let pending = messages.last?.pending ?? 0
+        return (messages, pending)
+    }
+
+    /// Removes a consumer without waiting; the server removes it by itself if this is lost.
+    package func discardConsumer(_ consumer: String, in stream: String) {
+        _ = try? connection.request(
+            ByteBuffer(), to: prefix + "CONSUMER.DELETE.\(stream).\(consumer)", timeout: timeout
+        ) { _ in }
+    }
+}

@@ -1,0 +1,128 @@
+/// How much the pulls of one reader may bring, in messages and in bytes: a pure value.
+///
+/// The server ends a pull before a message that does not fit into what is left of its bytes. Where the pull has brought
+/// nothing until then, the message is larger than all of it, and the next pull asks for twice as much; behind such
+/// messages pulls ask for the usual again. A pull whose bytes are used up to the last one ends without a word.
+struct PullBudget {
+    /// One pull under way.
+    struct Pull {
+        /// The subscription over which its messages come.
+        let source: UInt64
+        /// The bytes that it asked for.
+        let bytes: Int
+        /// Whether the server knows of that bound.
+        let isBounded: Bool
+        /// Messages that it still allows.
+        var messagesLeft: Int
+        /// Bytes that it still allows.
+        var bytesLeft: Int
+        /// The size of the largest message that it has brought; 0 for none.
+        var largest = 0
+    }
+
+    /// What a pull asks for where no message is larger: so much that the next one arrives while it is being served.
+    static let usualBytes = 4 << 20
+
+    private let usual: Int
+    private let total: Int
+    /// The most that one pull may ask for, so that any message fits that a server takes by its standard settings.
+    let largest: Int
+    /// The pulls under way, the oldest first.
+    private(set) var pulls: [Pull] = []
+    /// Messages that all of them together still allow.
+    private(set) var messages = 0
+    /// Bytes that all of them together still allow.
+    private(set) var bytes = 0
+    /// Bytes that all pulls have brought.
+    private(set) var brought = 0
+    /// What the next pull is to ask for.
+    private(set) var next: Int
+
+    /// Creates a budget without pulls.
+    ///
+    /// - Parameters:
+    ///   - maximumPayload: the largest message that the server takes now. The stream may hold larger ones.
+    ///   - usual: bytes of a pull where no message is larger.
+    ///   - total: bytes of all pulls together, unless a single one has to ask for more.
+    init(maximumPayload: Int, usual: Int = PullBudget.usualBytes, total: Int = 16 << 20) {
+        largest = max(64 << 20, min(maximumPayload, Int(Int32.max))) + 64 << 10
+        self.usual = min(max(1, usual), largest)
+        self.total = total
+        next = self.usual
+    }
+
+    /// What the server counts of a message.
+    @inline(__always)
+    static func size(of message: NATSMessage) -> Int {
+        message.content.readableBytes + message.subject.utf8.count + (message.reply?.utf8.count ?? 0)
+    }
+
+    /// A buffer that holds whatever the pulls bring, and what the server says of them.
+    func bufferLimits(messages: Int) -> BufferLimits {
+        BufferLimits(messages: messages, bytes: largest + 1 << 20, overflow: .dropNewest)
+    }
+
+    /// Whether it is time for another pull of so many messages: when half of what one brings is left, so that the server
+    /// does not wait for this side, and only within the total.
+    @inline(__always)
+    func wantsPull(of count: Int) -> Bool {
+        guard messages <= count / 2 || bytes <= next / 2 else { return false }
+        return pulls.isEmpty || (bytes + next <= total && messages <= 2 * count)
+    }
+
+    /// A pull was sent.
+    ///
+    /// - Parameters:
+    ///   - source: the subscription over which its messages come.
+    ///   - messages: how many it asks for.
+    ///   - bytes: how many it asks for, or is expected to bring where it says nothing of bytes.
+    ///   - isBounded: whether it names its bytes.
+    mutating func began(_ source: UInt64, messages: Int, bytes: Int, isBounded: Bool = true) {
+        pulls.append(
+            Pull(source: source, bytes: bytes, isBounded: isBounded, messagesLeft: messages, bytesLeft: bytes))
+        self.messages += messages
+        self.bytes += bytes
+    }
+
+    /// A pull has brought a message.
+    ///
+    /// - Returns: whether it has ended with that one.
+    mutating func received(_ size: Int, at index: Int) -> Bool {
+        let pull = pulls[index]
+        // Only with exactly as many bytes as were left the server ends it; what it counts otherwise it says.
+        let isUsedUp = pull.isBounded && size == pull.bytesLeft
+        let spent = pull.isBounded ? min(size, pull.bytesLeft) : 0
+        pulls[index].messagesLeft -= 1
+        pulls[index].bytesLeft -= spent
+        pulls[index].largest = max(pull.largest, size)
+        messages -= 1
+        bytes -= spent
+        brought += size
+        guard isUsedUp || pull.messagesLeft <= 1 else { return false }
+        remove(index)
+        return true
+    }
+
+    /// The server said that a pull has ended.
+    ///
+    /// - Parameter isTooSmall: whether the next message does not fit into what was left of its bytes.
+    /// - Throws: `jetStream` for a message that no pull can bring.
+    mutating func ended(at index: Int, isTooSmall: Bool) throws(NATSError) {
+        let pull = pulls[index]
+        remove(index)
+        guard isTooSmall, pull.largest == 0 else { return }
+        guard pull.bytes < largest else {
+            throw .jetStream(
+                JetStreamFailure(code: 413, errorCode: 0, text: "a message has more than \(largest) bytes"))
+        }
+        next = max(next, min(largest, max(2 * pull.bytes, Self.usualBytes)))
+    }
+
+    private mutating func remove(_ index: Int) {
+        let pull = pulls.remove(at: index)
+        messages -= pull.messagesLeft
+        bytes -= pull.bytesLeft
+        // Large messages seldom come alone.
+        if pull.largest > 0 { next = min(largest, max(usual, 2 * pull.largest)) }
+    }
+}

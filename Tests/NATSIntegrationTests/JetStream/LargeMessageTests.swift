@@ -1,0 +1,174 @@
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import NATS
+
+@Suite("Messages of many megabytes", .realProcesses)
+struct LargeMessageTests {
+    /// A server that takes messages of 16 MiB, and its stream.
+    private static func start(_ binary: NATSServerBinary) async throws -> (NATSServerProcess, JetStream) {
+        let server = try await NATSServerProcess.start(
+            binary, configuration: "max_payload: 16777216\nwrite_deadline: \"120s\"\n")
+        let jetStream = JetStream(try await server.connect(), timeout: .seconds(120))
+        try await jetStream.createStream(StreamConfiguration(name: "S", subjects: ["s.>"], storage: .memory))
+        return (server, jetStream)
+    }
+
+    /// Stores messages of these sizes, each under a subject of its own.
+    private static func store(_ sizes: [Int], _ jetStream: JetStream) async throws {
+        for (index, size) in sizes.enumerated() {
+            let payload = ByteBuffer(repeating: UInt8(truncatingIfNeeded: index), count: size)
+            _ = try await jetStream.publish(payload, to: "s.\(index)")
+        }
+    }
+
+    /// Whether these are the stream's messages, whole, in order, each once.
+    private static func check(_ messages: [StoredMessage], _ sizes: [Int], _ way: Comment) {
+        #expect(messages.map(\.sequence) == Array(1...UInt64(sizes.count)), way)
+        #expect(messages.map(\.payload.readableBytes) == sizes, way)
+        let isWhole = messages.enumerated().allSatisfy { index, message in
+            let byte = UInt8(truncatingIfNeeded: index)
+            return message.payload.readableBytesView.first ?? byte == byte
+                && message.payload.readableBytesView.last ?? byte == byte
+        }
+        #expect(isWhole, way)
+    }
+
+    private static let large = Array(repeating: 8 << 20, count: 6)
+    private static let mixed = [
+        1, 8 << 20, 10, 10, 0, 9 << 20 + 7, 100, 5 << 20, 3 << 20, 3 << 20, 1 << 20, 1, 4 << 20, 100,
+    ]
+
+    @Test("come in order, each once, by every way of reading", arguments: NATSServerProcess.binaries, [large, mixed])
+    func everyWay(binary: NATSServerBinary, sizes: [Int]) async throws {
+        let (server, jetStream) = try await Self.start(binary)
+        try await Self.store(sizes, jetStream)
+
+        var iterator = try jetStream.orderedMessages(in: "S").makeAsyncIterator()
+        var ordered: [StoredMessage] = []
+        while ordered.count < sizes.count, let message = try await iterator.next() { ordered.append(message) }
+        Self.check(ordered, sizes, "ordered messages")
+        let dropped = iterator.consumer?.pulls.buffer.dropped
+        #expect(dropped == 0)
+        ordered = []
+
+        let page = try await jetStream.page(of: "S", from: .all, limit: 100)
+        Self.check(page.messages, sizes, "a page")
+        #expect(page.pending == 0)
+
+        for expires in [Duration.zero, .seconds(120)] {
+            let name = expires == .zero ? "hasty" : "patient"
+            try await jetStream.createConsumer(ConsumerConfiguration(name: name, isDurable: true), in: "S")
+            let consumer = try PullConsumer(name, in: "S", jetStream)
+            Self.check(try await consumer.fetch(sizes.count, expires: expires), sizes, "a fetch")
+            #expect(try await consumer.fetch(100).isEmpty)
+        }
+
+        await jetStream.connection.close()
+        server.close()
+    }
+
+    @Test("divide pages by their bytes, and each page has one of them at least", arguments: NATSServerProcess.binaries)
+    func pages(binary: NATSServerBinary) async throws {
+        let (server, jetStream) = try await Self.start(binary)
+        try await Self.store(Self.mixed, jetStream)
+        for bytes in [20 << 20, 8 << 20, 1] {
+            var found: [StoredMessage] = []
+            while found.count < Self.mixed.count {
+                let start = (found.last?.sequence ?? 0) + 1
+                let page = try await jetStream.page(of: "S", from: .sequence(start), limit: 100, bytes: bytes)
+                try #require(!page.messages.isEmpty)
+                let sum = page.messages.reduce(0) { $0 + $1.size }
+                #expect(sum <= bytes || page.messages.count == 1, "\(bytes)")
+                found += page.messages
+                #expect(page.pending == UInt64(Self.mixed.count - found.count))
+                // Whatever would have fitted is there.
+                if let next = Self.mixed.dropFirst(found.count).first { #expect(sum + next + 200 > bytes, "\(bytes)") }
+            }
+            Self.check(found, Self.mixed, "pages")
+        }
+        let listed = try await jetStream.sizes(of: "S", from: .all, limit: 100)
+        #expect(listed.pending == 0)
+        #expect(listed.sizes.map(\.sequence) == Array(1...UInt64(Self.mixed.count)))
+        let surpluses = zip(listed.sizes, Self.mixed).map { $0.bytes - $1 }
+        #expect(surpluses.allSatisfy { (0...300).contains($0) })
+        try await eventually("no consumer is left") { try await jetStream.streamInfo("S").state.consumers == 0 }
+        await jetStream.connection.close()
+        server.close()
+    }
+
+    @Test(
+        "a pull whose bytes are used up to the last one is known to have ended", arguments: NATSServerProcess.binaries)
+    func usedUp(binary: NATSServerBinary) async throws {
+        let (server, patient) = try await Self.start(binary)
+        var jetStream = patient
+        try await Self.store([1_000, 2_000, 3_000, 4_000], jetStream)
+        var found: [StoredMessage] = []
+        for name in ["first", "other"] {
+            try await jetStream.createConsumer(
+                ConsumerConfiguration(name: name, acknowledgement: .none, isDurable: true), in: "S")
+        }
+        try await PullConsumer("first", in: "S", jetStream).fetch(4, expires: .zero, into: &found)
+        let exact = found.prefix(2).reduce(0) { $0 + $1.size }
+        // The server says nothing; whoever waits for its word waits for so long.
+        jetStream.timeout = .seconds(20)
+        let other = try PullConsumer("other", in: "S", jetStream)
+        var part: [StoredMessage] = []
+        try await other.fetch(4, bytes: exact, expires: .zero, into: &part)
+        #expect(part.map(\.sequence) == [1, 2])
+        #expect(try await other.fetch(4).map(\.sequence) == [3, 4])
+        await jetStream.connection.close()
+        server.close()
+    }
+
+    @Test("a slow reader loses none, and what waits for it is bounded by bytes", arguments: NATSServerProcess.binaries)
+    func slowReader(binary: NATSServerBinary) async throws {
+        let (server, jetStream) = try await Self.start(binary)
+        let count = 100
+        try await Self.store(Array(repeating: 1 << 20, count: count), jetStream)
+        var iterator = try jetStream.orderedMessages(in: "S").makeAsyncIterator()
+        try await iterator.open()
+        let reading = iterator.consumer?.pulls.buffer
+        let buffer = try #require(reading)
+        var most = 0
+        for number in 1...count {
+            guard let message = try await iterator.next() else { throw TestFailure("a message is missing") }
+            #expect(message.sequence == UInt64(number) && message.payload.readableBytes == 1 << 20)
+            // With half of the first pull read the second one is under way, and fills up.
+            if number == 2 {
+                try await eventually("what the second pull brings") { buffer.waitingBytes >= 3 << 20 }
+            }
+            // What the server has sent by now is here before the reader goes on.
+            try await jetStream.connection.flush(timeout: .seconds(60))
+            most = max(most, buffer.waitingBytes)
+        }
+        #expect(most <= 16 << 20)
+        #expect(buffer.dropped == 0)
+        // No other consumer had to take over.
+        let last = iterator.consumer?.pulls.buffer
+        #expect(last === buffer)
+        #expect(jetStream.connection.isOpen)
+        await jetStream.connection.close()
+        server.close()
+    }
+
+    @Test("each subject's newest message comes, however large all of them are", arguments: NATSServerProcess.binaries)
+    func lastPerSubject(binary: NATSServerBinary) async throws {
+        let (server, jetStream) = try await Self.start(binary)
+        let sizes = Array(repeating: 1 << 20, count: 20) + [8 << 20, 8 << 20]
+        try await Self.store(sizes, jetStream)
+        var iterator = try jetStream.orderedMessages(in: "S", from: .lastPerSubject).makeAsyncIterator()
+        var found: [StoredMessage] = []
+        while found.count < sizes.count, let message = try await iterator.next() { found.append(message) }
+        Self.check(found, sizes, "the newest of each subject")
+        try await Self.store([8 << 20, 1], jetStream)
+        var following: [Int] = []
+        while following.count < 2, let message = try await iterator.next() {
+            following.append(message.payload.readableBytes)
+        }
+        #expect(following == [8 << 20, 1])
+        await jetStream.connection.close()
+        server.close()
+    }
+}

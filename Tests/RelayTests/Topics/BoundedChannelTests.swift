@@ -1,0 +1,80 @@
+import Testing
+
+@testable import Relay
+
+@Suite("Queue between a subscription and its reader")
+struct BoundedChannelTests {
+    /// A channel of numbers, each of which counts as so many bytes.
+    private func numbers(capacity: Int = 100, bytes: Int) -> BoundedChannel<Int> {
+        BoundedChannel(capacity: capacity, bytes: bytes) { $0 }
+    }
+
+    @Test("B40 is full by bytes as well as by elements, and takes one element of any size")
+    func full() async throws {
+        let channel = numbers(capacity: 3, bytes: 10)
+        #expect(await channel.send(100))
+        #expect(channel.isFull && channel.waitingBytes == 100)
+        #expect(try await channel.next() == 100)
+        #expect(!channel.isFull && channel.waitingBytes == 0)
+        #expect(await channel.send(contentsOf: [4, 5]) == 2)
+        #expect(!channel.isFull)
+        #expect(await channel.send(contentsOf: [50], bytes: 50) == 1)
+        #expect(channel.isFull && channel.waitingBytes == 59)
+        #expect(try await channel.nextBatch() == [4, 5, 50])
+        #expect(!channel.isFull && channel.waitingBytes == 0)
+        #expect(await channel.send(contentsOf: [0, 0, 0]) == 3)
+        #expect(channel.isFull)
+    }
+
+    @Test("B40 has its writer wait until bytes were taken, and loses nothing")
+    func writerWaits() async throws {
+        let channel = numbers(bytes: 10)
+        let expected = (0..<1_000).map { $0 % 7 }
+        let writer = Task { () -> Bool in
+            for number in expected { guard await channel.send(number) else { return false } }
+            return true
+        }
+        var taken: [Int] = []
+        var most = 0
+        while taken.count < expected.count, let number = try await channel.next() {
+            taken.append(number)
+            most = max(most, channel.waitingBytes)
+        }
+        #expect(taken == expected)
+        #expect(await writer.value)
+        // Fewer than ten wait when the next comes, which has at most six.
+        #expect(most <= 15)
+    }
+
+    @Test("B40 a writer that waits for bytes is released when the reader leaves")
+    func closed() async throws {
+        let channel = numbers(bytes: 10)
+        #expect(await channel.send(10))
+        let writer = Task { await channel.send(1) }
+        channel.close()
+        #expect(await writer.value == false)
+        #expect(try await channel.next() == 10)
+        #expect(try await channel.next() == nil)
+    }
+
+    /// Something whose end can be seen.
+    private final class Piece: Sendable {}
+
+    private struct Trace {
+        weak var piece: Piece?
+    }
+
+    @Test("keeps little of what was taken")
+    func released() async throws {
+        let channel = BoundedChannel<Piece>(capacity: 100, bytes: 16) { _ in 1 }
+        var traces: [Trace] = []
+        for _ in 0..<15 {
+            let piece = Piece()
+            traces.append(Trace(piece: piece))
+            _ = await channel.send(piece)
+        }
+        for _ in 0..<12 { _ = try await channel.next() }
+        // Three wait, and of those taken fewer than a quarter of the bytes is left.
+        #expect(traces.count { $0.piece != nil } <= 6)
+    }
+}
