@@ -85,6 +85,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
         .timeout("the server at \(address) did not complete the login")
     }
 
+    /// The channel became active before this handler joined it, so nobody else says so.
+    func joinedActiveChannel() {
+        guard let context else { return }
+        channelActive(context: context)
+    }
+
     func channelActive(context: ChannelHandlerContext) {
         // Whoever gave up while this was dialling found no channel to close.
         guard core.isOpen else { return context.close(promise: nil) }

@@ -42,6 +42,95 @@ public final class NATSConnection: Sendable {
         to address: ServerAddress, options: ConnectOptions, group: any EventLoopGroup,
         resolver: (any Resolver & Sendable)?
     ) async throws(NATSError) -> NATSConnection {
+        try await logIn(to: address, options: options, on: group.next()) { attempt in
+            let failure = options.proxy.map { ProxyFailure(proxy: $0, server: address) }
+            ClientBootstrap(group: attempt.core.eventLoop)
+                .resolver(resolver)
+                .channelOption(ChannelOptions.socketOption(.so_keepalive), value: 1)
+                .channelOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
+                .channelOption(
+                    ChannelOptions.recvAllocator,
+                    value: AdaptiveRecvByteBufferAllocator(minimum: 2_048, initial: 8_192, maximum: 256 << 10)
+                )
+                .connectTimeout(attempt.timeout)
+                .connect(host: options.proxy?.host ?? address.host, port: options.proxy?.port ?? address.port)
+                .assumeIsolated()
+                // A host may have several addresses: only the socket that connected first gets the handler, and it
+                // does so before anything is read from it.
+                .flatMapThrowing { channel in
+                    try attempt.begin(in: channel) {
+                        if let failure { try ProxyTunnel.begin(failure, deadline: attempt.deadline, in: channel) }
+                    }
+                }
+                .whenFailure { error in
+                    attempt.fail(failure?.error(error) ?? ErrorTranslation.natsError(error, address: address))
+                }
+        }
+    }
+
+    /// Logs in over a channel that leads to the server already.
+    ///
+    /// - Parameters:
+    ///   - channel: the channel, from which nothing has been read yet: it is to be made with `autoRead` off, which is
+    ///     turned on here. It belongs to the connection from now on, and is closed when the login fails.
+    ///   - address: the server at its other end, for its credentials and TLS, and for errors that name it.
+    ///   - options: as for a connection that is dialled; a proxy among them is not used.
+    /// - Returns: a connection whose login the server has confirmed.
+    /// - Throws: the reason of the failure, `cancelled` when the task was cancelled meanwhile.
+    package static func connect(
+        over channel: any Channel, to address: ServerAddress, options: ConnectOptions = ConnectOptions()
+    ) async throws(NATSError) -> NATSConnection {
+        var direct = options
+        direct.proxy = nil
+        do throws(NATSError) {
+            return try await logIn(to: address, options: direct, on: channel.eventLoop) { attempt in
+                do {
+                    try attempt.begin(in: channel)
+                    if channel.isActive { attempt.handler.joinedActiveChannel() }
+                    try channel.syncOptions?.setOption(ChannelOptions.autoRead, value: true)
+                } catch {
+                    attempt.fail(ErrorTranslation.natsError(error, address: address))
+                }
+            }
+        } catch {
+            // Also where the attempt ended before the channel was touched.
+            channel.close(promise: nil)
+            throw error
+        }
+    }
+
+    /// One attempt to log in, on its event loop: what a channel is to be given, and where to report that there is none.
+    private struct Attempt {
+        let core: ConnectionCore
+        let handler: ConnectionHandler
+        /// How long all of it may take, and until when.
+        let timeout: TimeAmount
+        let deadline: NIODeadline
+        let ready: EventLoopPromise<Void>
+
+        /// Adds the handler to a connected channel, behind those that `prepare` adds.
+        func begin(in channel: any Channel, after prepare: () throws -> Void = {}) throws {
+            do {
+                guard core.isOpen else { throw NATSError.cancelled }
+                try prepare()
+                try channel.pipeline.syncOperations.addHandler(handler)
+            } catch {
+                channel.close(promise: nil)
+                throw error
+            }
+        }
+
+        func fail(_ error: NATSError) {
+            core.end(error)
+            ready.fail(error)
+        }
+    }
+
+    /// Logs in over the channel that `open`, which is called on the event loop, provides.
+    private static func logIn(
+        to address: ServerAddress, options: ConnectOptions, on loop: any EventLoop,
+        through open: @escaping @Sendable (Attempt) -> Void
+    ) async throws(NATSError) -> NATSConnection {
         // On a busy machine a dial can be through before its caller comes to wait for it, and to hear that it is cancelled.
         if Task.isCancelled { throw .cancelled }
         let authentication = address.authentication ?? options.authentication
@@ -50,13 +139,11 @@ public final class NATSConnection: Sendable {
                 guard Subject.isPublishable(text) else { throw .invalidSubject(text) }
                 return text
             } ?? InboxPrefix.permitted(by: authentication.token)
-        let loop = group.next()
         let core = ConnectionCore(options: options, inboxPrefix: prefix, eventLoop: loop)
         let outcome = Completion<Result<NIOLoopBound<ConnectionHandler>, NATSError>>()
         loop.execute {
             let timeout = TimeAmount.nanoseconds(max(1, options.connectTimeout.nanoseconds))
             let deadline = NIODeadline.now() + timeout
-            let failure = options.proxy.map { ProxyFailure(proxy: $0, server: address) }
             let ready = loop.makePromise(of: Void.self)
             let handler = ConnectionHandler(core: core, address: address, loginDeadline: deadline, ready: ready)
             let bound = NIOLoopBound(handler, eventLoop: loop)
@@ -67,35 +154,7 @@ public final class NATSConnection: Sendable {
                     outcome.fulfil(.failure(ErrorTranslation.natsError(error, address: address)))
                 }
             }
-            ClientBootstrap(group: loop)
-                .resolver(resolver)
-                .channelOption(ChannelOptions.socketOption(.so_keepalive), value: 1)
-                .channelOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
-                .channelOption(
-                    ChannelOptions.recvAllocator,
-                    value: AdaptiveRecvByteBufferAllocator(minimum: 2_048, initial: 8_192, maximum: 256 << 10)
-                )
-                .connectTimeout(timeout)
-                .connect(host: options.proxy?.host ?? address.host, port: options.proxy?.port ?? address.port)
-                .assumeIsolated()
-                // A host may have several addresses: only the socket that connected first gets the handler, and it
-                // does so before anything is read from it.
-                .flatMapThrowing { channel in
-                    do {
-                        guard core.isOpen else { throw NATSError.cancelled }
-                        if let failure { try ProxyTunnel.begin(failure, deadline: deadline, in: channel) }
-                        try channel.pipeline.syncOperations.addHandler(handler)
-                    } catch {
-                        channel.close(promise: nil)
-                        throw error
-                    }
-                }
-                .whenFailure { error in
-                    let translated =
-                        failure?.error(error) ?? ErrorTranslation.natsError(error, address: address)
-                    core.end(translated)
-                    ready.fail(translated)
-                }
+            open(Attempt(core: core, handler: handler, timeout: timeout, deadline: deadline, ready: ready))
         }
         let handler = try await outcome.result {
             core.end(.cancelled)
