@@ -116,18 +116,21 @@ let package = Package(
         .testTarget(
             name: "TestSupport",
             dependencies: [
-                "CVTerm", "CChildProcess",
+                "CVTerm", "CChildProcess", "NATS",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),
-        // Values alone: no server, no socket, no program.
+        // Values alone, or a server in the test's own memory: no port, no program.
         .testTarget(
             name: "NATSTests",
             dependencies: [
                 "NATS", "TestSupport",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict
