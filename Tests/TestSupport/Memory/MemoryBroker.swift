@@ -178,8 +178,8 @@ struct MemoryBroker: Sendable {
     /// - Returns: its sequence, where a stream has stored it.
     @discardableResult
     mutating func publish(_ frame: MemoryFrame, from sender: Int?) -> UInt64? {
-        let pattern = SubjectPattern(frame.subject)
-        guard pattern.isValid, !pattern.hasWildcards else { return nil }
+        // Wildcards are allowed: the name of a call that makes a consumer ends in the consumer's filter.
+        guard SubjectPattern(frame.subject).isValid else { return nil }
         if let sender {
             received.append(frame.subject)
             if received.count > Self.maximumReceived { received.removeFirst(Self.maximumReceived / 2) }
