@@ -60,6 +60,35 @@ struct TopicTests {
         await receiver.close()
     }
 
+    @Test("B38 what comes after a recovery is not marked as recovered, though another topic had the newest message")
+    func afterRecovery() async throws {
+        let fixture = try await ClientFixture.start()
+        let receiver = try await fixture.client()
+        let received = Collector<TopicEvent>()
+        await received.start(try await receiver.messages(topic: "chat.room"))
+        try await received.wait(for: "the live subscription") { $0.contains(.live) }
+        let sender = try await fixture.client()
+        _ = try await sender.publish(topic: "chat.room", message: "before")
+        try await received.wait(for: "the first") { $0.count == 2 }
+        await receiver.setReachable(false)
+        _ = try await sender.publish(topic: "chat.room", message: "missed")
+        _ = try await sender.publish(topic: "chat.other", message: "somebody else's")
+        await receiver.setReachable(true)
+        try await received.wait(for: "the recovery") { events in events.count { $0 == .live } == 2 }
+        _ = try await sender.publish(topic: "chat.room", message: "after")
+        try await received.wait(for: "the last") { events in
+            events.contains { if case .message(let message) = $0 { message.text == "after" } else { false } }
+        }
+        let recovered = await received.elements.compactMap { event -> String? in
+            guard case .message(let message) = event, message.isRecovered else { return nil }
+            return message.text
+        }
+        #expect(recovered == ["missed"])
+        #expect(await received.texts == ["before", "missed", "after"])
+        await sender.close()
+        await receiver.close()
+    }
+
     @Test(
         "B29 B30 lines sent while the server is down are stored once and in order",
         arguments: NATSServerProcess.binaries)
