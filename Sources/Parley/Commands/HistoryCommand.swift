@@ -17,7 +17,7 @@ struct HistoryCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Most messages, 1 to 10000.", valueName: "count"))
     var limit: Int = 1_000
 
-    @Flag(help: "Print each message whole, as JSON.")
+    @Flag(help: "Print what was stored: each message's whole map, as JSON.")
     var raw = false
 
     @Flag(help: "Print one JSON object for each message.")
@@ -41,7 +41,8 @@ struct HistoryCommand: AsyncParsableCommand {
             var left = limit
             var next: UInt64?
             repeat {
-                let part = try await client.history(topic: topic, start: first, end: last, limit: left, after: next)
+                let part = try await client.history(
+                    topic: topic, start: first, end: last, limit: left, after: next, withPayload: raw)
                 _ = printer.print(part.messages.map { .message($0) })
                 left -= part.messages.count
                 next = part.next

@@ -15,7 +15,7 @@ struct TailCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("End after this many messages.", valueName: "count"))
     var count: Int?
 
-    @Flag(help: "Print each message whole, as JSON.")
+    @Flag(help: "Print what was stored: each message's whole map, as JSON.")
     var raw = false
 
     @Flag(help: "Print one JSON object for each message.")
@@ -50,7 +50,9 @@ struct TailCommand: AsyncParsableCommand {
             let printer = MessagePrinter(
                 style: raw ? .raw : json ? .json : .text, limit: count, mayRepeat: topics.count > 1)
             var subscriptions: [TopicEvents] = []
-            for topic in topics { subscriptions.append(try await client.messages(topic: topic, from: start)) }
+            for topic in topics {
+                subscriptions.append(try await client.messages(topic: topic, from: start, withPayload: raw))
+            }
             try await client.whileInSession { [subscriptions] in
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for events in subscriptions {
@@ -162,7 +164,7 @@ final class MessagePrinter: Sendable {
     private func line(_ message: TopicMessage) -> String {
         switch style {
         case .json: return JSONText.text(.map(message.json))
-        case .raw: return JSONText.text(.map(message.raw))
+        case .raw: return JSONText.text(message.payload.map { MessageValue.map($0) } ?? message.message)
         case .text:
             let who = message.from.map { Output.safe($0) + ": " } ?? ""
             return "\(message.time.iso8601)  \(Output.safe(message.topic))  \(who)\(Output.safe(message.text))"
@@ -176,14 +178,6 @@ extension TopicMessage {
         [
             "seq": .integer(sequence), "topic": .string(topic), "id": .string(id), "from": MessageValue(from),
             "text": .string(text), "message": message, "time": .string(time.iso8601), "recovered": .bool(isRecovered),
-        ]
-    }
-
-    /// The message as it travelled, with its place and time.
-    var raw: MessageMap {
-        [
-            "seq": .integer(sequence), "id": .string(id), "room": .string(topic), "message": message,
-            "start": .int(sentAt.milliseconds),
         ]
     }
 }

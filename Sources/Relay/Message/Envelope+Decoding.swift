@@ -56,7 +56,7 @@ extension Envelope {
     }
 
     /// A binary message that holds JSON, as that JSON; anything else as it is.
-    private static func opened(_ message: MessageValue, limits: MessagePack.Limits) -> MessageValue {
+    static func opened(_ message: MessageValue, limits: MessagePack.Limits) -> MessageValue {
         guard case .binary(let data) = message, let json = try? JSONText.parse(bytes: data, limits: limits) else {
             return message
         }

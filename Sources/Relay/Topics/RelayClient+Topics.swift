@@ -35,23 +35,27 @@ extension RelayClient {
     /// - Parameters:
     ///   - topic: a topic; `*` stands for one token, `>` at the end for one or more.
     ///   - start: where to begin.
+    ///   - withPayload: whether each message has all that was stored in ``TopicMessage/payload``. A MessagePack map or a
+    ///     JSON object that is no message of this network's then comes as one, instead of as unreadable: the map itself is
+    ///     its ``TopicMessage/message``.
     /// - Throws: ``RelayError/invalidTopic(_:)``.
     public func messages(
-        topic: String, from start: SubscriptionStart = .new
+        topic: String, from start: SubscriptionStart = .new, withPayload: Bool = false
     ) throws(RelayError) -> TopicEvents {
-        try subscribe(topic: topic, from: start).events
+        try subscribe(topic: topic, from: start, withPayload: withPayload).events
     }
 
     /// Subscribes, and says when the server knows of it; nil while not connected.
     func subscribe(
-        topic: String, from start: SubscriptionStart
+        topic: String, from start: SubscriptionStart, withPayload: Bool = false
     ) throws(RelayError) -> (events: TopicEvents, opened: Completion<Void>?) {
-        let pattern: TopicPattern
-        do throws(TopicError) { pattern = try TopicPattern(topic) } catch { throw .invalidTopic("\(error)") }
+        let pattern = try Self.pattern(topic)
         let stream = StreamSubscription(
             from: start,
             SubscriptionWords<TopicEvent>(
-                message: { message, _, isRecovered in Self.topicEvent(message, isRecovered: isRecovered) },
+                message: { message, _, isRecovered in
+                    TopicEvent.reading(message, isRecovered: isRecovered, withPayload: withPayload)
+                },
                 live: .live, lost: { .gap(lost: $0) }, restarted: .restarted,
                 interrupted: { .interrupted($0, passes: $1) }))
         return follow(stream, as: pattern.text) { namespace, jetStream in namespace.source(of: pattern, jetStream) }
@@ -64,12 +68,14 @@ extension RelayClient {
     ///   - start: the earliest time, by the server's clock; not in the future, not after `end`.
     ///   - end: the latest time; nil for now.
     ///   - limit: most messages, 1 to 10,000.
+    ///   - withPayload: as for ``messages(topic:from:withPayload:)``.
     /// - Returns: the messages; only the first of them where all have more than 64 MiB, and one in any case.
-    ///   ``history(topic:start:end:limit:after:)`` tells of the others.
+    ///   ``history(topic:start:end:limit:after:withPayload:)`` tells of the others.
     public func history(
-        topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000
+        topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000, withPayload: Bool = false
     ) async throws(RelayError) -> [TopicMessage] {
-        try await history(topic: topic, start: start, end: end, limit: limit, after: nil).messages
+        try await history(topic: topic, start: start, end: end, limit: limit, after: nil, withPayload: withPayload)
+            .messages
     }
 
     /// Messages of a topic within a time range, oldest first, in parts of 64 MiB at most.
@@ -80,25 +86,17 @@ extension RelayClient {
     ///   - end: the latest time; nil for now.
     ///   - limit: most messages, 1 to 10,000.
     ///   - sequence: what an earlier part said; nil for the first part.
+    ///   - withPayload: as for ``messages(topic:from:withPayload:)``.
     /// - Returns: the messages, and what to ask for the next part with; nil when nothing was left out but what `limit`
     ///   left out.
     public func history(
-        topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000, after sequence: UInt64?
+        topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000, after sequence: UInt64?,
+        withPayload: Bool = false
     ) async throws(RelayError) -> (messages: [TopicMessage], next: UInt64?) {
         guard start <= .now else { throw .invalidArgument("The start lies in the future") }
         if let end, end < start { throw .invalidArgument("The start lies after the end") }
-        let source = try readContext(topic, limit)
-        let from = ServerTime(nanoseconds: max(0, start.milliseconds) * 1_000_000)
-        let position = sequence.map { StartPosition.sequence(min($0, UInt64.max - 1) + 1) } ?? .time(from)
-        let page = try await readPage(source, from: position, limit: limit)
-        func isInTime(_ time: Timestamp) -> Bool { end.map { time <= $0 } ?? true }
-        var next: UInt64?
-        if let last = page.messages.last, page.messages.count < limit, page.pending > 0,
-            isInTime(Timestamp(milliseconds: last.time.milliseconds))
-        {
-            next = last.sequence
-        }
-        return (page.messages.compactMap(Self.readable).filter { isInTime($0.time) }, next)
+        return try await history(of: topic, limit).messages(
+            from: start, through: end, after: sequence, withPayload: withPayload)
     }
 
     /// The messages of a topic before a place in the stream, oldest first.
@@ -112,57 +110,17 @@ extension RelayClient {
     public func history(
         topic: String, before sequence: UInt64?, limit: Int
     ) async throws(RelayError) -> (messages: [TopicMessage], isComplete: Bool) {
-        let source = try readContext(topic, limit)
-        do throws(NATSError) {
-            let extent = try await source.extent()
-            let newest = min(extent.last, sequence.map { max(1, $0) - 1 } ?? .max)
-            let start = try await source.sequence(before: newest + 1, newest: limit, in: extent)
-            guard start <= newest else { return ([], true) }
-            let found = try await source.newest(limit, from: start, through: newest)
-            let isComplete = start <= max(1, extent.first) && found.isWhole
-            return (found.messages.compactMap(Self.readable), isComplete)
-        } catch { throw RelayError(error, during: "reading the history") }
+        try await history(of: topic, limit).messages(before: sequence)
     }
 
-    private func readContext(_ topic: String, _ limit: Int) throws(RelayError) -> StreamSource {
+    private func history(of topic: String, _ limit: Int) throws(RelayError) -> History {
         guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
-        let pattern: TopicPattern
-        do throws(TopicError) { pattern = try TopicPattern(topic) } catch { throw .invalidTopic("\(error)") }
+        let pattern = try Self.pattern(topic)
         guard let jetStream = link?.jetStream, let namespace else { throw .notConnected }
-        return namespace.source(of: pattern, jetStream)
+        return History(source: namespace.source(of: pattern, jetStream), limit: limit)
     }
 
-    private func readPage(
-        _ source: StreamSource, from start: StartPosition, limit: Int
-    ) async throws(RelayError) -> (messages: [StoredMessage], pending: UInt64) {
-        do throws(NATSError) {
-            return try await source.jetStream.page(of: source.name, filter: source.filter, from: start, limit: limit)
-        } catch { throw RelayError(error, during: "reading the history") }
-    }
-
-    // MARK: Decoding
-
-    static func readable(_ message: StoredMessage) -> TopicMessage? {
-        guard case .message(let read) = topicEvent(message, isRecovered: false).0 else { return nil }
-        return read
-    }
-
-    static func topicEvent(_ message: StoredMessage, isRecovered: Bool) -> (TopicEvent, id: String?) {
-        let topic =
-            message.subject.firstIndex(of: ".").map { String(message.subject[message.subject.index(after: $0)...]) }
-            ?? message.subject
-        let time = Timestamp(milliseconds: message.time.milliseconds)
-        do throws(EnvelopeError) {
-            let envelope = try Envelope(
-                decoding: message.payload.readableBytesView, fallbackID: "sequence-\(message.sequence)",
-                fallbackRoom: topic, fallbackStart: time)
-            let read = TopicMessage(
-                envelope, topic: topic, sequence: message.sequence, time: time, isRecovered: isRecovered)
-            return (.message(read), envelope.id)
-        } catch {
-            return (
-                .unreadable(sequence: message.sequence, topic: topic, bytes: message.payload.readableBytes), nil
-            )
-        }
+    private static func pattern(_ text: String) throws(RelayError) -> TopicPattern {
+        do throws(TopicError) { return try TopicPattern(text) } catch { throw .invalidTopic("\(error)") }
     }
 }

@@ -18,6 +18,9 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
     public var sentAt: Timestamp
     /// Whether it was missed during an outage and recovered afterwards.
     public var isRecovered: Bool
+    /// Everything that the payload holds, keys included that this version gives no meaning to; nil where nobody asked for
+    /// it.
+    public var payload: MessageMap?
 
     /// Makes a message.
     public init(
@@ -29,7 +32,8 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
         message: MessageValue,
         time: Timestamp,
         sentAt: Timestamp,
-        isRecovered: Bool = false
+        isRecovered: Bool = false,
+        payload: MessageMap? = nil
     ) {
         self.id = id
         self.topic = topic
@@ -40,10 +44,14 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
         self.time = time
         self.sentAt = sentAt
         self.isRecovered = isRecovered
+        self.payload = payload
     }
 
     /// What an envelope that arrived on a topic says.
-    public init(_ envelope: Envelope, topic: String, sequence: UInt64, time: Timestamp, isRecovered: Bool = false) {
+    public init(
+        _ envelope: Envelope, topic: String, sequence: UInt64, time: Timestamp, isRecovered: Bool = false,
+        payload: MessageMap? = nil
+    ) {
         let line = ChatLine(envelope.message)
         self.init(
             id: envelope.id,
@@ -54,7 +62,8 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
             message: envelope.message,
             time: time,
             sentAt: envelope.start,
-            isRecovered: isRecovered
+            isRecovered: isRecovered,
+            payload: payload
         )
     }
 
