@@ -38,7 +38,7 @@ package struct TopicCursor: Hashable, Sendable {
 
     /// Messages up to here were stored before the subscription was live again.
     private var recoveryEnd: UInt64?
-    private var recent: RecentIdentifiers
+    private var recent: RecentSet<String>
 
     /// A cursor that has seen nothing.
     ///
@@ -47,7 +47,7 @@ package struct TopicCursor: Hashable, Sendable {
     ///   - rememberedIdentifiers: how many of the newest identifiers to compare with.
     package init(last: UInt64? = nil, rememberedIdentifiers: Int = 1_024) {
         self.last = last
-        recent = RecentIdentifiers(capacity: rememberedIdentifiers)
+        recent = RecentSet(capacity: rememberedIdentifiers)
     }
 
     /// Whether everything that was stored before the last ``resume(first:newest:)`` has been passed.
@@ -110,28 +110,5 @@ package struct TopicCursor: Hashable, Sendable {
         self.last = first - 1
         if newest < first { recoveryEnd = nil }
         return Resumption(start: first, lost: missing)
-    }
-}
-
-/// The newest identifiers, a bounded set that forgets the oldest.
-struct RecentIdentifiers: Hashable, Sendable {
-    private var known: Set<String> = []
-    private var ring: [String] = []
-    private var oldest = 0
-    private let capacity: Int
-
-    init(capacity: Int) { self.capacity = max(capacity, 1) }
-
-    /// Adds an identifier; false when it is among the remembered ones.
-    mutating func insert(_ id: String) -> Bool {
-        guard known.insert(id).inserted else { return false }
-        if ring.count < capacity {
-            ring.append(id)
-        } else {
-            known.remove(ring[oldest])
-            ring[oldest] = id
-            oldest = (oldest + 1) % capacity
-        }
-        return true
     }
 }

@@ -1,3 +1,5 @@
+import NATS
+
 /// What a subscription asks for: a concrete topic, or one with wildcards.
 ///
 /// `*` stands for exactly one token; `>` stands for one or more and is always last.
@@ -41,6 +43,19 @@ public struct TopicPattern: Hashable, Sendable {
             if expected != "*", expected != token { return false }
         }
         return concrete.next() == nil
+    }
+
+    /// Whether some topic matches both patterns.
+    package func overlaps(_ other: TopicPattern) -> Bool { SubjectPattern.overlaps(text, other.text) }
+
+    /// The patterns without those whose every topic matches another one, in their order.
+    package static func withoutCovered(_ patterns: [TopicPattern]) -> [TopicPattern] {
+        var kept: [TopicPattern] = []
+        for pattern in patterns where !kept.contains(where: { SubjectPattern.covers($0.text, pattern.text) }) {
+            kept.removeAll { SubjectPattern.covers(pattern.text, $0.text) }
+            kept.append(pattern)
+        }
+        return kept
     }
 
     /// Walks the tokens of a dotted text without building an array.

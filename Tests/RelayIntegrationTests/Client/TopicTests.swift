@@ -188,6 +188,35 @@ struct TopicTests {
         await client.close()
     }
 
+    @Test(
+        "A subscription says that it catches up, and up to where it has delivered everything",
+        arguments: NATSServerProcess.binaries)
+    func progress(_ binary: NATSServerBinary) async throws {
+        let fixture = try await ClientFixture.start(binary)
+        let client = try await fixture.client()
+        for topic in ["chat.a", "chat.b", "chat.a"] { _ = try await client.publish(topic: topic, message: "x") }
+        func news(_ topic: String, from start: SubscriptionStart) async throws -> [String] {
+            var iterator = try await client.messages(topic: topic, from: start).makeAsyncIterator()
+            var words: [String] = []
+            while words.last?.hasPrefix("live") != true, let batch = try await iterator.nextNews() {
+                for item in batch {
+                    switch item {
+                    case .element(.message(let message)): words.append("\(message.sequence)")
+                    case .element, .lost: words.append("?")
+                    case .catchingUp: words.append("catching up")
+                    case .live(let through): words.append("live through \(through)")
+                    }
+                }
+            }
+            return words
+        }
+        #expect(try await news("chat.a", from: .all) == ["catching up", "1", "3", "live through 3"])
+        #expect(try await news("chat.b", from: .all) == ["catching up", "2", "live through 3"])
+        #expect(try await news("chat.c", from: .all) == ["live through 3"])
+        #expect(try await news("chat.a", from: .new) == ["live through 3"])
+        await client.close()
+    }
+
     @Test("A slow reader loses nothing, however much is stored meanwhile")
     func slowReader() async throws {
         let fixture = try await ClientFixture.start()

@@ -65,6 +65,39 @@ import Testing
         #expect(try TopicPattern(pattern).matches(topic) == expected)
     }
 
+    @Test(
+        "B37: patterns overlap where some topic matches both, and without those that others cover the same topics match"
+    )
+    func overlapping() throws {
+        let words = ["a", "b"]
+        var topics = words
+        for _ in 0..<2 { topics += topics.flatMap { topic in words.map { "\(topic).\($0)" } } }
+        let tokens = ["a", "b", "*"]
+        var texts = tokens + tokens.flatMap { token in tokens.map { "\(token).\($0)" } }
+        texts += texts.map { "\($0).>" }
+        texts.append(">")
+        let patterns = try texts.map { try TopicPattern($0) }
+        for one in patterns {
+            let matched = topics.filter { one.matches($0) }
+            for other in patterns {
+                #expect(one.overlaps(other) == matched.contains { other.matches($0) }, "\(one) and \(other)")
+            }
+        }
+        var random = SeededGenerator(seed: 4)
+        for _ in 0..<200 {
+            let some = (0..<Int.random(in: 1...5, using: &random)).compactMap { _ in
+                patterns.randomElement(using: &random)
+            }
+            let kept = TopicPattern.withoutCovered(some)
+            #expect(Set(kept).count == kept.count && Set(kept).isSubset(of: some))
+            for topic in topics {
+                #expect(kept.contains { $0.matches(topic) } == some.contains { $0.matches(topic) }, "\(some): \(topic)")
+            }
+        }
+        let named = try ["chat.a", "chat.*", "chat.a", "*.b", "chat.b"].map { try TopicPattern($0) }
+        #expect(TopicPattern.withoutCovered(named).map(\.text) == ["chat.*", "*.b"])
+    }
+
     @Test("A topic's subject stands under the network's hash")
     func subjects() throws {
         #expect(try Topic("chat.lobby").subject(under: "h4sh") == "h4sh.chat.lobby")
