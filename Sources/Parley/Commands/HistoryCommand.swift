@@ -37,7 +37,7 @@ struct HistoryCommand: AsyncParsableCommand {
             let connector = try Connector(connection.plan())
             let client = try await connector.connect()
             let (first, last) = (Self.time(start) ?? Timestamp(milliseconds: 0), end.flatMap(Self.time))
-            let printer = MessagePrinter(style: raw ? .raw : json ? .json : .text, limit: nil, mayRepeat: false)
+            let printer = MessagePrinter(style: raw ? .raw : json ? .json : .text, limit: nil)
             var left = limit
             var next: UInt64?
             repeat {

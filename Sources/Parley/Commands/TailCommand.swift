@@ -33,11 +33,13 @@ struct TailCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
+            var named: [TopicPattern] = []
             for topic in topics {
-                do throws(TopicError) { _ = try TopicPattern(topic) } catch {
+                do throws(TopicError) { named.append(try TopicPattern(topic)) } catch {
                     throw RelayError.invalidTopic("\(error)")
                 }
             }
+            let patterns = TopicPattern.withoutCovered(named)
             let start: SubscriptionStart
             switch since.flatMap({ PastTime($0) }) {
             case nil: start = .new
@@ -47,79 +49,61 @@ struct TailCommand: AsyncParsableCommand {
             let connector = try Connector(connection.plan(), for: .presence)
             defer { connector.tokenCommand?.end() }
             let client = try await connector.connect()
-            let printer = MessagePrinter(
-                style: raw ? .raw : json ? .json : .text, limit: count, mayRepeat: topics.count > 1)
+            let printer = MessagePrinter(style: raw ? .raw : json ? .json : .text, limit: count)
             var subscriptions: [TopicEvents] = []
-            for topic in topics {
-                subscriptions.append(try await client.messages(topic: topic, from: start, withPayload: raw))
+            for pattern in patterns {
+                subscriptions.append(try await client.messages(topic: pattern.text, from: start, withPayload: raw))
+            }
+            let mayRepeat = patterns.indices.contains { index in
+                patterns[..<index].contains { $0.overlaps(patterns[index]) }
             }
             try await client.whileInSession { [subscriptions] in
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for events in subscriptions {
-                        group.addTask {
-                            var iterator = events.makeAsyncIterator()
-                            while let batch = try await iterator.nextBatch(), printer.print(batch) {
-                                // What only somebody else can mend ends the command; what passes is waited for.
-                                if case .interrupted(let error, passes: false)? = batch.last { throw error }
-                            }
-                        }
-                    }
-                    // One topic that has printed the last message ends the others.
-                    while try await group.next() != nil { if printer.isDone { group.cancelAll() } }
+                guard subscriptions.count == 1 else {
+                    let topics = MergedTopics(subscriptions: subscriptions, mayRepeat: mayRepeat)
+                    return try await topics.read { printer.print($0) }
                 }
+                // One topic has its order already.
+                var iterator = subscriptions[0].makeAsyncIterator()
+                while let batch = try await iterator.nextBatch(), printer.print(batch) {}
             }
+            if let failure = printer.failure { throw failure }
             await client.close()
         }
     }
 }
 
-/// Prints messages of several subscriptions, one after the other, each once.
+/// Prints messages, up to a number of them.
 final class MessagePrinter: Sendable {
     enum Style: Sendable { case text, json, raw }
 
     private struct State {
         var printed = 0
-        /// The newest messages, where several subscriptions may bring the same one.
-        var newest: Set<Place> = []
-        var order: [Place] = []
+        var failure: RelayError?
     }
 
-    /// A stream that is made anew gives its sequences again.
-    private struct Place: Hashable {
-        let sequence: UInt64
-        let id: String
-    }
-
-    /// So many messages at most may come between the two times that overlapping patterns bring one.
-    private static let remembered = 8_192
     /// Lines are written together until they have so many bytes.
     private static let longestWrite = 1 << 20
     private let style: Style
     private let limit: Int?
-    private let mayRepeat: Bool
     private let state = NIOLockedValueBox(State())
 
-    init(style: Style, limit: Int?, mayRepeat: Bool) {
+    init(style: Style, limit: Int?) {
         self.style = style
         self.limit = limit
-        self.mayRepeat = mayRepeat
     }
 
-    var isDone: Bool { state.withLockedValue { isDone($0) } }
+    /// What only somebody else can mend, so that nothing more will come.
+    var failure: RelayError? { state.withLockedValue(\.failure) }
 
-    private func isDone(_ state: State) -> Bool { limit.map { state.printed >= $0 } ?? false }
+    private func isDone(_ state: State) -> Bool { state.failure != nil || state.printed >= limit ?? .max }
 
-    /// Prints events that have come together; false when nothing more is wanted.
+    /// Prints events that have come together; false when nothing more is wanted, or will come.
     func print(_ events: [TopicEvent]) -> Bool {
-        // The lock is held while they are written: lines of two subscriptions never mix.
         state.withLockedValue { state in
             var lines = ""
             for event in events where !isDone(state) {
                 switch event {
                 case .message(let message):
-                    guard !mayRepeat || isNew(Place(sequence: message.sequence, id: message.id), &state) else {
-                        continue
-                    }
                     lines += line(message)
                     lines += "\n"
                     state.printed += 1
@@ -143,22 +127,14 @@ final class MessagePrinter: Sendable {
                     Output.lines(lines)
                     lines = ""
                     Output.complain("parley: \(error.words) Trying again.")
-                case .interrupted, .live: break
+                // What passes is waited for.
+                case .interrupted(let error, passes: false): state.failure = error
+                case .live: break
                 }
             }
             Output.lines(lines)
             return !isDone(state)
         }
-    }
-
-    private func isNew(_ place: Place, _ state: inout State) -> Bool {
-        guard state.newest.insert(place).inserted else { return false }
-        state.order.append(place)
-        if state.order.count >= Self.remembered * 2 {
-            for old in state.order.prefix(Self.remembered) { state.newest.remove(old) }
-            state.order.removeFirst(Self.remembered)
-        }
-        return true
     }
 
     private func line(_ message: TopicMessage) -> String {

@@ -82,6 +82,8 @@ package struct TopicMerge: Sendable {
                 } else {
                     // What waits was stored before a gap, or has nothing to do with it.
                     if event == .restarted { beginAnew() } else { releaseAll() }
+                    // What is interrupted brings nothing until it catches up.
+                    if case .interrupted = event { sources[source].isLive = true }
                     ready.append(event)
                 }
             case .catchingUp:

@@ -7,6 +7,12 @@ import Testing
 extension EndToEndTests {
     @Suite("What tail prints")
     struct Tail {
+        /// What a line says of its message.
+        private struct Line {
+            var topic: String
+            var sequence: Int
+        }
+
         @Test(
             "B34 tail --raw and history --raw print all that was stored, unknown keys and foreign maps included",
             arguments: NATSServerProcess.binaries)
@@ -22,8 +28,7 @@ extension EndToEndTests {
                 known.encoded(), MessagePack.encode(["kind": "ping"]), [0xC1, 0xFF], binaryJSON.encoded(),
                 Array(#" {"message":"from a script","n":1.5}"#.utf8),
             ]
-            for payload in payloads { try network.publish(payload, to: "chat.raw") }
-            try await network.stores(UInt64(payloads.count))
+            try await network.store(payloads.map { (topic: "chat.raw", payload: $0) })
 
             let expected = [
                 #"{"client_id":"ios_1","id":"1","room":"chat.raw","message":"hi","start":1763719262345,"#
@@ -32,52 +37,142 @@ extension EndToEndTests {
                 #"{"id":"2","room":"chat.raw","message":{"text":"swift"},"start":1763719262345}"#,
                 #"{"message":"from a script","n":1.5}"#,
             ]
-            let tail = try await network.parley("tail", "chat.raw", "--since", "all", "--count", "4", "--raw")
+            let tail = try await network.parley(["tail", "chat.raw", "--since", "all", "--count", "4", "--raw"])
             #expect(tail.exitCode == 0 && tail.lines == expected, "\(tail)")
             #expect(tail.diagnostics.contains("message 3 of chat.raw, 2 bytes, cannot be read"), "\(tail)")
-            let history = try await network.parley("history", "chat.raw", "--start", "all", "--raw")
+            let history = try await network.parley(["history", "chat.raw", "--start", "all", "--raw"])
             #expect(history.exitCode == 0 && history.lines == expected, "\(history)")
 
             // Who asks for messages gets messages.
-            let json = try await network.parley("tail", "chat.raw", "--since", "all", "--count", "2", "--json")
+            let json = try await network.parley(["tail", "chat.raw", "--since", "all", "--count", "2", "--json"])
             #expect(try json.lines.map { try JSONLine($0)["seq"].int } == [1, 4], "\(json)")
             #expect(json.diagnostics.contains("message 2 of chat.raw"), "\(json)")
+        }
+
+        @Test(
+            "B37 B38 tail prints several topics in the stream's order, and what two patterns match once",
+            arguments: NATSServerProcess.binaries)
+        func stored(_ binary: NATSServerBinary) async throws {
+            let network = try await PlainNetwork(binary)
+            let topics = Self.topics(1_200, seed: 1)
+            try await network.store(topics.map(Self.message))
+            for (patterns, matching) in [
+                (["chat.a", "chat.b", "chat.c"], ["chat.a", "chat.b", "chat.c"]),
+                (["chat.*", "chat.a", "*.b"], ["chat.a", "chat.b", "chat.c", "other.b"]),
+                (["other.b", "*.b", "other.*"], ["chat.b", "other.b", "other.c"]),
+            ] {
+                let expected = topics.indices.filter { matching.contains(topics[$0]) }.map { $0 + 1 }
+                let result = try await network.parley(
+                    ["tail"] + patterns + ["--since", "all", "--count", "\(expected.count)", "--json"])
+                #expect(result.exitCode == 0, "\(patterns): \(result.diagnostics)")
+                #expect(try Self.lines(result.output).map(\.sequence) == expected, "\(patterns)")
+            }
+        }
+
+        @Test(
+            "B37 B38 tail over several patterns prints what comes, through a restart of the server, each message once",
+            arguments: NATSServerProcess.binaries)
+        func following(_ binary: NATSServerBinary) async throws {
+            let network = try await PlainNetwork(binary)
+            let topics = Self.topics(900, seed: 2)
+            let expected = topics.indices.filter { topics[$0] != "other.c" }.map { $0 + 1 }
+            let (before, meanwhile) = (topics[..<300], topics[300..<600])
+            try await network.store(before.map(Self.message))
+
+            let tail = try network.start(
+                ["tail", "chat.*", "*.a", "*.b", "--since", "all", "--count", "\(expected.count)", "--json"])
+            defer { tail.close() }
+            let stored = expected.count { $0 <= before.endIndex }
+            try await tail.waitFor("what is stored", deadline: .seconds(60)) { output, _ in
+                output.utf8.count { $0 == UInt8(ascii: "\n") } >= stored
+            }
+            try await network.store(meanwhile.map(Self.message))
+            try await network.restart()
+            try await network.store(topics[600...].map(Self.message))
+
+            let result = try await tail.waitForExit(deadline: .seconds(120))
+            let lines = try Self.lines(result.output)
+            #expect(result.exitCode == 0, "\(result.diagnostics)")
+            #expect(lines.prefix(stored).map(\.sequence) == Array(expected.prefix(stored)))
+            #expect(lines.map(\.sequence).sorted() == expected)
+            for (topic, lines) in Dictionary(grouping: lines, by: \.topic) {
+                let sequences = lines.map(\.sequence)
+                #expect(sequences == sequences.sorted(), "\(topic)")
+            }
+        }
+
+        // MARK: Messages and lines
+
+        /// So many topics, of five, in a random order.
+        private static func topics(_ count: Int, seed: UInt64) -> [String] {
+            var random = SeededGenerator(seed: seed)
+            let names = ["chat.a", "chat.b", "chat.c", "other.b", "other.c"]
+            return (0..<count).map { _ in names[Int.random(in: 0..<names.count, using: &random)] }
+        }
+
+        /// A message on a topic, unlike all others.
+        private static func message(on topic: String) -> (topic: String, payload: [UInt8]) {
+            let envelope = Envelope(
+                id: UUID().uuidString, room: topic, message: "a line",
+                start: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)))
+            return (topic, envelope.encoded())
+        }
+
+        /// The messages in what a command has printed.
+        private static func lines(_ output: String) throws -> [Line] {
+            try output.split(separator: "\n").map { text in
+                let object = try JSONLine(String(text))
+                return Line(topic: object["topic"].string, sequence: object["seq"].int ?? 0)
+            }
         }
     }
 }
 
-/// A server with a stream of topics and no more, the configuration that leads there, and somebody who publishes what no
-/// client of Parley's would.
+/// A server with a stream of topics and no more, and the configuration that leads there.
 private struct PlainNetwork {
     private let server: NATSServerProcess
     private let folder: TemporaryDirectory
-    private let connection: NATSConnection
 
     init(_ binary: NATSServerBinary) async throws {
         server = try await NATSServerProcess.start(binary)
         folder = try TemporaryDirectory("e2e")
         let profile = "servers: ['\(server.url)'], user: 'alice', namespace: 'n', hash: 'h'"
         try folder.write("{ profiles: { default: { \(profile) } } }", to: "config.json")
-        connection = try await NATSConnection.connect(
-            to: try ServerAddress(parsing: server.url), options: ConnectOptions(connectTimeout: .seconds(60)))
+        let connection = try await connected()
         _ = try await JetStream(connection).createStream(StreamConfiguration(name: "n_stream", subjects: ["h.>"]))
+        await connection.close()
     }
 
-    func publish(_ payload: [UInt8], to topic: String) throws {
-        try connection.publish(payload, to: "h.\(topic)")
-    }
-
-    /// Returns when the stream has this many messages.
-    func stores(_ count: UInt64) async throws {
-        try await eventually("\(count) stored messages", deadline: .seconds(60)) {
-            try await JetStream(connection).streamInfo("n_stream").state.lastSequence == count
+    /// Publishes what a client of Parley's might not, and returns when all of it is stored.
+    func store(_ messages: [(topic: String, payload: [UInt8])]) async throws {
+        let connection = try await connected()
+        let jetStream = JetStream(connection)
+        let end = try await jetStream.streamInfo("n_stream").state.lastSequence + UInt64(messages.count)
+        for (topic, payload) in messages { try connection.publish(payload, to: "h.\(topic)") }
+        try await eventually("\(end) stored messages", deadline: .seconds(60)) {
+            try await jetStream.streamInfo("n_stream").state.lastSequence == end
         }
+        await connection.close()
     }
+
+    /// Ends the server and starts it again, with what it has stored.
+    func restart() async throws { try await server.restart() }
 
     /// Runs a command to its end.
-    func parley(_ arguments: String...) async throws -> ChildProcess.Result {
-        try await ChildProcess.run(
-            try BuiltProduct.url("parley").path, arguments + ["--config", folder.path("config.json")],
-            deadline: .seconds(120))
+    func parley(_ arguments: [String]) async throws -> ChildProcess.Result {
+        let process = try start(arguments)
+        defer { process.close() }
+        return try await process.waitForExit(deadline: .seconds(120))
+    }
+
+    /// Starts a command that goes on.
+    func start(_ arguments: [String]) throws -> ChildProcess {
+        try ChildProcess(
+            try BuiltProduct.url("parley").path, arguments + ["--config", folder.path("config.json")])
+    }
+
+    private func connected() async throws -> NATSConnection {
+        try await NATSConnection.connect(
+            to: try ServerAddress(parsing: server.url), options: ConnectOptions(connectTimeout: .seconds(60)))
     }
 }

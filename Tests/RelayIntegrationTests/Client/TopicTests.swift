@@ -201,8 +201,8 @@ struct TopicTests {
             while words.last?.hasPrefix("live") != true, let batch = try await iterator.nextNews() {
                 for item in batch {
                     switch item {
-                    case .element(.message(let message)): words.append("\(message.sequence)")
-                    case .element, .lost: words.append("?")
+                    case .event(.message(let message), _): words.append("\(message.sequence)")
+                    case .event: words.append("?")
                     case .catchingUp: words.append("catching up")
                     case .live(let through): words.append("live through \(through)")
                     }

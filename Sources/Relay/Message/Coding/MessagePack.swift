@@ -15,13 +15,13 @@ public enum MessagePack {
         public var elements: Int
 
         /// Makes limits.
-        public init(depth: Int = 64, bytes: Int = 8 << 20, elements: Int = 500_000) {
+        public init(depth: Int = 64, bytes: Int = 64 << 20, elements: Int = 500_000) {
             self.depth = min(depth, 512)
             self.bytes = bytes
             self.elements = elements
         }
 
-        /// Depth 64, 8 MiB, 500,000 elements.
+        /// Depth 64, 64 MiB (the most that a NATS server takes), 500,000 elements.
         public static let standard = Limits()
     }
 
