@@ -139,6 +139,8 @@ let package = Package(
             name: "RelayTests",
             dependencies: [
                 "NATS", "Relay", "TestSupport",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict

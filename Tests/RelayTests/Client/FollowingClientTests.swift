@@ -1,0 +1,124 @@
+import NATS
+import NIOConcurrencyHelpers
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("Client: what it follows, over a network in memory")
+struct FollowingClientTests {
+    private static let noLeader = MemoryServer.Failure.refusal(
+        JetStreamFailure(code: 503, errorCode: 10_008, text: "JetStream system temporarily unavailable"))
+    private static let create = "$JS.API.CONSUMER.CREATE.test_stream."
+
+    @Test("B38 a stream that is deleted and made again under a standing connection is followed from its beginning")
+    func streamMadeAnew() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let heard = Heard(try await client.messages(topic: "chat.room"))
+        try await heard.wait(for: "live")
+        for number in 1...5 { try network.store("old \(number)") }
+        try await heard.wait(for: "> old 5")
+        network.server.deleteStream("test_stream")
+        try network.server.createStream("test_stream", subjects: ["h4sh.>"])
+        for number in 1...3 { try network.store("new \(number)") }
+        try await heard.wait(for: "restarted")
+        try await eventually("the new messages") { heard.all.contains { $0.hasSuffix("new 3") } }
+        let mark = try #require(heard.all.firstIndex(of: "restarted"))
+        #expect(heard.all[mark...].filter { $0.contains("new") }.map { $0.suffix(5) } == ["new 1", "new 2", "new 3"])
+        #expect(client.status.state == .connected && client.status.recoveries == 0)
+        await client.close()
+    }
+
+    @Test("B43 RECONNECTED comes when every topic is live; one that fails is named and tried again")
+    func reconnectedWhenLive() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let events = NIOLockedValueBox<[SystemEvent]>([])
+        let watching = Task { [stream = client.events] in
+            for await event in stream { events.withLockedValue { $0.append(event) } }
+        }
+        let heard = Heard(try await client.messages(topic: "chat.room"))
+        let other = Heard(try await client.messages(topic: "chat.other"))
+        for heard in [heard, other] { try await heard.wait(for: "live") }
+        network.server.fail(subjectPrefix: Self.create, with: Self.noLeader)
+        network.server.disconnectAll()
+        try await network.attemptNow(client)
+        // What passes in a moment is no news.
+        try await eventually("a second try") { network.time.untilNext != nil && client.status.failingTopics.isEmpty }
+        try await advance(network, until: { client.status.failingTopics == ["chat.other", "chat.room"] })
+        try await client.state(is: .connected)
+        #expect(!events.withLockedValue { $0.contains(.reconnected) })
+        try await heard.wait(for: "interrupted")
+        // Lines go all the same.
+        _ = try await client.send(topic: "chat.room", message: "meanwhile")
+        network.server.fail(subjectPrefix: Self.create, with: nil)
+        try await advance(network, until: { client.status.failingTopics.isEmpty })
+        try await eventually("RECONNECTED") { events.withLockedValue { $0.last == .reconnected } }
+        try await heard.wait(for: "live", times: 2)
+        try await eventually("what came meanwhile") { heard.all.contains { $0.hasSuffix("meanwhile") } }
+        watching.cancel()
+        await client.close()
+    }
+
+    @Test("B44 a topic that is refused fails alone, and stands again when it is granted")
+    func refusedTopic() async throws {
+        let network = try MemoryNetwork()
+        let refusal = MemoryServer.Failure.refusal(
+            JetStreamFailure(code: 403, errorCode: 10_025, text: "not authorized"))
+        network.server.fail(subjectPrefix: Self.create, with: refusal)
+        let client = try await network.connected()
+        let heard = Heard(try await client.messages(topic: "chat.secret"))
+        try await heard.wait(for: "refused")
+        #expect(client.status.failingTopics == ["chat.secret"])
+        network.server.fail(subjectPrefix: Self.create, with: nil)
+        let room = Heard(try await client.messages(topic: "chat.room"))
+        try await room.wait(for: "live")
+        try await advance(network, until: { client.status.failingTopics.isEmpty })
+        try await heard.wait(for: "live")
+        try network.store("granted", on: "chat.secret")
+        try await heard.wait(for: "> granted")
+        await client.close()
+    }
+
+    @Test("B36 several listeners hear one topic, each until its token goes; a second `on` is refused")
+    func listeners() async throws {
+        final class Listener: MessageListener {
+            let heard = Collected()
+            func onMessage(_ message: Any) {
+                heard.add((message as? TopicMessage)?.text ?? "\(message)")
+            }
+        }
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let (only, second, third) = (Listener(), Listener(), Listener())
+        #expect(try await client.on(topic: "chat.room", listener: only))
+        #expect(try await client.on(topic: "chat.room", listener: second) == false)
+        let token = try await client.listen(to: "chat.room", listener: second)
+        var other: SubscriptionToken? = try await client.listen(to: "chat.room", listener: third)
+        try network.store("one")
+        for listener in [only, second, third] {
+            try await eventually("the first line") { listener.heard.all == ["one"] }
+        }
+        token.cancel()
+        _ = other
+        other = nil
+        try await eventually("the end of the two") { network.server.consumers(of: "test_stream").count == 1 }
+        try network.store("two")
+        try await eventually("the second line") { only.heard.all == ["one", "two"] }
+        #expect(second.heard.all == ["one"] && third.heard.all == ["one"])
+        let closing = try await client.listen(to: SystemEvent.disconnected.topic, listener: third)
+        await client.close()
+        #expect(third.heard.all == ["one", SystemEvent.disconnected.rawValue])
+        closing.cancel()
+    }
+
+    /// Moves the clock on until something holds.
+    private func advance(_ network: MemoryNetwork, until condition: @escaping @Sendable () -> Bool) async throws {
+        try await eventually("what the passing time brings") {
+            if condition() { return true }
+            if let wait = network.time.untilNext { network.time.advance(by: wait) }
+            return condition()
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import NATS
+import NIOCore
+import TestSupport
+
+@testable import Relay
+
+/// A network in the test's own memory, with one namespace, one postbox stream, and a clock that the test moves.
+///
+/// What a client does about time, it does by this clock. What the wire itself does about time, a request's limit say, is
+/// the real one.
+struct MemoryNetwork: Sendable {
+    static let namespace = RelayConfiguration.Namespace(name: "test", hash: "h4sh")
+    static let user = "alice"
+
+    let server = MemoryServer()
+    let time = ManualTime()
+
+    init() throws {
+        try server.createStream("test_stream", subjects: ["h4sh.>"])
+        try createPostbox()
+    }
+
+    func createPostbox() throws {
+        try server.createStream("PB_alice", subjects: ["postbox.alice.*", "postbox.alice.*.*"])
+    }
+
+    var surroundings: Surroundings {
+        Surroundings(
+            dial: { [server] (address, options) async throws(NATSError) in try await server.connect(address, options) },
+            clock: time)
+    }
+
+    func configuration(
+        reconnect: ReconnectPolicy = .rongcloud, lifecycle: LifecyclePolicy = .ignore, outbox: OutboxPolicy = .parley,
+        user: String? = MemoryNetwork.user
+    ) -> RelayConfiguration {
+        RelayConfiguration(
+            servers: .fixed([ServerAddress(host: "memory")]), user: user, namespace: Self.namespace,
+            reconnect: reconnect, lifecycle: lifecycle, outbox: outbox, followsNetwork: false)
+    }
+
+    /// A client that nobody has asked to connect.
+    func client(_ configuration: RelayConfiguration? = nil) -> RelayClient {
+        RelayClient(configuration: configuration ?? self.configuration(), surroundings: surroundings)
+    }
+
+    /// A client that is connected.
+    func connected(_ configuration: RelayConfiguration? = nil) async throws -> RelayClient {
+        let client = client(configuration)
+        try await client.connect()
+        return client
+    }
+
+    /// Stores a line as any client of the network would.
+    @discardableResult
+    func store(_ text: String, on topic: String = "chat.room") throws -> UInt64 {
+        let envelope = Envelope(id: RelayClient.newID(), room: topic, message: .string(text), start: .now)
+        return try server.store("h4sh.\(topic)", envelope.encoded())
+    }
+
+    /// The texts of a topic's stored lines.
+    func stored(on topic: String = "chat.room") -> [String] {
+        server.messages(in: "test_stream").filter { $0.subject == "h4sh.\(topic)" }.compactMap { message in
+            try? Envelope(decoding: message.payload, fallbackID: "", fallbackRoom: "", fallbackStart: .now).message
+                .stringValue
+        }
+    }
+
+    /// Lets the client's next attempt begin, whenever it would.
+    func attemptNow(_ client: RelayClient) async throws {
+        try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }
+        if let moment = client.status.nextRetryAt { time.advance(by: moment - time.now) }
+    }
+}
+
+/// What a subscription has told, as short words.
+final class Heard: Sendable {
+    private let words = Collected()
+    private let task: Task<Void, Never>
+
+    init(_ events: TopicEvents) {
+        task = Task { [words] in
+            do throws(RelayError) {
+                var iterator = events.makeAsyncIterator()
+                while let event = try await iterator.next() { words.add(Self.word(event)) }
+                words.add("end")
+            } catch {
+                words.add("error: \(error)")
+            }
+        }
+    }
+
+    deinit { task.cancel() }
+
+    var all: [String] { words.all }
+
+    /// The texts of the messages alone.
+    var texts: [String] { all.filter { $0.hasPrefix("> ") }.map { String($0.dropFirst(2)) } }
+
+    func wait(for word: String, times: Int = 1) async throws {
+        try await eventually("“\(word)” among \(all)") { all.count { $0 == word } >= times }
+    }
+
+    private static func word(_ event: TopicEvent) -> String {
+        switch event {
+        case .message(let message): (message.isRecovered ? "↺ " : "> ") + message.text
+        case .unreadable: "unreadable"
+        case .gap(let lost): "lost \(lost)"
+        case .live: "live"
+        case .restarted: "restarted"
+        case .interrupted(_, let passes): passes ? "interrupted" : "refused"
+        }
+    }
+}
+
+extension RelayClient {
+    func state(is state: ConnectionStatus.State) async throws {
+        try await eventually("the state \(state)") { status.state == state }
+    }
+}
