@@ -4,26 +4,32 @@ import NIOPosix
 
 /// A value that arrives once, for one waiter. Whoever fulfils first wins; later calls change nothing.
 ///
-/// Fulfilling may come before the wait begins, so a cancellation that arrives early is not lost.
+/// Fulfilling may come before the wait begins, so a cancellation that arrives early is not lost. Each message that is sent
+/// waits for one of these, so what is done to it can be specialized where it is used.
 package final class Completion<Value: Sendable>: Sendable {
-    private enum State {
+    @usableFromInline
+    package enum State: Sendable {
         case pending
         case waiting(CheckedContinuation<Value, Never>)
         case fulfilled(Value)
         case taken
     }
 
-    private let state = NIOLockedValueBox(State.pending)
+    @usableFromInline
+    let state: NIOLockedValueBox<State>
 
     /// Makes one that has no value yet.
-    package init() {}
+    @inlinable
+    package init() { state = NIOLockedValueBox(.pending) }
 
     /// Whether the value is there and nobody has taken it.
+    @inlinable
     package var isFulfilled: Bool {
         state.withLockedValue { if case .fulfilled = $0 { true } else { false } }
     }
 
     /// Hands over the value; false when another came first.
+    @inlinable
     @discardableResult
     package func fulfil(_ value: Value) -> Bool {
         let (continuation, isFirst) = state.withLockedValue { state -> (CheckedContinuation<Value, Never>?, Bool) in
@@ -42,8 +48,20 @@ package final class Completion<Value: Sendable>: Sendable {
         return isFirst
     }
 
+    /// The value where it is there already; nobody can wait for it afterwards.
+    @inlinable
+    func take() -> Value? {
+        state.withLockedValue { state in
+            guard case .fulfilled(let value) = state else { return nil }
+            state = .taken
+            return value
+        }
+    }
+
     /// Waits for the value. To be called once.
+    @inlinable
     package nonisolated(nonsending) func value() async -> Value {
+        if let ready = take() { return ready }
         // The lock is taken once more on the way out: a continuation that is resumed before its task has suspended
         // hands the value over inside the runtime, where the thread sanitizer cannot see it.
         defer { state.withLockedValue { _ in } }
@@ -72,10 +90,11 @@ extension Completion {
     }
 
     /// As `value(onCancel:)`, and nil when `limit` has passed. What is there already costs no timer.
+    @inlinable
     package nonisolated(nonsending) func value<Wrapped>(
         within limit: Duration, onCancel substitute: Value
     ) async -> Value where Value == Wrapped? {
-        if isFulfilled { return await value() }
+        if let ready = take() { return ready }
         let alarm = fulfil(nil, after: limit)
         defer { alarm.cancel() }
         return await value(onCancel: substitute)

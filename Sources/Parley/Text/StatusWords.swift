@@ -33,6 +33,7 @@ extension ConnectionStatus {
         guard let earlier else { return true }
         return state != earlier.state || reason != earlier.reason || attempt != earlier.attempt
             || nextRetryAt != earlier.nextRetryAt || isLongOutage != earlier.isLongOutage
+            || failingTopics != earlier.failingTopics || slowReaders > earlier.slowReaders
     }
 }
 
@@ -75,6 +76,10 @@ struct StatusChange: Hashable, Sendable {
     var wait: Duration?
     var roundTrip: Duration?
     let isLongOutage: Bool
+    /// What is subscribed to and not live.
+    let failing: String?
+    /// How often a reader was too slow, where that is new.
+    let slowReaders: Int
     /// The state before this one and how long it lasted; nil where the state is the same.
     let before: Span?
 
@@ -99,6 +104,8 @@ struct StatusChange: Hashable, Sendable {
         wait = status.nextRetryAt.map { max(.zero, now.duration(to: $0)) }
         roundTrip = status.roundTripTime
         isLongOutage = status.isLongOutage
+        failing = status.failingNames
+        slowReaders = status.slowReaders == earlier?.slowReaders ? 0 : status.slowReaders
         let isSameState = earlier?.state == status.state
         // An attempt that begins has no reason of its own yet: it still carries the last failure's.
         repeatsReason = isSameState && earlier?.reason == status.reason && status.nextRetryAt == nil
@@ -117,6 +124,8 @@ struct StatusChange: Hashable, Sendable {
         if attempt > 0 { parts.append("attempt \(attempt)") }
         if let wait { parts.append("next try in \(Wording.length(wait))") }
         if isLongOutage { parts.append("long outage") }
+        if let failing { parts.append("without \(failing)") }
+        if slowReaders > 0 { parts.append("too slow for what comes, \(Wording.count(slowReaders, "time"))") }
         if let before {
             parts.append("after \(Wording.length(before.lasted)) \(before.state.word.lowercased())")
         }

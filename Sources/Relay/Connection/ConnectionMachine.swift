@@ -101,6 +101,8 @@ package struct ConnectionMachine: Sendable {
             guard number == generation, hasSocket else { break }
             // The administrator's word is final even where this version does not know its code.
             if reason.isUnknown { end(reason) } else if reason.isFinal || reason.isRenewal { fail(reason, at: now) }
+        case .readerFellBehind(let number):
+            if number == generation, phase == .online { status.slowReaders += 1 }
         case .followingChanged(let failing, let isComplete): followingChanged(failing, isComplete)
         case .timerFired(let id): timerFired(id, at: now)
         case .disconnectRequested: if phase != .resting { end(.closedByUser) }

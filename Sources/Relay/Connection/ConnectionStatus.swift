@@ -34,6 +34,9 @@ public struct ConnectionStatus: Hashable, Sendable {
     public var recoveries: Int
     /// While connected: the topics that are subscribed to and not live, sorted. Each is tried again until it is.
     public var failingTopics: [String]
+    /// How often a reader of this connection was so slow that messages had to be dropped here. Those of topics are asked
+    /// for again, so this costs time and no message.
+    public var slowReaders: Int
 
     /// Makes a status.
     public init(
@@ -45,7 +48,8 @@ public struct ConnectionStatus: Hashable, Sendable {
         outageBegan: ContinuousClock.Instant? = nil,
         isLongOutage: Bool = false,
         recoveries: Int = 0,
-        failingTopics: [String] = []
+        failingTopics: [String] = [],
+        slowReaders: Int = 0
     ) {
         self.state = state
         self.reason = reason
@@ -56,6 +60,7 @@ public struct ConnectionStatus: Hashable, Sendable {
         self.isLongOutage = isLongOutage
         self.recoveries = recoveries
         self.failingTopics = failingTopics
+        self.slowReaders = slowReaders
     }
 
     /// The status of a client that was never asked to connect.
@@ -67,8 +72,7 @@ extension ConnectionStatus {
     public var words: String {
         switch state {
         case .initialized: return "Not connected yet."
-        case .connected where failingTopics.isEmpty: return "Connected."
-        case .connected: return "Connected, but not to \(failingTopics.formattedList); trying again."
+        case .connected: return failingNames.map { "Connected, but not to \($0); trying again." } ?? "Connected."
         case .suspended, .disconnected: return reason?.words ?? "Not connected."
         case .connecting, .reconnecting:
             let verb = state == .connecting ? "Connecting" : "Reconnecting"
@@ -77,11 +81,11 @@ extension ConnectionStatus {
             return "\(verb), attempt \(max(attempt, 1)).\(why)\(long)"
         }
     }
-}
 
-extension [String] {
-    /// As a person would list names: the first three, and how many more there are.
-    fileprivate var formattedList: String {
-        count > 3 ? prefix(3).joined(separator: ", ") + " and \(count - 3) more" : joined(separator: ", ")
+    /// The first three of the failing topics, and how many more there are; nil where none fails.
+    package var failingNames: String? {
+        guard !failingTopics.isEmpty else { return nil }
+        let names = failingTopics.prefix(3).joined(separator: ", ")
+        return failingTopics.count > 3 ? "\(names) and \(failingTopics.count - 3) more" : names
     }
 }

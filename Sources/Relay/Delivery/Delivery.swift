@@ -64,7 +64,7 @@ package struct Delivery: Sendable {
         case .acceptedDropping(let dropped): actions = dropped.map { ended($0) }
         }
         flush(at: now, into: &actions)
-        if outbox.state(of: message.id) == .queued {
+        if outbox.queuedCount > 0, outbox.state(of: message.id) == .queued {
             actions.append(.tell(PublishNews(id: message.id, state: .queued)))
         }
         return actions
@@ -145,12 +145,11 @@ package struct Delivery: Sendable {
         _ id: String, _ acknowledgement: PublishAcknowledgement, at now: ContinuousClock.Instant,
         into actions: inout [Action]
     ) {
-        if case .topic? = outbox.destination(of: id) {
-            newestSequence = max(newestSequence ?? 0, acknowledgement.sequence)
-        }
-        let resolution = outbox.acknowledged(
+        let stored = outbox.stored(
             id: id, sequence: acknowledgement.sequence, duplicate: acknowledgement.isDuplicate, at: now)
-        if let resolution { actions.append(ended(resolution)) }
+        guard let (end, destination) = stored else { return }
+        if case .topic = destination { newestSequence = max(newestSequence ?? 0, acknowledgement.sequence) }
+        actions.append(ended(end))
     }
 
     private mutating func failed(

@@ -53,7 +53,7 @@ package struct Outbox: Sendable {
     /// Whether nothing waits and nothing is under way.
     package var isEmpty: Bool { placed.isEmpty }
 
-    /// Where each message is: its lane and its number.
+    /// Where each message is: its lane, its place there, and its number in the order of all.
     private var placed: [String: Place] = [:]
     private var lanes: [OutboxLane] = []
     private var laneOf: [Destination: Int] = [:]
@@ -67,6 +67,7 @@ package struct Outbox: Sendable {
 
     private struct Place: Sendable {
         let lane: Int
+        let index: Int
         let number: UInt64
     }
 
@@ -95,9 +96,9 @@ package struct Outbox: Sendable {
         let number = nextNumber
         nextNumber += 1
         let lane = lane(to: message.destination)
-        placed[message.id] = Place(lane: lane, number: number)
+        let index = lanes[lane].append(OutboxEntry(number: number, message: message))
+        placed[message.id] = Place(lane: lane, index: index, number: number)
         byteCount += size
-        lanes[lane].append(OutboxEntry(number: number, message: message))
         return dropped.isEmpty ? .accepted : .acceptedDropping(dropped)
     }
 
@@ -105,14 +106,14 @@ package struct Outbox: Sendable {
     ///
     /// - Returns: its end, or nil when it is unknown or already under way.
     package mutating func cancel(id: String) -> PublishResolution? {
-        guard let place = placed[id], lanes[place.lane].isQueued(place.number) else { return nil }
+        guard let place = placed[id], lanes[place.lane].isQueued(place.index) else { return nil }
         return end(id, .failed(.cancelled))
     }
 
     /// Whether a message waits or is under way; nil for one that is unknown or has ended.
     package func state(of id: String) -> PublishState? {
         guard let place = placed[id] else { return nil }
-        return lanes[place.lane].isQueued(place.number) ? .queued : .sending
+        return lanes[place.lane].isQueued(place.index) ? .queued : .sending
     }
 
     /// Where a message that has not ended goes.
@@ -120,7 +121,7 @@ package struct Outbox: Sendable {
 
     /// Whether only an earlier run of the program can have sent a message that is under way.
     package func isFromEarlierRun(_ id: String) -> Bool {
-        placed[id].flatMap { lanes[$0.lane].entry(underWay: $0.number)?.mayBeStored } ?? false
+        placed[id].flatMap { lanes[$0.lane].entry(underWay: $0.index)?.mayBeStored } ?? false
     }
 
     /// How often in a row the message's destination has been refused.
@@ -130,7 +131,7 @@ package struct Outbox: Sendable {
 
     /// Everything that has not ended, oldest first.
     package var messages: [OutboxMessage] {
-        lanes.flatMap(\.entries).sorted { $0.number < $1.number }.map(\.message)
+        lanes.flatMap(\.all).sorted { $0.number < $1.number }.map(\.message)
     }
 
     /// Changes messages that have not left yet. Their size counts anew.
@@ -177,13 +178,13 @@ package struct Outbox: Sendable {
                 break
             }
             let sent = lanes[lane].send(at: now, newestBefore: newest, duplicateWindow: policy.duplicateWindow)
-            guard let (entry, isLate) = sent else { continue }
+            guard let (message, newestBefore, isLate) = sent else { continue }
             pace?.depart(at: now)
             inFlightCount += 1
             if isLate {
-                batch.late.append(LateMessage(message: entry.message, newestBefore: entry.newestBefore))
+                batch.late.append(LateMessage(message: message, newestBefore: newestBefore))
             } else {
-                batch.messages.append(entry.message)
+                batch.messages.append(message)
             }
             let next = lanes[lane].readyNumber(limit: policy.maximumInFlightPerDestination, at: now)
             if let next { ready.insert((next, lane), at: ready.firstIndex { $0.number < next } ?? ready.count) }
@@ -203,8 +204,8 @@ package struct Outbox: Sendable {
     package mutating func wasNotStored(
         id: String, at now: ContinuousClock.Instant, newest: UInt64?
     ) -> OutboxMessage? {
-        guard let place = placed[id], let entry = lanes[place.lane].entry(underWay: place.number) else { return nil }
-        lanes[place.lane].forgetAttempts(of: place.number, at: now, newestBefore: newest)
+        guard let place = placed[id], let entry = lanes[place.lane].entry(underWay: place.index) else { return nil }
+        lanes[place.lane].forgetAttempts(of: place.index, at: now, newestBefore: newest)
         return entry.message
     }
 
@@ -214,9 +215,20 @@ package struct Outbox: Sendable {
     package mutating func acknowledged(
         id: String, sequence: UInt64, duplicate: Bool = false, at now: ContinuousClock.Instant = .now
     ) -> PublishResolution? {
-        guard let place = placed[id] else { return nil }
-        lanes[place.lane].stored(place.number, at: now, limit: policy.maximumInFlightPerDestination)
-        return end(id, .acknowledged(sequence: sequence, duplicate: duplicate))
+        stored(id: id, sequence: sequence, duplicate: duplicate, at: now)?.end
+    }
+
+    /// As ``acknowledged(id:sequence:duplicate:at:)``, with where the message went.
+    mutating func stored(
+        id: String, sequence: UInt64, duplicate: Bool, at now: ContinuousClock.Instant
+    ) -> (end: PublishResolution, destination: Destination)? {
+        guard let place = placed.removeValue(forKey: id) else { return nil }
+        lanes[place.lane].stored(place.index, at: now, limit: policy.maximumInFlightPerDestination)
+        let destination = lanes[place.lane].destination
+        leave(place)
+        return (
+            PublishResolution(id: id, outcome: .acknowledged(sequence: sequence, duplicate: duplicate)), destination
+        )
     }
 
     /// The server refused a message for a cause that passes, or did not answer in time: it goes back to its place, and its
@@ -226,13 +238,13 @@ package struct Outbox: Sendable {
     package mutating func refused(
         id: String, _ error: RelayError, at now: ContinuousClock.Instant
     ) -> (wasUnderWay: Bool, end: PublishResolution?) {
-        guard let place = placed[id], let entry = lanes[place.lane].entry(underWay: place.number) else {
+        guard let place = placed[id], let entry = lanes[place.lane].entry(underWay: place.index) else {
             return (false, nil)
         }
         if let limit = policy.refusalLimit, let since = entry.refusedSince, now - since >= limit {
             return (true, end(id, .failed(error)))
         }
-        lanes[place.lane].putBack(place.number, at: now)
+        lanes[place.lane].putBack(place.index, at: now)
         inFlightCount -= 1
         if isOpen, place.number < flushEnd, excused.insert(place.number).inserted { unflushed -= 1 }
         return (true, nil)
@@ -242,13 +254,16 @@ package struct Outbox: Sendable {
     ///
     /// - Returns: its end, or nil when it has ended before.
     package mutating func end(_ id: String, _ outcome: PublishOutcome) -> PublishResolution? {
-        guard let place = placed.removeValue(forKey: id), let removed = lanes[place.lane].remove(place.number) else {
-            return nil
-        }
-        if removed.wasInFlight { inFlightCount -= 1 }
-        byteCount -= removed.entry.message.payload.count
-        if isOpen, place.number < flushEnd, excused.remove(place.number) == nil { unflushed -= 1 }
+        guard let place = placed.removeValue(forKey: id) else { return nil }
+        leave(place)
         return PublishResolution(id: id, outcome: outcome)
+    }
+
+    private mutating func leave(_ place: Place) {
+        guard let removed = lanes[place.lane].remove(place.index) else { return }
+        if removed.wasInFlight { inFlightCount -= 1 }
+        byteCount -= removed.bytes
+        if isOpen, place.number < flushEnd, excused.remove(place.number) == nil { unflushed -= 1 }
     }
 
     /// The connection is gone: what was under way goes back to its place, and nothing leaves until ``open()``.

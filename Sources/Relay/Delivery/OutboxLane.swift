@@ -1,7 +1,13 @@
 /// A message with its place in the order of all messages.
 struct OutboxEntry: Sendable {
+    /// Where the message is.
+    enum Stage: Hashable, Sendable {
+        case waiting, underWay, ended
+    }
+
     let number: UInt64
     var message: OutboxMessage
+    var stage = Stage.waiting
 
     init(number: UInt64, message: OutboxMessage) {
         (self.number, self.message) = (number, message)
@@ -20,22 +26,29 @@ struct OutboxEntry: Sendable {
     var newestBefore: UInt64?
 }
 
-/// The messages for one destination: those that wait, in order, and those under way.
+/// The messages for one destination, in order: those that wait, and those under way. Each stays where it was put until it
+/// has ended.
 ///
 /// Many are under way at once only while the server takes one after the other. After a connection was made, and after a
 /// refusal, one has to be stored before two may follow, and nothing follows one that stays unanswered: a later message
 /// would overtake an earlier one when another server takes over in between.
 struct OutboxLane: Sendable {
     let destination: Destination
-    /// Waiting entries by number; those before `first` have left.
-    private var waiting: [OutboxEntry] = []
+    /// In the order in which they came, with those that have ended and stand between others.
+    private var entries: [OutboxEntry] = []
+    /// The place of the first of them, counted from the lane's beginning.
+    private var base = 0
+    /// The oldest that has not ended.
     private var first = 0
-    private var inFlight: [UInt64: OutboxEntry] = [:]
+    /// The oldest that waits.
+    private var next = 0
+    private var waitingCount = 0
+    private var underWayCount = 0
     private(set) var inFlightBytes = 0
-    /// The message that was refused and has not been stored since; nothing is sent past it.
-    private var refused: UInt64?
-    /// The message that is being looked for instead of sent; nothing is sent past it.
-    private var sought: UInt64?
+    /// The place of the message that was refused and has not been stored since; nothing is sent past it.
+    private var refused: Int?
+    /// The place of the message that is being looked for instead of sent; nothing is sent past it.
+    private var sought: Int?
     /// How many may be under way.
     private var window = 1
     /// Refusals without a success in between.
@@ -49,17 +62,21 @@ struct OutboxLane: Sendable {
 
     /// An answer that takes longer than this and twice its usual time stops what is behind it.
     private static let patience = Duration.milliseconds(250)
+    /// What stands where a message was, so that its memory is free.
+    private static let nothing = OutboxMessage(id: "", destination: .topic(""), payload: [])
 
     init(to destination: Destination) { self.destination = destination }
 
-    var isEmpty: Bool { first == waiting.count && inFlight.isEmpty }
-    var hasWaiting: Bool { first < waiting.count }
-    var head: OutboxEntry? { first < waiting.count ? waiting[first] : nil }
-    var entries: [OutboxEntry] { Array(waiting[first...]) + inFlight.values }
-    var idsUnderWay: [String] { inFlight.sorted { $0.key < $1.key }.map(\.value.message.id) }
+    var isEmpty: Bool { waitingCount == 0 && underWayCount == 0 }
+    var hasWaiting: Bool { waitingCount > 0 }
+    var head: OutboxEntry? { next < entries.count ? entries[next] : nil }
+    var all: [OutboxEntry] { entries[first...].filter { $0.stage != .ended } }
+    var idsUnderWay: [String] { entries[first...].lazy.filter { $0.stage == .underWay }.map(\.message.id) }
 
-    func isQueued(_ number: UInt64) -> Bool { inFlight[number] == nil }
-    func entry(underWay number: UInt64) -> OutboxEntry? { inFlight[number] }
+    func isQueued(_ place: Int) -> Bool { entries[place - base].stage == .waiting }
+    func entry(underWay place: Int) -> OutboxEntry? {
+        entries[place - base].stage == .underWay ? entries[place - base] : nil
+    }
 
     /// How long to wait after the refusals so far: 250 ms, doubling up to 2 s.
     private var hold: Duration { .milliseconds(min(2_000, 250 << min(max(refusals, 1) - 1, 3))) }
@@ -72,69 +89,82 @@ struct OutboxLane: Sendable {
 
     /// The number of the next entry, if the lane may send it.
     func readyNumber(limit: Int, at now: ContinuousClock.Instant) -> UInt64? {
-        guard first < waiting.count, sought == nil, inFlight.count < (refused == nil ? min(limit, window) : 1) else {
-            return nil
-        }
+        guard hasWaiting, sought == nil, underWayCount < (refused == nil ? min(limit, window) : 1) else { return nil }
         if let heldUntil, heldUntil > now { return nil }
-        if let lastProgress, !inFlight.isEmpty, now - lastProgress > Self.patience + answerTime * 2 { return nil }
-        return waiting[first].number
+        if let lastProgress, underWayCount > 0, now - lastProgress > Self.patience + answerTime * 2 { return nil }
+        return entries[next].number
     }
 
-    mutating func append(_ entry: OutboxEntry) { waiting.append(entry) }
+    /// Puts an entry at the end.
+    ///
+    /// - Returns: its place, which stays the same.
+    mutating func append(_ entry: OutboxEntry) -> Int {
+        entries.append(entry)
+        waitingCount += 1
+        return base + entries.count - 1
+    }
 
-    /// Takes the next entry out.
+    /// Has the next entry leave.
     ///
     /// - Parameters:
     ///   - newestBefore: noted with an entry that is sent for the first time.
     ///   - window: how long the server is sure to know an identifier.
-    /// - Returns: the entry, and whether it was first sent longer ago than that, so that it is to be looked for.
+    /// - Returns: the message, and whether it was first sent longer ago than that, so that it is to be looked for.
     mutating func send(
         at now: ContinuousClock.Instant, newestBefore: UInt64?, duplicateWindow window: Duration
-    ) -> (entry: OutboxEntry, isLate: Bool)? {
-        guard first < waiting.count else { return nil }
-        var entry = waiting[first]
-        advance()
-        let isLate = entry.mayBeStored || (entry.firstSent.map { now - $0 >= window } ?? false)
-        if isLate { sought = entry.number }
-        if entry.firstSent == nil {
-            entry.firstSent = now
+    ) -> (message: OutboxMessage, newestBefore: UInt64?, isLate: Bool)? {
+        guard hasWaiting else { return nil }
+        let index = next
+        let isLate = entries[index].mayBeStored || (entries[index].firstSent.map { now - $0 >= window } ?? false)
+        if isLate { sought = base + index }
+        if entries[index].firstSent == nil {
+            entries[index].firstSent = now
             // What an earlier run sent lies anywhere.
-            entry.newestBefore = isLate ? nil : newestBefore
+            entries[index].newestBefore = isLate ? nil : newestBefore
         }
-        entry.lastSent = now
-        if inFlight.isEmpty { lastProgress = now }
-        inFlight[entry.number] = entry
-        inFlightBytes += entry.message.payload.count
-        return (entry, isLate)
+        entries[index].lastSent = now
+        entries[index].stage = .underWay
+        if underWayCount == 0 { lastProgress = now }
+        underWayCount += 1
+        waitingCount -= 1
+        let message = entries[index].message
+        inFlightBytes += message.payload.count
+        findNext(from: index + 1)
+        return (message, entries[index].newestBefore, isLate)
     }
 
     /// An entry under way is as good as never sent: the server does not have it.
-    mutating func forgetAttempts(of number: UInt64, at now: ContinuousClock.Instant, newestBefore: UInt64?) {
-        inFlight[number]?.firstSent = now
-        inFlight[number]?.lastSent = now
-        inFlight[number]?.newestBefore = newestBefore
-        inFlight[number]?.mayBeStored = false
-        if inFlight.count == 1 { lastProgress = now }
-        if sought == number { sought = nil }
+    mutating func forgetAttempts(of place: Int, at now: ContinuousClock.Instant, newestBefore: UInt64?) {
+        let index = place - base
+        guard entries[index].stage == .underWay else { return }
+        entries[index].firstSent = now
+        entries[index].lastSent = now
+        entries[index].newestBefore = newestBefore
+        entries[index].mayBeStored = false
+        if underWayCount == 1 { lastProgress = now }
+        if sought == place { sought = nil }
     }
 
     /// The server stored one of those under way.
-    mutating func stored(_ number: UInt64, at now: ContinuousClock.Instant, limit: Int) {
+    mutating func stored(_ place: Int, at now: ContinuousClock.Instant, limit: Int) {
+        let index = place - base
         // An answer of an earlier connection says nothing about this one.
-        guard let entry = inFlight[number] else { return }
-        if let sent = entry.lastSent { answerTime = min(now - sent, .seconds(5)) }
+        guard entries[index].stage == .underWay else { return }
+        if let sent = entries[index].lastSent { answerTime = min(now - sent, .seconds(5)) }
         lastProgress = now
         window = min(limit, window + 1)
         refusals = 0
         heldUntil = nil
     }
 
-    /// Returns an entry to its place after it was refused.
-    mutating func putBack(_ number: UInt64, at now: ContinuousClock.Instant) {
-        guard var entry = takeUnderWay(number) else { return }
-        entry.refusedSince = entry.refusedSince ?? now
-        insert(entry)
-        refused = min(number, refused ?? number)
+    /// An entry was refused: it waits again.
+    mutating func putBack(_ place: Int, at now: ContinuousClock.Instant) {
+        let index = place - base
+        guard entries[index].stage == .underWay else { return }
+        entries[index].refusedSince = entries[index].refusedSince ?? now
+        wait(index)
+        next = min(next, index)
+        refused = min(place, refused ?? place)
         window = 1
         // Those sent beside it are refused for the same cause.
         if heldUntil.map({ $0 <= now }) ?? true {
@@ -146,68 +176,63 @@ struct OutboxLane: Sendable {
     /// How often in a row the lane was refused.
     var refusalCount: Int { refusals }
 
-    /// Returns everything to its place after the connection was lost, which counts as nobody's refusal.
+    /// Everything waits again after the connection was lost, which counts as nobody's refusal.
     mutating func putAllBack() {
-        for number in inFlight.keys.sorted(by: >) {
-            guard let entry = takeUnderWay(number) else { continue }
-            insert(entry)
+        for index in first..<entries.count {
+            entries[index].refusedSince = nil
+            if entries[index].stage == .underWay { wait(index) }
         }
-        for index in first..<waiting.count { waiting[index].refusedSince = nil }
+        findNext(from: first)
         refused = nil
         heldUntil = nil
         refusals = 0
         window = 1
     }
 
-    mutating func remove(_ number: UInt64) -> (entry: OutboxEntry, wasInFlight: Bool)? {
-        if refused == number { refused = nil }
-        if let entry = takeUnderWay(number) { return (entry, true) }
-        let index = position(of: number)
-        guard index < waiting.count, waiting[index].number == number else { return nil }
-        guard index == first else { return (waiting.remove(at: index), false) }
-        let entry = waiting[first]
-        advance()
-        return (entry, false)
+    /// Ends an entry; nil where it has ended before.
+    mutating func remove(_ place: Int) -> (bytes: Int, wasInFlight: Bool)? {
+        let index = place - base
+        let stage = entries[index].stage
+        guard stage != .ended else { return nil }
+        if refused == place { refused = nil }
+        let bytes = entries[index].message.payload.count
+        if stage == .underWay { leaveWay(index) } else { waitingCount -= 1 }
+        entries[index].stage = .ended
+        entries[index].message = Self.nothing
+        if index == next { findNext(from: index + 1) }
+        if index == first { advance() }
+        return (bytes, stage == .underWay)
     }
 
     /// Changes messages that wait.
     mutating func rewrite(_ change: (inout OutboxMessage) -> Void) {
-        for index in first..<waiting.count { change(&waiting[index].message) }
+        for index in first..<entries.count where entries[index].stage == .waiting { change(&entries[index].message) }
     }
 
-    /// Passes the head, and gives back the room of what has left once it is the larger half.
+    private mutating func wait(_ index: Int) {
+        leaveWay(index)
+        entries[index].stage = .waiting
+        waitingCount += 1
+    }
+
+    private mutating func leaveWay(_ index: Int) {
+        underWayCount -= 1
+        inFlightBytes -= entries[index].message.payload.count
+        if sought == base + index { sought = nil }
+    }
+
+    private mutating func findNext(from index: Int) {
+        next = index
+        while next < entries.count, entries[next].stage != .waiting { next += 1 }
+    }
+
+    /// Passes what has ended at the front, and gives back its room once it is the larger half.
     private mutating func advance() {
-        first += 1
-        guard first > 64, first * 2 > waiting.count else { return }
-        waiting.removeSubrange(..<first)
+        while first < entries.count, entries[first].stage == .ended { first += 1 }
+        guard first == entries.count || (first > 64 && first * 2 > entries.count) else { return }
+        entries.removeSubrange(..<first)
+        base += first
+        next -= first
         first = 0
-    }
-
-    private mutating func takeUnderWay(_ number: UInt64) -> OutboxEntry? {
-        guard let entry = inFlight.removeValue(forKey: number) else { return nil }
-        if sought == number { sought = nil }
-        inFlightBytes -= entry.message.payload.count
-        return entry
-    }
-
-    /// Puts an entry among the waiting ones. Mostly it belongs just before the head, into a slot that became free.
-    private mutating func insert(_ entry: OutboxEntry) {
-        let index = position(of: entry.number)
-        if index == first, first > 0 {
-            first -= 1
-            waiting[first] = entry
-        } else {
-            waiting.insert(entry, at: index)
-        }
-    }
-
-    /// The position of a number among the waiting entries, or where it belongs.
-    private func position(of number: UInt64) -> Int {
-        var (low, high) = (first, waiting.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if waiting[middle].number < number { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 }

@@ -268,6 +268,17 @@ import Testing
         #expect(driver.status.failingTopics == [] && driver.events.count == 3)
     }
 
+    @Test("B40: a reader that is too slow shows in the status of its connection")
+    func slowReader() {
+        var driver = MachineDriver.connected()
+        driver.handle(.readerFellBehind(generation: 1))
+        driver.handle(.readerFellBehind(generation: 1))
+        #expect(driver.status.slowReaders == 2 && driver.state == .connected)
+        driver.fail()
+        driver.handle(.readerFellBehind(generation: 1))
+        #expect(driver.status.slowReaders == 0)
+    }
+
     @Test("B13 B43: an outage that comes before all topics are live is the same one, and told once")
     func secondOutage() {
         var driver = MachineDriver.connected()

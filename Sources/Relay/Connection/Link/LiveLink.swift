@@ -94,7 +94,8 @@ final class LiveLink: Sendable {
         case .roundTrip(let duration):
             await inClient { [generation] in $0.handle(.roundTrip(generation: generation, duration)) }
         case .infoChanged(let info): await inClient { $0.advertised(by: connection, info) }
-        case .notice, .slowConsumer: break
+        case .slowConsumer: await inClient { [generation] in $0.handle(.readerFellBehind(generation: generation)) }
+        case .notice: break
         }
     }
 
