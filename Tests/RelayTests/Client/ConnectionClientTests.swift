@@ -1,0 +1,256 @@
+import NATS
+import NIOConcurrencyHelpers
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("Client: connections, over a network in memory", .timeLimit(.minutes(2)))
+struct ConnectionClientTests {
+    private static let refusal = NATSError.connectionRefused("memory")
+
+    @Test("B7 B13 many callers of connect share one connection and hear CONNECTED once")
+    func singleFlight() async throws {
+        let network = try MemoryNetwork()
+        let client = network.client()
+        let events = Collector<SystemEvent>()
+        await events.start(client.events)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { try await client.connect() } }
+            try await group.waitForAll()
+        }
+        #expect(client.status.state == .connected)
+        try await client.connect()
+        #expect(network.server.dials == 1)
+        await client.close()
+        try await events.wait(for: "the end") { $0.contains(.disconnected) }
+        #expect(await events.elements == [.connected, .disconnected])
+    }
+
+    @Test("B8 connect gives up at its time limit and stops")
+    func timeLimit() async throws {
+        let network = try MemoryNetwork()
+        network.server.refuseDials(with: Self.refusal)
+        // Whoever still tried would try often.
+        let often = ReconnectPolicy(schedule: [.milliseconds(10)])
+        let client = network.client(network.configuration(reconnect: often))
+        let connecting = Task { try await client.connect(timeLimit: 1) }
+        for attempt in 1...3 {
+            try await failed(attempt, client, network)
+            network.time.advance(by: .milliseconds(10))
+        }
+        try await failed(4, client, network)
+        network.time.advance(by: .milliseconds(970))
+        await #expect(throws: RelayError.connection(.timeLimit(.seconds(1)))) { try await connecting.value }
+        #expect(client.status.state == .disconnected)
+        network.server.refuseDials(with: nil)
+        // Nothing tries any more, though the server is back and others are on it.
+        let other = try await network.connected()
+        await other.close()
+        #expect(network.time.untilNext == nil && network.server.dials == 5)
+        #expect(client.status.state == .disconnected)
+        try await client.connect(timeLimit: 60)
+        await client.close()
+    }
+
+    @Test("B7 B8 whoever connects when another caller's limit is overdue begins a session of its own")
+    func overdueLimit() async throws {
+        let network = try MemoryNetwork()
+        network.server.refuseDials(with: Self.refusal)
+        let client = network.client(network.configuration(lifecycle: .immediate))
+        let first = Task { try await client.connect(timeLimit: 1) }
+        try await client.state(is: .connecting)
+        let second = try await client.connect(afterSleepOf: .seconds(2), network.time)
+        await #expect(throws: RelayError.connection(.timeLimit(.seconds(1)))) { try await first.value }
+        try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }
+        network.server.refuseDials(with: nil)
+        try await network.attemptNow(client)
+        #expect(await second.value() == nil)
+        #expect(client.status.state == .connected)
+        // The background concerns the session that has begun.
+        await client.setAppStateActive(false)
+        network.time.advance(by: .seconds(1))
+        try await client.state(is: .suspended)
+        await client.close()
+    }
+
+    @Test("B16 a dial that was called off says nothing about its server")
+    func cancelledDial() async throws {
+        let network = try MemoryNetwork()
+        network.server.setSilent(true)
+        var configuration = network.configuration()
+        configuration.servers = .fixed([ServerAddress(host: "frozen"), ServerAddress(host: "other")])
+        configuration.dialTimeout = .seconds(600)
+        let client = network.client(configuration)
+        await client.beginConnecting()
+        try await eventually("the dial") { network.server.dials == 1 }
+        let link = Weak(await client.link)
+        await client.setReachable(false)
+        try await eventually("the end of the dial") { link.object == nil }
+        #expect(await client.knownServers.map(\.host) == ["frozen", "other"])
+        await client.close()
+        network.server.setSilent(false)
+    }
+
+    @Test("B19 the network is judged by the servers of the present session")
+    func otherServers() async throws {
+        let network = try MemoryNetwork()
+        network.server.refuseDials(with: Self.refusal)
+        var configuration = network.configuration()
+        configuration.servers = .fixed([ServerAddress(host: "192.0.2.1")])
+        configuration.followsNetwork = true
+        let client = network.client(configuration)
+        await client.beginConnecting()
+        // As where no network leads to the first server.
+        await client.setNetworkAvailable(false)
+        await client.disconnect()
+        network.server.refuseDials(with: nil)
+        let here = ServerAddress(host: "127.0.0.1")
+        client.settings.withLockedValue { $0.configuration.servers = .fixed([here]) }
+        try await client.connect()
+        await client.close()
+    }
+
+    @Test("B16 disconnect while waiting for the next attempt is final")
+    func disconnectInBackoff() async throws {
+        let network = try MemoryNetwork()
+        let slow = ReconnectPolicy(schedule: [.seconds(60)])
+        let client = try await network.connected(network.configuration(reconnect: slow))
+        let events = Collector<SystemEvent>()
+        await events.start(client.events)
+        network.server.disconnectAll()
+        try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }
+        #expect(client.status.state == .reconnecting)
+        await client.disconnect()
+        #expect(client.status.state == .disconnected)
+        #expect(client.status.reason == .closedByUser)
+        try await events.wait(for: "the end") { $0.contains(.disconnected) }
+        #expect(await events.elements == [.reconnecting, .disconnected])
+        #expect(network.time.untilNext == nil && network.server.dials == 1)
+    }
+
+    @Test("B14 RelayX's window ends the session by the clock: RECONN_FAILED, then DISCONNECTED")
+    func window() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected(network.configuration(reconnect: .relayx, outbox: .relayx))
+        let events = Collector<SystemEvent>()
+        await events.start(client.events)
+        let outcomes = Collector<PublishNews>()
+        await outcomes.start(client.publishes)
+        // A server that stands still stores nothing, so the line is still waiting when the window ends.
+        network.server.setSilent(true)
+        let id = try client.enqueue(topic: "chat.room", message: "unsent")
+        network.server.refuseDials(with: Self.refusal)
+        network.server.disconnectAll()
+        try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }
+        network.time.advance(by: .seconds(119))
+        try await failed(2, client, network)
+        #expect(client.status.state == .reconnecting && client.queuedCount == 1)
+        network.time.advance(by: .seconds(1))
+        try await client.state(is: .disconnected)
+        try await events.wait(for: "the end") { $0.contains(.disconnected) }
+        #expect(await events.elements == [.reconnecting, .reconnectFailed, .disconnected])
+        try await outcomes.wait(for: "the discarded line") {
+            $0.contains(PublishNews(id: id, state: .discarded(.windowExpired)))
+        }
+    }
+
+    @Test("B21 B24 the background suspends after its grace, the foreground brings everything back once")
+    func lifecycle() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected(network.configuration(lifecycle: .immediate))
+        let heard = Heard(try await client.messages(topic: "chat.room"))
+        try await heard.wait(for: "live")
+        await client.flicker(100)
+        #expect(client.status.state == .connected && network.time.untilNext == nil)
+        await client.setAppStateActive(false)
+        try await eventually("the grace") { network.time.waits == [.seconds(1)] }
+        #expect(client.status.state == .connected)
+        network.time.advance(by: .seconds(1))
+        try await client.state(is: .suspended)
+        try network.store("while away")
+        await client.setAppStateActive(true)
+        try await client.state(is: .connected)
+        try await eventually("what was said meanwhile") { heard.all.contains { $0.hasSuffix("while away") } }
+        #expect(heard.all.count { $0.hasSuffix("while away") } == 1 && network.server.dials == 2)
+        // A person's own disconnect outlasts a trip to the background.
+        await client.setAppStateActive(false)
+        await client.disconnect()
+        await client.setAppStateActive(true)
+        #expect(client.status.state == .disconnected && network.time.untilNext == nil)
+    }
+
+    @Test("B20 a server that freezes is noticed by the pings")
+    func frozen() async throws {
+        let network = try MemoryNetwork()
+        var configuration = network.configuration()
+        configuration.pingInterval = .milliseconds(50)
+        configuration.pongTimeout = .milliseconds(250)
+        let client = try await network.connected(configuration)
+        network.server.setSilent(true)
+        try await client.state(is: .reconnecting)
+        network.server.setSilent(false)
+        try await network.attemptNow(client)
+        try await client.state(is: .connected)
+        await client.close()
+    }
+
+    @Test("B10 calls before connect fail at once and never hang")
+    func beforeConnect() async throws {
+        let network = try MemoryNetwork()
+        let client = network.client()
+        await #expect(throws: RelayError.notConnected) { try await client.publish(topic: "a", message: 1) }
+        await #expect(throws: RelayError.notConnected) { try await client.listMessages() }
+        await #expect(throws: RelayError.notConnected) { try await client.ping() }
+        await #expect(throws: RelayError.notConnected) {
+            try await client.history(topic: "a", start: Timestamp(milliseconds: 0))
+        }
+    }
+
+    @Test("B1 B2 credentials are checked before any I/O and never shown")
+    func credentials() throws {
+        let seed = NKeyPair.generate(.user).withSeedText { $0 }
+        for (key, secret) in [("", ""), ("", seed), ("key", ""), ("key", "SUNOTASEED"), ("notajwt", seed)] {
+            #expect {
+                _ = try RelayCredentials.apiKey(key, secret: secret)
+            } throws: { error in
+                guard case .invalidCredentials(let text) = error as? RelayError else { return false }
+                return secret.isEmpty || !text.contains(secret)
+            }
+        }
+        #expect(throws: RelayError.self) { try RelayCredentials.accessToken("") }
+        #expect(throws: RelayError.self) { try RelayCredentials.file("/nonexistent.creds") }
+    }
+
+    /// Waits until so many attempts have been made in all, and the client waits for the next one.
+    private func failed(_ attempts: Int, _ client: RelayClient, _ network: MemoryNetwork) async throws {
+        try await eventually("the wait behind attempt \(attempts)") {
+            network.server.dials == attempts && client.status.nextRetryAt != nil
+        }
+    }
+}
+
+extension RelayClient {
+    /// Leaves the foreground and comes back so many times, with no time between the two.
+    fileprivate func flicker(_ count: Int) {
+        for _ in 0..<count {
+            setAppStateActive(false)
+            setAppStateActive(true)
+        }
+    }
+
+    /// Connects after a time in which none of the client's timers could fire, as after a laptop's sleep.
+    fileprivate func connect(
+        afterSleepOf duration: Duration, _ time: ManualTime
+    ) throws(RelayError) -> Completion<RelayError?> {
+        time.advance(by: duration)
+        return try startConnecting(timeLimit: 0).waiter
+    }
+}
+
+/// Whether something is still there.
+private struct Weak<Object: AnyObject & Sendable>: Sendable {
+    weak let object: Object?
+
+    init(_ object: Object?) { self.object = object }
+}
