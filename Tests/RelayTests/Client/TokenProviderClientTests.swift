@@ -6,8 +6,8 @@ import Testing
 @testable import Relay
 
 /// Credentials that come while others are being asked for.
-@Suite("Client: token providers", .realProcesses)
-struct TokenProviderTests {
+@Suite("Client: token providers", .timeLimit(.minutes(2)))
+struct TokenProviderClientTests {
     /// A provider whose answers come when the test gives them, whether or not anybody still waits.
     private final class Desk: Sendable {
         private let questions = NIOLockedValueBox<[Completion<RelayCredentials?>]>([])
@@ -38,21 +38,20 @@ struct TokenProviderTests {
 
     /// A client of a server that takes every token.
     private func client(
-        _ fixture: ClientFixture, _ credentials: RelayCredentials, outbox: OutboxPolicy = .parley
-    ) throws -> RelayClient {
-        var configuration = try fixture.configuration(outbox: outbox, user: nil)
+        _ network: MemoryNetwork, _ credentials: RelayCredentials, outbox: OutboxPolicy = .parley
+    ) -> RelayClient {
+        var configuration = network.configuration(outbox: outbox, user: nil)
         configuration.credentials = credentials
         configuration.user = credentials.user
-        configuration.followsNetwork = false
-        return RelayClient(configuration: configuration)
+        return network.client(configuration)
     }
 
     @Test("B5 B7 a provider's late answer replaces no newer credentials", arguments: [true, false])
     func lateAnswer(isFirst: Bool) async throws {
-        let fixture = try await ClientFixture.start()
+        let network = try MemoryNetwork()
         let desk = Desk()
         let start = isFirst ? nil : try token("alice", hasExpired: true)
-        let client = try client(fixture, .provided(startingWith: start) { try await desk.ask() })
+        let client = client(network, .provided(startingWith: start) { try await desk.ask() })
         await client.beginConnecting()
         try await desk.isAsked()
         let question = try #require(await client.signIn.question)
@@ -61,21 +60,23 @@ struct TokenProviderTests {
         desk.answer(try token("alice"))
         _ = await question.answer.value
         #expect(client.user == "bob")
-        try await client.connect(timeLimit: 60)
+        try await client.connect()
         #expect(client.user == "bob")
         await client.close()
     }
 
     @Test("B5 a provider is asked once, however many sessions wait for its answer")
     func singleFlight() async throws {
-        let fixture = try await ClientFixture.start()
+        let network = try MemoryNetwork()
         let desk = Desk()
-        let client = try client(fixture, .provided { try await desk.ask() })
-        await client.setLimits(provider: .milliseconds(20))
+        let client = client(network, .provided { try await desk.ask() })
+        let first = Task { try await client.connect() }
+        try await desk.isAsked()
         // It takes longer than it may, and does not heed its cancellation.
+        try await eventually("the provider's limit") { network.time.waits.contains(client.limits.provider) }
+        network.time.advance(by: client.limits.provider)
         let gaveNone = RelayError.connection(.invalidCredentials("the token provider gave none"))
-        await #expect(throws: gaveNone) { try await client.connect() }
-        await client.setLimits(provider: .seconds(600))
+        await #expect(throws: gaveNone) { try await first.value }
         await client.beginConnecting()
         await client.disconnect()
         let connecting = Task { try await client.connect() }
@@ -88,10 +89,10 @@ struct TokenProviderTests {
 
     @Test("B5 credentials that come from elsewhere end the wait for the provider")
     func givenMeanwhile() async throws {
-        let fixture = try await ClientFixture.start()
+        let network = try MemoryNetwork()
         let desk = Desk()
         let expired = try token("alice", hasExpired: true)
-        let client = try client(fixture, .provided(startingWith: expired) { try await desk.ask() })
+        let client = client(network, .provided(startingWith: expired) { try await desk.ask() })
         await client.beginConnecting()
         try await desk.isAsked()
         try await client.use(token("alice"))
@@ -102,10 +103,10 @@ struct TokenProviderTests {
 
     @Test("B5 a provider that comes during a session is asked in it")
     func givenDuringSession() async throws {
-        let fixture = try await ClientFixture.start()
+        let network = try MemoryNetwork()
         let desk = Desk()
-        let client = try client(fixture, token("alice"))
-        try await client.connect(timeLimit: 60)
+        let client = try client(network, token("alice"))
+        try await client.connect()
         let expired = try token("alice", hasExpired: true)
         try await client.use(.provided(startingWith: expired) { try await desk.ask() })
         await client.setReachable(false)
@@ -118,11 +119,11 @@ struct TokenProviderTests {
 
     @Test("B7 a renewal that names another user ends the session and changes nothing")
     func otherUser() async throws {
-        let fixture = try await ClientFixture.start()
+        let network = try MemoryNetwork()
         let desk = Desk()
         let expired = try token("alice", hasExpired: true)
-        let client = try client(fixture, .provided(startingWith: expired) { try await desk.ask() })
-        let connecting = Task { try await client.connect(timeLimit: 60) }
+        let client = client(network, .provided(startingWith: expired) { try await desk.ask() })
+        let connecting = Task { try await client.connect() }
         try await desk.isAsked()
         desk.answer(try token("bob"))
         await #expect(throws: RelayError.connection(.tokenExpired)) { try await connecting.value }
@@ -131,11 +132,11 @@ struct TokenProviderTests {
 
     @Test("B7 B29 what one user wrote is not sent as another")
     func outboxOfOtherUser() async throws {
-        let fixture = try await ClientFixture.start()
-        let client = try client(fixture, token("alice"), outbox: OutboxPolicy(discardsOnClose: false))
+        let network = try MemoryNetwork()
+        let client = try client(network, token("alice"), outbox: OutboxPolicy(discardsOnClose: false))
         let news = Collector<PublishNews>()
         await news.start(client.publishes)
-        try await client.connect(timeLimit: 60)
+        try await client.connect()
         await client.setReachable(false)
         let id = try client.submit(topic: "chat.room", message: "from alice").id
         await client.disconnect()
@@ -151,16 +152,16 @@ struct TokenProviderTests {
 
     @Test("B5 the server, not the clock here, judges a token that was just made")
     func clockAhead() async throws {
-        let fixture = try await ClientFixture.start()
+        let network = try MemoryNetwork()
         let desk = Desk()
         let expired = try token("alice", hasExpired: true)
-        let client = try client(fixture, .provided(startingWith: expired) { try await desk.ask() })
+        let client = client(network, .provided(startingWith: expired) { try await desk.ask() })
         await client.beginConnecting()
         try await desk.isAsked()
         // By a clock that is some minutes ahead, every new token looks like this.
         desk.answer(expired)
         try await client.state(is: .connected)
-        #expect(desk.count == 1)
+        #expect(desk.count == 1 && network.server.lastLogin?.jwt == expired.token)
         await client.close()
     }
 
