@@ -1,0 +1,184 @@
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("Client: topics, over a network in memory", .timeLimit(.minutes(2)))
+struct TopicClientTests {
+    /// What a client hears of a topic, from when it is live.
+    private func received(_ topic: String, by client: RelayClient) async throws -> Collector<TopicEvent> {
+        let received = Collector<TopicEvent>()
+        await received.start(try await client.messages(topic: topic))
+        try await received.wait(for: "the live subscription") { $0.contains(.live) }
+        return received
+    }
+
+    private func wait(for text: String, in received: Collector<TopicEvent>) async throws {
+        try await received.wait(for: "“\(text)”") { events in
+            events.contains { if case .message(let message) = $0 { message.text == text } else { false } }
+        }
+    }
+
+    @Test("B38 after an outage what was missed arrives once, in order, before what is new")
+    func recovery() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let received = try await received("chat.room", by: client)
+        for number in 1...20 { try network.store("\(number)") }
+        try await received.wait(for: "the first twenty") { $0.count == 21 }
+        await client.setReachable(false)
+        for number in 21...40 { try network.store("\(number)") }
+        await client.setReachable(true)
+        for number in 41...60 { try network.store("\(number)") }
+        try await wait(for: "60", in: received)
+        #expect(await received.texts == (1...60).map { "\($0)" })
+        #expect(await received.recovered.starts(with: (21...40).map { "\($0)" }))
+        await client.close()
+    }
+
+    @Test("B38 what comes after a recovery is not marked as recovered, though another topic had the newest message")
+    func afterRecovery() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let received = try await received("chat.room", by: client)
+        try network.store("before")
+        try await wait(for: "before", in: received)
+        await client.setReachable(false)
+        try network.store("missed")
+        try network.store("somebody else's", on: "chat.other")
+        await client.setReachable(true)
+        try await received.wait(for: "the recovery") { events in events.count { $0 == .live } == 2 }
+        try network.store("after")
+        try await wait(for: "after", in: received)
+        #expect(await received.recovered == ["missed"])
+        #expect(await received.texts == ["before", "missed", "after"])
+        await client.close()
+    }
+
+    @Test("B38 what the stream no longer holds is reported as lost")
+    func gap() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let received = try await received("chat.room", by: client)
+        try network.store("before")
+        try await wait(for: "before", in: received)
+        await client.setReachable(false)
+        for number in 1...5 { try network.store("\(number)") }
+        network.server.purge("test_stream")
+        try network.store("after")
+        await client.setReachable(true)
+        try await wait(for: "after", in: received)
+        #expect(await received.elements.contains(.gap(lost: 5)))
+        await client.close()
+    }
+
+    @Test("B34 a payload that cannot be read is reported and the stream goes on")
+    func unreadable() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let received = try await received(">", by: client)
+        try network.server.store("h4sh.chat.room", [0xC1, 0xFF])
+        _ = try await client.publish(topic: "chat.room", message: "fine")
+        try await received.wait(for: "the next message") { $0.count == 3 }
+        #expect(await received.elements[1] == .unreadable(sequence: 1, topic: "chat.room", bytes: 2))
+        #expect(await received.texts == ["fine"])
+        await client.close()
+    }
+
+    @Test("Subscriptions begin where they are asked to")
+    func starts() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        for number in 1...300 { try network.store("\(number)", on: number % 3 == 0 ? "chat.third" : "chat.other") }
+        func texts(_ start: SubscriptionStart) async throws -> [String] {
+            let received = Collector<TopicEvent>()
+            await received.start(try await client.messages(topic: "chat.third", from: start))
+            try await received.wait(for: "the live subscription") { $0.contains(.live) }
+            await received.stop()
+            return await received.texts
+        }
+        #expect(try await texts(.all).count == 100)
+        #expect(try await texts(.new).isEmpty)
+        #expect(try await texts(.sequence(298)) == ["300"])
+        let recent = try await texts(.recent(10))
+        #expect(recent.suffix(10) == stride(from: 273, through: 300, by: 3).map(String.init)[...])
+        #expect(recent.count <= 20)
+        #expect(try await texts(.time(Timestamp(milliseconds: 0))).count == 100)
+        let page = try await client.history(topic: "chat.third", before: 151, limit: 5)
+        #expect(page.messages.map(\.text) == ["138", "141", "144", "147", "150"])
+        #expect(!page.isComplete)
+        let first = try await client.history(topic: "chat.third", before: 10, limit: 5)
+        #expect(first.messages.map(\.text) == ["3", "6", "9"])
+        #expect(first.isComplete)
+        await client.close()
+    }
+
+    @Test("A subscription says that it catches up, and up to where it has delivered everything")
+    func progress() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        for topic in ["chat.a", "chat.b", "chat.a"] { try network.store("x", on: topic) }
+        func news(_ topic: String, from start: SubscriptionStart) async throws -> [String] {
+            var iterator = try await client.messages(topic: topic, from: start).makeAsyncIterator()
+            var words: [String] = []
+            while words.last?.hasPrefix("live") != true, let batch = try await iterator.nextNews() {
+                for item in batch {
+                    switch item {
+                    case .event(.message(let message), _): words.append("\(message.sequence)")
+                    case .event: words.append("?")
+                    case .catchingUp: words.append("catching up")
+                    case .live(let through): words.append("live through \(through)")
+                    }
+                }
+            }
+            return words
+        }
+        #expect(try await news("chat.a", from: .all) == ["catching up", "1", "3", "live through 3"])
+        #expect(try await news("chat.b", from: .all) == ["catching up", "2", "live through 3"])
+        #expect(try await news("chat.c", from: .all) == ["live through 3"])
+        #expect(try await news("chat.a", from: .new) == ["live through 3"])
+        await client.close()
+    }
+
+    @Test("B35 wildcards, reserved names and messages over the limit are refused before sending")
+    func refusals() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        for topic in ["chat.*", "chat.>", "CONNECTED", "", "a b", "a..b", "a$b"] {
+            await #expect(throws: RelayError.self) { try await client.publish(topic: topic, message: "x") }
+        }
+        let large = String(repeating: "x", count: 200 << 10)
+        await #expect {
+            try await client.publish(topic: "chat.room", message: .string(large))
+        } throws: { error in
+            if case .tooLarge(_, let limit) = error as? RelayError { limit == 128 << 10 } else { false }
+        }
+        #expect(network.stored().isEmpty)
+        await client.close()
+    }
+
+    @Test("B36 a listener that came before connect hears messages and system events")
+    func listeners() async throws {
+        final class Listener: MessageListener {
+            let heard = Collected()
+            func onMessage(_ message: Any) {
+                heard.add((message as? TopicMessage)?.text ?? (message as? String) ?? "?")
+            }
+        }
+        let network = try MemoryNetwork()
+        let client = network.client()
+        let messages = Listener()
+        let system = Listener()
+        #expect(try await client.on(topic: "chat.room", listener: messages))
+        #expect(try await client.on(topic: "chat.room", listener: system) == false)
+        #expect(try await client.on(topic: SystemEvent.connected.rawValue, listener: system))
+        #expect(try await client.on(topic: SystemEvent.disconnected.rawValue, listener: system))
+        try await client.connect()
+        _ = try await client.publish(topic: "chat.room", message: "hello")
+        try await eventually("the message") { messages.heard.all == ["hello"] }
+        #expect(await client.off(topic: "chat.room"))
+        #expect(await client.off(topic: "chat.room") == false)
+        await client.close()
+        try await eventually("both system events") { system.heard.all == ["CONNECTED", "DISCONNECTED"] }
+    }
+}
