@@ -66,10 +66,9 @@ actor Collector<Element: Sendable> {
     private(set) var elements: [Element] = []
     private(set) var failure: (any Error)?
     private(set) var isFinished = false
-    private var task: Task<Void, Never>?
 
     func start<Source: AsyncSequence & Sendable>(_ source: Source) where Source.Element == Element {
-        task = Task { [weak self] in
+        Task { [weak self] in
             do {
                 for try await element in source { await self?.add(element) }
                 await self?.finish(nil)
@@ -78,8 +77,6 @@ actor Collector<Element: Sendable> {
             }
         }
     }
-
-    func stop() { task?.cancel() }
 
     private func add(_ element: Element) { elements.append(element) }
 
@@ -110,13 +107,9 @@ extension RelayClient {
 
 extension RelayClient {
     /// Gives calls that wait for the server the time of a slow machine.
-    func setLimits(
-        publish: Duration? = nil, closing: Duration? = nil, provider: Duration? = nil, discovery: Duration? = nil
-    ) {
+    func setLimits(publish: Duration? = nil, discovery: Duration? = nil) {
         settings.withLockedValue { settings in
             if let publish { settings.limits.publish = publish }
-            if let closing { settings.limits.closing = closing }
-            if let provider { settings.limits.provider = provider }
             if let discovery { settings.limits.discovery = discovery }
         }
     }
