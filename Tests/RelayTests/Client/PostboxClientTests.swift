@@ -1,0 +1,168 @@
+import NATS
+import NIOConcurrencyHelpers
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("Client: the postbox, over a network in memory")
+struct PostboxClientTests {
+    // MARK: Pages
+
+    @Test("B45 letters that come and go between pages are neither skipped nor repeated")
+    func changingPages() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        for number in 1...6 { try network.postLetter("\(number)") }
+        let first = try await client.listMessages(limit: 2)
+        for letter in first.items { try await client.deleteMessage(withMessageId: letter.id) }
+        let second = try await client.listMessages(limit: 2, nextToken: first.nextToken)
+        try network.postLetter("7")
+        let third = try await client.listMessages(limit: 10, nextToken: second.nextToken)
+        #expect((first.items + second.items + third.items).map(\.message) == (1...7).map(String.init))
+        await client.close()
+    }
+
+    @Test("B45 limits out of range and damaged tokens are refused")
+    func refusals() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        for limit in [0, -1, 101] {
+            await #expect(throws: RelayError.self) { try await client.listMessages(limit: limit) }
+        }
+        for token in ["", "x", String(repeating: "a", count: 32), PageToken(incarnation: 1, sequence: 1).text] {
+            await #expect(throws: RelayError.invalidToken) {
+                try await client.listMessages(limit: 1, nextToken: token)
+            }
+        }
+        await client.close()
+    }
+
+    @Test("B50 an id of a postbox that was made anew finds nothing instead of another letter")
+    func staleIDs() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        try network.postLetter("old")
+        let stale = try #require(try await client.listMessages().items.first).id
+        network.server.deleteStream("PB_alice")
+        try network.createPostbox()
+        try network.postLetter("new")
+        await #expect(throws: RelayError.notFound(stale)) { try await client.deleteMessage(withMessageId: stale) }
+        #expect(try await client.listMessages().items.map(\.message) == ["new"])
+        await client.close()
+    }
+
+    @Test("B49 a letter that is no JSON is shown as its text and the page goes on")
+    func poison() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        try network.postLetter("before")
+        try network.server.store("postbox.alice.personal", [0xFF, 0x41])
+        try network.postLetter("after", postbox: "work")
+        let page = try await client.listMessages(limit: 10)
+        #expect(page.items.map(\.message) == ["before", "\u{FFFD}A", "after"])
+        #expect(page.items.map(\.postboxId) == ["personal", "personal", "work"])
+        #expect(try await client.listMessages(limit: 10, postbox: "work").items.map(\.message) == ["after"])
+        #expect(try await client.countMessages() == ["personal": 2, "work": 1])
+        await client.close()
+    }
+
+    // MARK: Sending
+
+    /// Servers before 2.10 do not always say that nobody takes a letter, so the client asks the network as well.
+    @Test("B51 a postbox that takes nothing answers its sender", arguments: ["2.9.25", "2.10.0"])
+    func disabled(serverVersion: String) async throws {
+        let network = try MemoryNetwork()
+        network.server.deleteStream("PB_alice")
+        try network.server.createStream("PB_alice", subjects: ["postbox.alice.work", "postbox.alice.work.*"])
+        network.server.info.version = serverVersion
+        let client = try await network.connected()
+        await #expect(throws: RelayError.postboxNotAccepting("alice/closed")) {
+            try await client.post(to: "alice", postbox: "closed", text: "anyone?", timeout: .seconds(60))
+        }
+        let receipt = try await client.post(to: "alice", postbox: "work", text: "hello", timeout: .seconds(60))
+        #expect(receipt.sequence == 1)
+        #expect(try await client.listMessages().items.map(\.message) == ["hello"])
+        await client.close()
+    }
+
+    // MARK: Subscribing
+
+    @Test("B42 the subscription to new letters tells its status and ends with its token")
+    func subscription() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let heard = Collected()
+        var token: SubscriptionToken? = try await client.subscribeToMessageCreated { status in
+            heard.add(status.name)
+        } resultHandler: { result in
+            if case .success(let message) = result { heard.add(message.message) }
+        }
+        try await eventually("the live subscription") { heard.all == ["initialized", "connecting", "connected"] }
+        try network.postLetter("one")
+        try await eventually("the letter") { heard.all.last == "one" }
+        withExtendedLifetime(token) {}
+        token = nil
+        try await eventually("the end") { heard.all.last == "disconnected" }
+        try network.postLetter("unheard")
+        _ = try await client.ping()
+        #expect(heard.all.last == "disconnected")
+        await client.close()
+    }
+
+    @Test("B42 unsubscribeAll ends every subscription to letters")
+    func unsubscribeAll() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let (first, second) = (Collected(), Collected())
+        var tokens: [SubscriptionToken] = []
+        for heard in [first, second] {
+            let token = try await client.subscribeToMessageCreated { status in
+                heard.add(status.name)
+            } resultHandler: { _ in
+            }
+            tokens.append(token)
+        }
+        for heard in [first, second] {
+            try await eventually("the live subscription") { heard.all == ["initialized", "connecting", "connected"] }
+        }
+        await client.unsubscribeAll()
+        for heard in [first, second] {
+            try await eventually("the end") { heard.all.last == "disconnected" }
+        }
+        try await eventually("nobody reads any more") { network.server.consumers(of: "PB_alice").isEmpty }
+        withExtendedLifetime(tokens) {}
+        await client.close()
+    }
+
+    @Test("B42 a subscription to letters that is refused says so, and is connected once it is permitted")
+    func refusedSubscription() async throws {
+        let network = try MemoryNetwork()
+        let create = "$JS.API.CONSUMER.CREATE.PB_alice."
+        let refusal = JetStreamFailure(code: 403, errorCode: 10_025, text: "not authorized")
+        network.server.fail(subjectPrefix: create, with: .refusal(refusal))
+        let client = try await network.connected()
+        let statuses = NIOLockedValueBox<[PlatformSubscriptionStatus]>([])
+        let letters = Collected()
+        let token = try await client.subscribeToMessageCreated { status in
+            statuses.withLockedValue { $0.append(status) }
+        } resultHandler: { result in
+            if case .success(let message) = result { letters.add(message.message) }
+        }
+        let refused = PlatformSubscriptionStatus.error(.server(code: 10_025, "not authorized"))
+        try await eventually("the refusal") {
+            statuses.withLockedValue { $0 } == [.initialized, .connecting, refused]
+        }
+        #expect(client.status.state == .connected && client.status.failingTopics == ["the postbox"])
+        network.server.fail(subjectPrefix: create, with: nil)
+        try await network.letTimePass("the permitted subscription") {
+            statuses.withLockedValue { $0.last } == .connected
+        }
+        #expect(statuses.withLockedValue { $0.count } == 4)
+        #expect(client.status.failingTopics.isEmpty)
+        try network.postLetter("permitted")
+        try await eventually("the letter") { letters.all == ["permitted"] }
+        token.cancel()
+        await client.close()
+    }
+}
