@@ -1,5 +1,4 @@
 import NATS
-import NIOConcurrencyHelpers
 import Relay
 import TestSupport
 import Testing
@@ -105,51 +104,6 @@ struct ReachabilityReasonTests {
         #expect(RongCloudCode(lost)?.rawValue == 32_054)
         #expect(SystemEvent(lost) == .reconnecting && SupabaseStatus(lost) == .connecting)
         #expect(PlatformSubscriptionStatus(lost) == .connecting)
-        await client.close()
-    }
-
-    @Test("B21 the background suspends, and every vocabulary says so")
-    func background() async throws {
-        let fixture = try await ClientFixture.start()
-        let client = try await fixture.client(lifecycle: .immediate)
-        await client.setAppStateActive(false)
-        try await client.state(is: .suspended)
-        let status = client.status
-        #expect(NexconnConnectionStatus(status).rawValue == 13)
-        #expect(RongCloudCode(status)?.rawValue == 32_011)
-        #expect(PlatformSubscriptionStatus(status) == .disconnected && SupabaseStatus(status) == .disconnected)
-        #expect(SystemEvent(status) == nil)
-        await client.close()
-        #expect(RongCloudCode(client.status)?.rawValue == 30_027)
-    }
-
-    @Test("MESSAGE_RESEND tells what waited and was stored")
-    func resend() async throws {
-        final class Listener: MessageListener {
-            let heard = NIOLockedValueBox<[[ResentMessage]]>([])
-            func onMessage(_ message: Any) {
-                if let messages = message as? [ResentMessage] { heard.withLockedValue { $0.append(messages) } }
-            }
-        }
-        let fixture = try await ClientFixture.start()
-        let client = try await fixture.client()
-        let listener = Listener()
-        try await client.on(topic: SystemEvent.messageResend.rawValue, listener: listener)
-        let events = Collector<SystemEvent>()
-        await events.start(client.events)
-        await client.setReachable(false)
-        try await client.state(is: .suspended)
-        let ids = [
-            try client.submit(topic: "chat.a", message: "one").id,
-            try client.submit(topic: "chat.b", message: "two").id,
-        ]
-        await client.setReachable(true)
-        try await eventually("MESSAGE_RESEND") { !listener.heard.withLockedValue(\.self).isEmpty }
-        let messages = listener.heard.withLockedValue(\.self)
-        #expect(messages.count == 1 && messages.first?.map(\.id) == ids)
-        #expect(messages.first?.map(\.topic) == ["chat.a", "chat.b"])
-        #expect(messages.first?.allSatisfy(\.wasStored) == true)
-        try await events.wait(for: "the event") { $0.contains(.messageResend) }
         await client.close()
     }
 }

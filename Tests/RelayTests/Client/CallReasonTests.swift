@@ -1,36 +1,41 @@
 import NATS
-import NIOConcurrencyHelpers
-import Relay
 import TestSupport
 import Testing
 
-/// What the connect calls of RelayX, Nexconn and RongCloud answer when they are used wrongly, and in which order.
-@Suite("Reasons: the calls", .realProcesses)
-struct CallReasonTests {
-    private final class Answers: Sendable {
-        let all = NIOLockedValueBox<[String]>([])
-        func note(_ text: String) { all.withLockedValue { $0.append(text) } }
-        var list: [String] { all.withLockedValue(\.self) }
-    }
+@testable import Relay
 
+/// What the connect calls of RelayX, Nexconn and RongCloud answer when they are used wrongly, and in which order.
+@Suite("Reasons: the calls")
+struct CallReasonTests {
     private func token(_ name: String = "alice") throws -> String {
         try UserClaims(subject: NKeyPair.generate(.user).publicKey, name: name, grant: UserGrant())
             .encode(signedBy: .generate(.account))
     }
 
-    /// Connects in RongCloud's way and returns the callbacks' words once one of the two last has come.
-    private func rongCloud(_ client: RelayClient, _ token: String, timeLimit: Int = 0) async throws -> [String] {
-        let answers = Answers()
+    /// Connects in RongCloud's way; the callbacks' words come one by one.
+    private func begin(_ client: RelayClient, _ token: String, timeLimit: Int = 0) -> Collected {
+        let answers = Collected()
         client.connect(withToken: token, timeLimit: timeLimit) {
-            answers.note("opened \($0.rawValue)")
+            answers.add("opened \($0.rawValue)")
         } success: {
-            answers.note("success \($0)")
+            answers.add("success \($0)")
         } error: {
-            answers.note("error \($0.rawValue)")
+            answers.add("error \($0.rawValue)")
         }
-        try await eventually("an answer") { answers.list.contains { !$0.hasPrefix("opened") } }
-        return answers.list
+        return answers
     }
+
+    /// The callbacks' words once one of the two last has come.
+    private func end(_ answers: Collected) async throws -> [String] {
+        try await eventually("an answer") { answers.all.contains { !$0.hasPrefix("opened") } }
+        return answers.all
+    }
+
+    private func rongCloud(_ client: RelayClient, _ token: String) async throws -> [String] {
+        try await end(begin(client, token))
+    }
+
+    // MARK: Before the network
 
     @Test("B3 connect before prepare answers notInitialized, in every form")
     func unprepared() async throws {
@@ -39,11 +44,11 @@ struct CallReasonTests {
         let client = try pair.withSeedText { seed throws(RelayError) in try RelayClient(apiKey: token, secret: seed) }
         await #expect(throws: RelayError.notInitialized) { try await client.connect() }
         #expect(try await rongCloud(client, token) == ["error 33001"])
-        let answers = Answers()
+        let answers = Collected()
         client.connect(params: ConnectParams(token: token), databaseOpenedHandler: nil) { user, error in
-            answers.note("\(user ?? "nobody") \(error.map { RongCloudCode($0).rawValue } ?? 0)")
+            answers.add("\(user ?? "nobody") \(error.map { RongCloudCode($0).rawValue } ?? 0)")
         }
-        try await eventually("an answer") { answers.list == ["nobody 33001"] }
+        try await eventually("an answer") { answers.all == ["nobody 33001"] }
         #expect(client.status.state == .initialized)
     }
 
@@ -63,10 +68,11 @@ struct CallReasonTests {
                 #expect(!words.contains("SUNOSEED") && !words.contains("no.jwt"))
             }
         }
-        let client = RelayClient(configuration: RelayConfiguration(servers: .fixed([ServerAddress(host: "127.0.0.1")])))
+        let network = try MemoryNetwork()
+        let client = network.client()
         #expect(try await rongCloud(client, "") == ["error 31004"])
         #expect(try await rongCloud(client, "rubbish") == ["error 31004"])
-        #expect(client.status.state == .initialized)
+        #expect(client.status.state == .initialized && network.server.dials == 0)
     }
 
     @Test("B3 prepare knows its options and refuses others", arguments: ["debug", "servers", "retries"])
@@ -78,10 +84,12 @@ struct CallReasonTests {
         try client.prepare(staging: true, opts: ["debug": true, "servers": ["nats://127.0.0.1:4333"]])
     }
 
+    // MARK: Over a network in memory
+
     @Test("B7 twenty calls share one connection, and another user is refused while it stands")
     func otherUser() async throws {
-        let fixture = try await ClientFixture.start()
-        let client = RelayClient(configuration: try fixture.configuration(user: nil))
+        let network = try MemoryNetwork()
+        let client = network.client(network.configuration(user: nil))
         let alice = try token()
         #expect(try await rongCloud(client, alice) == ["opened 0", "success alice"])
         try await withThrowingTaskGroup(of: [String].self) { group in
@@ -90,6 +98,7 @@ struct CallReasonTests {
         }
         #expect(try await rongCloud(client, token("bob")) == ["error 34001"])
         #expect(client.status.state == .connected && client.user == "alice")
+        #expect(network.server.dials == 1)
         await client.close()
         #expect(try await rongCloud(client, token("bob")) == ["opened 0", "success bob"])
         await client.close()
@@ -97,42 +106,45 @@ struct CallReasonTests {
 
     @Test("B8 B9 the store is reported before the answer, and the time limit is RongCloud's 34006")
     func timeLimit() async throws {
-        var configuration = RelayConfiguration(
-            servers: .fixed(try RelayConfiguration.addresses(["nats://127.0.0.1:1"])))
-        configuration.followsNetwork = false
+        let network = try MemoryNetwork()
+        network.server.refuseDials(with: .connectionRefused("nobody listens"))
         let folder = try TemporaryDirectory()
+        var configuration = network.configuration(user: nil)
         configuration.store = .file(folder.url.path)
-        let client = RelayClient(configuration: configuration)
-        #expect(try await rongCloud(client, token(), timeLimit: 1) == ["opened 33002", "error 34006"])
+        let client = network.client(configuration)
+        let answers = begin(client, try token(), timeLimit: 1)
+        try await eventually("the attempt") { client.status.state == .connecting }
+        network.time.advance(by: .seconds(1))
+        #expect(try await end(answers) == ["opened 33002", "error 34006"])
         #expect(client.status.reason == .timeLimit(.seconds(1)))
     }
 
     @Test("A client that is released while it connects answers once, and is gone")
     func released() async throws {
-        let answers = Answers()
+        let network = try MemoryNetwork()
+        network.server.refuseDials(with: .connectionRefused("nobody listens"))
+        let answers = Collected()
         weak var released: RelayClient?
         do {
-            var configuration = RelayConfiguration(
-                servers: .fixed(try RelayConfiguration.addresses(["nats://127.0.0.1:1"])))
-            configuration.followsNetwork = false
-            let client = RelayClient(configuration: configuration)
+            let client = network.client(network.configuration(user: nil))
             released = client
             client.connect(params: ConnectParams(token: try token())) { _, _ in
-                answers.note("opened")
+                answers.add("opened")
             } completionHandler: { user, error in
-                answers.note("\(user ?? "nobody") \(error?.words ?? "")")
+                answers.add("\(user ?? "nobody") \(error?.words ?? "")")
             }
-            try await eventually("the store") { answers.list == ["opened"] }
+            try await eventually("the store") { answers.all == ["opened"] }
         }
-        try await eventually("the answer") { answers.list == ["opened", "nobody Cancelled."] }
+        try await eventually("the answer") { answers.all == ["opened", "nobody Cancelled."] }
         try await eventually("the release") { released == nil }
+        try await eventually("the end of its timers") { network.time.waits.isEmpty }
     }
 
     @Test("B10 an answer that does not come in time is RongCloud's 30003")
     func responseTimeout() async throws {
-        let fixture = try await ClientFixture.start()
-        let client = try await fixture.client()
-        await client.setReachable(false)
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        await client.handle(.suspendRequested)
         let pending = try client.submit(topic: "chat.room", message: "waits")
         do throws(RelayError) {
             _ = try await pending.receipt(within: .milliseconds(10))
@@ -141,5 +153,6 @@ struct CallReasonTests {
             #expect(RongCloudCode(error).rawValue == 30_003)
         }
         #expect(RongCloudCode(RelayError.invalidArgument("x")).rawValue == 33_003)
+        await client.close()
     }
 }

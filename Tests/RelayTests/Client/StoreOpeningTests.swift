@@ -10,17 +10,17 @@ import Testing
     import Foundation
 #endif
 
-@Suite("Opening the local store on the way to a server", .realProcesses)
+@Suite("Opening the local store on the way to a server")
 struct StoreOpeningTests {
     @Test("B9 the store opens strictly before the network is touched, and reports how")
     func order() async throws {
-        let fixture = try await ClientFixture.start()
+        let network = try MemoryNetwork()
         let folder = try TemporaryDirectory()
         let path = folder.url.path + "/alice.sqlite"
         try Data("not a database, whatever its name says, and longer than a header".utf8)
             .write(to: URL(fileURLWithPath: path))
         let asked = NIOLockedValueBox<[String]>([])
-        var configuration = try fixture.configuration()
+        var configuration = network.configuration()
         let servers = configuration.servers
         configuration.store = .file(path)
         // The servers are asked for right before the dial.
@@ -31,8 +31,7 @@ struct StoreOpeningTests {
             guard case .fixed(let addresses) = servers else { return [] }
             return addresses
         }
-        let client = RelayClient(configuration: configuration)
-        try await client.connect(timeLimit: 60)
+        let client = try await network.connected(configuration)
         let answers = asked.withLockedValue(\.self)
         #expect(!answers.isEmpty && answers.allSatisfy { $0 == "open" }, "\(answers)")
         var openings = client.storeOpenings.makeAsyncIterator()
@@ -42,12 +41,11 @@ struct StoreOpeningTests {
 
     @Test("B9 a store that fails keeps nobody from connecting, and says so")
     func failing() async throws {
-        let fixture = try await ClientFixture.start()
+        let network = try MemoryNetwork()
         let folder = try TemporaryDirectory()
-        var configuration = try fixture.configuration()
+        var configuration = network.configuration()
         configuration.store = .file(folder.url.path)
-        let client = RelayClient(configuration: configuration)
-        try await client.connect(timeLimit: 60)
+        let client = try await network.connected(configuration)
         var openings = client.storeOpenings.makeAsyncIterator()
         let opening = try #require(await openings.next())
         let error = try #require(opening.error)
