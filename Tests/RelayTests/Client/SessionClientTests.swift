@@ -1,0 +1,154 @@
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("Client: exclusive sessions, over a network in memory")
+struct SessionClientTests {
+    private static let stream = "KV_" + SessionClaim.bucket
+    private static let subject = "$KV.\(SessionClaim.bucket).\(SessionClaim.key(for: MemoryNetwork.user))"
+
+    private func network() throws -> MemoryNetwork {
+        let network = try MemoryNetwork()
+        try network.server.createBucket(SessionClaim.bucket)
+        return network
+    }
+
+    private func device(_ name: String, _ policy: KickPolicy, _ network: MemoryNetwork) -> RelayClient {
+        var configuration = network.configuration()
+        configuration.sessions = .exclusive(policy)
+        configuration.device = name
+        return network.client(configuration)
+    }
+
+    /// The newest entry of the user.
+    private func entry(_ network: MemoryNetwork) -> MemoryServer.Message? {
+        network.server.messages(in: Self.stream).last { $0.subject == Self.subject }
+    }
+
+    /// Whether the newest entry is this client's, and the client knows it.
+    private func holds(_ client: RelayClient, _ network: MemoryNetwork) async -> Bool {
+        guard let claim = await client.claim, let newest = entry(network) else { return false }
+        return newest.payload == claim.value && newest.sequence == claim.revision
+    }
+
+    // MARK: Holding
+
+    @Test("B18 a session whose renewal was stored without an answer is still renewed and given back")
+    func lostAcknowledgement() async throws {
+        let network = try network()
+        let client = device("desk", .yield, network)
+        try await client.connect()
+        let session = try #require(await client.claim)
+        let renewed = try network.server.store(Self.subject, session.value)
+        try await eventually("the client knows of its newest entry") { await client.claim?.revision == renewed }
+        #expect(client.status.state == .connected)
+        try await renewal(of: client, network)
+        #expect(entry(network)?.sequence == renewed + 1)
+        await client.close()
+        #expect(entry(network)?.headers["KV-Operation"] == "DEL")
+    }
+
+    @Test("B18 a session is renewed again and again before its entry is forgotten, and given back at the end")
+    func renewals() async throws {
+        let network = try network()
+        let client = device("desk", .takeOver, network)
+        try await client.connect()
+        #expect(entry(network)?.sequence == 1)
+        for revision in UInt64(2)...4 {
+            try await renewal(of: client, network)
+            #expect(entry(network)?.sequence == revision)
+        }
+        // An entry that was forgotten all the same is made again.
+        network.server.purge(Self.stream)
+        #expect(entry(network) == nil)
+        try await renewal(of: client, network)
+        #expect(await holds(client, network))
+        #expect(client.status.state == .connected && client.status.recoveries == 0)
+        await client.close()
+        #expect(entry(network)?.headers["KV-Operation"] == "DEL")
+        #expect(await client.claim?.revision == nil)
+    }
+
+    /// Lets the time come at which the client writes its entry again, and waits until it has.
+    private func renewal(of client: RelayClient, _ network: MemoryNetwork) async throws {
+        let revision = await client.claim?.revision ?? 0
+        try await eventually("the wait for the renewal") { network.time.waits.contains(SessionClaim.renewal) }
+        network.time.advance(by: SessionClaim.renewal)
+        try await eventually("the renewal") { await client.claim?.revision ?? 0 > revision }
+    }
+
+    // MARK: Two devices
+
+    @Test("B18 with yield the session stays with the device that has it, until that one closes")
+    func yielding() async throws {
+        let network = try network()
+        let desk = device("desk", .yield, network)
+        try await desk.connect()
+        let laptop = device("laptop", .yield, network)
+        await #expect(throws: RelayError.connection(.kickedByOtherDevice("desk"))) { try await laptop.connect() }
+        #expect(laptop.status.state == .disconnected && laptop.status.reason == .kickedByOtherDevice("desk"))
+        #expect(desk.status.state == .connected)
+        #expect(await holds(desk, network))
+        await desk.close()
+        try await laptop.connect()
+        #expect(await holds(laptop, network))
+        await laptop.close()
+    }
+
+    @Test("B18 with take-over the session goes to whoever connects, and each device learns which one has it")
+    func takingOver() async throws {
+        let network = try network()
+        let desk = device("desk", .takeOver, network)
+        try await desk.connect()
+        let laptop = device("laptop", .takeOver, network)
+        try await laptop.connect()
+        try await desk.state(is: .disconnected)
+        #expect(desk.status.reason == .kickedByOtherDevice("laptop"))
+        // What the one closes that has lost it takes nothing from the other one.
+        await desk.close()
+        #expect(laptop.status.state == .connected)
+        #expect(await holds(laptop, network))
+        try await desk.connect()
+        try await laptop.state(is: .disconnected)
+        #expect(laptop.status.reason == .kickedByOtherDevice("desk"))
+        #expect(await holds(desk, network))
+        await desk.close()
+    }
+
+    @Test("B18 a device that comes back from an outage keeps its own session, and yields to another one's")
+    func outages() async throws {
+        let network = try network()
+        let desk = device("desk", .yield, network)
+        try await desk.connect()
+        network.server.disconnectAll()
+        try await network.attemptNow(desk)
+        try await desk.state(is: .connected)
+        #expect(desk.status.recoveries == 1)
+        #expect(await holds(desk, network))
+        network.server.disconnectAll()
+        try await desk.state(is: .reconnecting)
+        let laptop = device("laptop", .takeOver, network)
+        try await laptop.connect()
+        try await network.attemptNow(desk)
+        try await desk.state(is: .disconnected)
+        #expect(desk.status.reason == .kickedByOtherDevice("laptop"))
+        #expect(laptop.status.state == .connected)
+        #expect(await holds(laptop, network))
+        await laptop.close()
+    }
+
+    @Test("B18 a network that keeps no sessions says so at once, and is tried again")
+    func noBucket() async throws {
+        let network = try MemoryNetwork()
+        let client = device("desk", .yield, network)
+        await client.beginConnecting()
+        try await eventually("the reason") { client.status.reason != nil }
+        #expect(client.status.reason?.words.contains("keeps no sessions") == true, "\(client.status.words)")
+        try network.server.createBucket(SessionClaim.bucket)
+        try await network.attemptNow(client)
+        try await client.state(is: .connected)
+        #expect(await holds(client, network))
+        await client.close()
+    }
+}
