@@ -1,3 +1,4 @@
+import NATS
 import TestSupport
 import Testing
 

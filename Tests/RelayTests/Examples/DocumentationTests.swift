@@ -7,8 +7,8 @@ import Testing
     import Foundation
 #endif
 
-/// The articles say what the code does: their examples are files that the integration tests compile and run, and their
-/// tables name every row of the vocabularies and tests that exist.
+/// The articles say what the code does: their examples are files that tests compile and run, and their tables name every
+/// row of the vocabularies and tests that exist.
 @Suite("Documentation")
 struct DocumentationTests {
     private static let package = URL(fileURLWithPath: #filePath)
@@ -22,9 +22,12 @@ struct DocumentationTests {
 
     @Test(
         "The examples are files of the tests, word for word",
-        arguments: ["RelayXExample", "NexconnExample", "RongCloudExample", "ProviderExample"])
-    func examples(name: String) throws {
-        let file = Self.package.appendingPathComponent("Tests/RelayIntegrationTests/Examples/\(name).swift")
+        arguments: [
+            "RelayIntegrationTests/Examples/RelayXExample", "RelayTests/Examples/NexconnExample",
+            "RelayTests/Examples/RongCloudExample", "RelayTests/Examples/ProviderExample",
+        ])
+    func examples(path: String) throws {
+        let file = Self.package.appendingPathComponent("Tests/\(path).swift")
         let code = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
             .filter { !$0.hasPrefix("// The ") }.joined(separator: "\n")
         let blocks = try article("Connecting").components(separatedBy: "```").enumerated()
