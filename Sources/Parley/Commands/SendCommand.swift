@@ -65,24 +65,29 @@ struct SendCommand: AsyncParsableCommand {
 
     /// Many lines at once, and yet in order: a bounded number is under way at any time.
     private nonisolated(nonsending) func sendLines(_ client: RelayClient, _ user: String) async throws {
+        // Asked for once: a command's options are slow to read.
+        let (topic, id, limit, json) = (topic, id, limit, json)
         // A ring: the oldest gives its place to the newest.
         var waiting: [PendingPublish] = []
         var count = 0
         for text in StandardInput.lines() where !text.isEmpty {
             let message = line(text, user)
-            let id = id.map { "\($0)-\(count + 1)" }
+            let numbered = id.map { "\($0)-\(count + 1)" }
             if waiting.count == Self.window {
-                report(try await receipt(of: waiting[count % Self.window], within: limit))
+                let receipt = try await receipt(of: waiting[count % Self.window], within: limit)
+                if json { report(receipt) }
                 waiting[count % Self.window] = try client.submit(
-                    topic: topic, message: message, id: id, mayBeStored: id != nil)
+                    topic: topic, message: message, id: numbered, mayBeStored: numbered != nil)
             } else {
                 waiting.append(
-                    try client.submit(topic: topic, message: message, id: id, mayBeStored: id != nil))
+                    try client.submit(
+                        topic: topic, message: message, id: numbered, mayBeStored: numbered != nil))
             }
             count += 1
         }
         for place in 0..<waiting.count {
-            report(try await receipt(of: waiting[(count + place) % waiting.count], within: limit))
+            let receipt = try await receipt(of: waiting[(count + place) % waiting.count], within: limit)
+            if json { report(receipt) }
         }
     }
 

@@ -26,7 +26,7 @@ final class Publisher: Sendable {
         var hasBegun = false
         /// Puts the user's name under a line that came without one.
         var signature: (@Sendable (inout OutboxMessage) -> Void)?
-        var receipts: [String: Completion<PublishOutcome?>] = [:]
+        var receipts: [String: PendingPublish] = [:]
         var flushWaiters: [Completion<Bool>] = []
         var emptyWaiters: [Completion<Bool>] = []
         var alarm: Task<Void, Never>?
@@ -70,15 +70,15 @@ final class Publisher: Sendable {
 
     /// Takes a message in, and returns what waits for its end.
     func submitAwaited(_ message: OutboxMessage) throws(RelayError) -> PendingPublish {
-        let outcome = Completion<PublishOutcome?>()
+        let pending = PendingPublish(id: message.id)
         let result = state.withLockedValue { state -> Result<Void, RelayError> in
-            let earlier = state.receipts.updateValue(outcome, forKey: message.id)
+            let earlier = state.receipts.updateValue(pending, forKey: message.id)
             let result = submit(message, &state)
             if case .failure = result { state.receipts[message.id] = earlier }
             return result
         }
         try result.get()
-        return PendingPublish(id: message.id, outcome: outcome)
+        return pending
     }
 
     private func submit(_ message: OutboxMessage, _ state: inout State) -> Result<Void, RelayError> {
@@ -163,7 +163,7 @@ final class Publisher: Sendable {
             giveUpWaiting(&state)
             return state
         }
-        for receipt in state.receipts.values { receipt.fulfil(.failed(.cancelled)) }
+        for receipt in state.receipts.values { receipt.end(.failed(.cancelled)) }
         board.finish()
     }
 
@@ -210,10 +210,12 @@ final class Publisher: Sendable {
     // MARK: Actions
 
     private func perform(_ actions: [Delivery.Action], _ state: inout State) {
+        guard !actions.isEmpty || !state.flushWaiters.isEmpty || !state.emptyWaiters.isEmpty else { return }
         var actions = actions
+        let isWatched = board.isWatched
         while !actions.isEmpty {
             var refused: [(id: String, result: Result<PublishAcknowledgement, NATSError>)] = []
-            for action in actions { perform(action, &state, refused: &refused) }
+            for action in actions { perform(action, &state, isWatched: isWatched, refused: &refused) }
             actions = refused.isEmpty ? [] : state.delivery.answered(refused, at: clock.now)
         }
         if !state.flushWaiters.isEmpty, state.delivery.outbox.isFlushed {
@@ -227,17 +229,20 @@ final class Publisher: Sendable {
     }
 
     private func perform(
-        _ action: Delivery.Action, _ state: inout State,
+        _ action: Delivery.Action, _ state: inout State, isWatched: Bool,
         refused: inout [(id: String, result: Result<PublishAcknowledgement, NATSError>)]
     ) {
         switch action {
-        case .tell(let news): board.post(news, keepsCurrent: false)
+        case .tell(let news): if isWatched { board.post(news, keepsCurrent: false) }
         case .end(let resolution):
-            board.post(PublishNews(id: resolution.id, state: PublishState(resolution.outcome)), keepsCurrent: false)
-            state.receipts.removeValue(forKey: resolution.id)?.fulfil(resolution.outcome)
+            if isWatched {
+                board.post(
+                    PublishNews(id: resolution.id, state: PublishState(resolution.outcome)), keepsCurrent: false)
+            }
+            state.receipts.removeValue(forKey: resolution.id)?.end(resolution.outcome)
         case .send(let message):
             guard let route = state.route else { return }
-            board.post(PublishNews(id: message.id, state: .sending), keepsCurrent: false)
+            if isWatched { board.post(PublishNews(id: message.id, state: .sending), keepsCurrent: false) }
             do throws(NATSError) { try send(message, over: route) } catch {
                 if route.jetStream.connection.isOpen { refused.append((message.id, .failure(error))) }
             }
@@ -300,11 +305,13 @@ final class Publisher: Sendable {
             // The failure of a connection says nothing about its messages, which go back into the queue with the news of the
             // loss. A late acknowledgement counts all the same: the server has the message.
             let present = state.route.flatMap { $0.jetStream.connection.isOpen ? $0.number : nil }
-            let heard = taken.filter { answer in
-                if case .success = answer.result { return true }
-                return answer.route == present
+            var heard: [(id: String, result: Result<PublishAcknowledgement, NATSError>)] = []
+            heard.reserveCapacity(taken.count)
+            for answer in taken {
+                if case .failure = answer.result, answer.route != present { continue }
+                heard.append((answer.id, answer.result))
             }
-            perform(state.delivery.answered(heard.map { ($0.id, $0.result) }, at: clock.now), &state)
+            perform(state.delivery.answered(heard, at: clock.now), &state)
         }
     }
 

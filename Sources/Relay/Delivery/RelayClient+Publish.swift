@@ -1,4 +1,5 @@
 import NATS
+import NIOConcurrencyHelpers
 import NIOCore
 
 #if canImport(FoundationEssentials)
@@ -11,11 +12,35 @@ import NIOCore
 public final class PendingPublish: Sendable {
     /// The message's identifier.
     public let id: String
-    private let outcome: Completion<PublishOutcome?>
 
-    init(id: String, outcome: Completion<PublishOutcome?>) {
-        self.id = id
-        self.outcome = outcome
+    private struct State {
+        var outcome: PublishOutcome?
+        /// Whoever came to wait before the end.
+        var waiter: Completion<PublishOutcome?>?
+    }
+
+    private let state = NIOLockedValueBox(State())
+
+    init(id: String) { self.id = id }
+
+    /// The message has ended. Most do before anybody comes to wait for them.
+    func end(_ outcome: PublishOutcome) {
+        let waiter = state.withLockedValue { state in
+            state.outcome = outcome
+            return state.waiter
+        }
+        waiter?.fulfil(outcome)
+    }
+
+    private nonisolated(nonsending) func outcome(within limit: Duration) async -> PublishOutcome? {
+        let (outcome, waiter) = state.withLockedValue { state -> (PublishOutcome?, Completion<PublishOutcome?>?) in
+            if let outcome = state.outcome { return (outcome, nil) }
+            let waiter = Completion<PublishOutcome?>()
+            state.waiter = waiter
+            return (nil, waiter)
+        }
+        guard let waiter else { return outcome }
+        return await waiter.value(within: limit, onCancel: .failed(.cancelled))
     }
 
     /// Waits until the server has stored the message. To be called once.
@@ -23,7 +48,7 @@ public final class PendingPublish: Sendable {
     /// - Parameter timeout: how long that may take; the message stays in the outbox when it passes.
     /// - Throws: ``RelayError/timeout(_:)``, ``RelayError/cancelled``, or why the message will not be stored.
     public nonisolated(nonsending) func receipt(within timeout: Duration) async throws(RelayError) -> PublishReceipt {
-        switch await outcome.value(within: timeout, onCancel: .failed(.cancelled)) {
+        switch await outcome(within: timeout) {
         case .acknowledged(let sequence, let duplicate):
             return PublishReceipt(id: id, sequence: sequence, isDuplicate: duplicate)
         case .failed(let error): throw error

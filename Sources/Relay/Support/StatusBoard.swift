@@ -22,6 +22,9 @@ final class StatusBoard<Value: Sendable>: Sendable {
 
     var current: Value? { state.withLockedValue { $0.current } }
 
+    /// Whether anybody hears what is posted.
+    var isWatched: Bool { state.withLockedValue { !$0.watchers.isEmpty } }
+
     func post(_ value: Value, keepsCurrent: Bool = true) {
         let watchers = state.withLockedValue { state in
             if keepsCurrent { state.current = value }

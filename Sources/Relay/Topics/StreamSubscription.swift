@@ -126,7 +126,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         _ source: @escaping @Sendable () async -> StreamSource?
     ) async {
         var failures = 0
-        var told: NATSError?
+        var told: (error: NATSError, passes: Bool)?
         while !Task.isCancelled {
             guard let source = await source() else { return }
             do throws(NATSError) {
@@ -152,8 +152,9 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                 if !passes || failures > 1 {
                     await report(.failed(passes: passes))
                     opened.fulfil(())
-                    if told != error {
-                        told = error
+                    // What passes is told once, at whatever step it is noticed.
+                    if told.map({ $0.passes != passes || !passes && $0.error != error }) ?? true {
+                        told = (error, passes)
                         let event = words.interrupted(RelayError(error, during: "the subscription"), passes)
                         guard await channel.send(.event(event)) else { return }
                     }
