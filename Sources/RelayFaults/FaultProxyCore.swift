@@ -21,7 +21,7 @@ final class FaultProxyCore {
     private var plan = FaultPlan()
     private var nextPlan: FaultPlan?
     private var links: [Int: FaultLink] = [:]
-    private var listener: (any Channel)?
+    private var listener: (channel: any Channel, descriptor: Int32)?
     private var isClosed = false
 
     init(target: ServerAddress, port: ReservedPort, seed: UInt64, loop: any EventLoop) {
@@ -89,7 +89,8 @@ final class FaultProxyCore {
         guard shouldListen != (listener != nil) else { return loop.makeSucceededVoidFuture() }
         if let listener {
             self.listener = nil
-            return listener.close().recover { _ in }
+            ReservedPort.stopListening(listener.descriptor)
+            return listener.channel.close().recover { _ in }
         }
         return listen()
     }
@@ -97,8 +98,7 @@ final class FaultProxyCore {
     private func listen() -> EventLoopFuture<Void> {
         guard let port else { return loop.makeSucceededVoidFuture() }
         let bound = NIOLoopBound(self, eventLoop: loop)
-        var bootstrap = ServerBootstrap(group: loop)
-            .serverChannelOption(ChannelOptions.socketOption(.so_reuseaddr), value: 1)
+        let bootstrap = ServerBootstrap(group: loop)
             .serverChannelOption(ChannelOptions.socketOption(.so_rcvbuf), value: Self.receiveBuffer)
             .childChannelOption(ChannelOptions.autoRead, value: false)
             .childChannelOption(ChannelOptions.allowRemoteHalfClosure, value: true)
@@ -106,16 +106,16 @@ final class FaultProxyCore {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try bound.value.accept(channel) }
             }
-        #if canImport(Darwin)
-            bootstrap = bootstrap.serverChannelOption(ChannelOptions.socketOption(.so_reuseport), value: 1)
-        #endif
-        return bootstrap.bind(host: "127.0.0.1", port: port.number).flatMap { channel in
+        let descriptor: Int32
+        do throws(FaultError) { descriptor = try port.listeningSocket() } catch { return loop.makeFailedFuture(error) }
+        return bootstrap.withBoundSocket(descriptor).flatMap { channel in
             let core = bound.value
             // Another act may have come meanwhile.
             guard core.listener == nil, !core.isClosed, !core.plan.isRefusing else {
+                ReservedPort.stopListening(descriptor)
                 return channel.close().recover { _ in }
             }
-            core.listener = channel
+            core.listener = (channel, descriptor)
             return channel.eventLoop.makeSucceededVoidFuture()
         }
     }

@@ -14,6 +14,17 @@ final class ReservedPort: Sendable {
 
     /// Reserves a port; 0 lets the system choose.
     init(_ wanted: Int) throws(FaultError) {
+        (descriptor, number) = try Self.bound(to: wanted)
+    }
+
+    /// A socket at this port that is to listen. Whoever takes it closes it.
+    func listeningSocket() throws(FaultError) -> Int32 { try Self.bound(to: number).descriptor }
+
+    /// Has nobody listen at a socket any more, from now on. Closing it alone would not do where a child process is being
+    /// started at that moment: until it runs its own program it holds every descriptor of this one.
+    static func stopListening(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_RD)) }
+
+    private static func bound(to wanted: Int) throws(FaultError) -> (descriptor: Int32, number: Int) {
         guard let bits = UInt16(exactly: wanted) else {
             throw .port(wanted, reason: "a port is a number from 0 to 65535")
         }
@@ -22,8 +33,8 @@ final class ReservedPort: Sendable {
         #else
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         #endif
-        guard descriptor >= 0 else { throw .port(wanted, reason: Self.words(errno)) }
-        Self.share(descriptor)
+        guard descriptor >= 0 else { throw .port(wanted, reason: words(errno)) }
+        share(descriptor)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = bits.bigEndian
@@ -37,10 +48,9 @@ final class ReservedPort: Sendable {
         guard isBound else {
             let code = errno
             close(descriptor)
-            throw .port(wanted, reason: Self.words(code))
+            throw .port(wanted, reason: words(code))
         }
-        self.descriptor = descriptor
-        number = Int(UInt16(bigEndian: address.sin_port))
+        return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
     }
 
     deinit {
