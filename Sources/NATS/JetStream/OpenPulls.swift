@@ -37,11 +37,16 @@ final class OpenPulls {
         let inbox = jetStream.connection.newInbox()
         let sid = try jetStream.connection.core.addSource(inbox, to: buffer)
         let bytes = budget.next
-        budget.began(sid, messages: count, bytes: bytes, isBounded: isBounded)
         var request = "{\"batch\":\(count),"
         if isBounded { request += "\"max_bytes\":\(bytes)," }
         request += "\"expires\":\(expires.nanoseconds),\"idle_heartbeat\":\(heartbeat.nanoseconds)}"
-        try jetStream.connection.publish(ByteBuffer(string: request), to: subject, reply: inbox)
+        do throws(NATSError) {
+            try jetStream.connection.publish(ByteBuffer(string: request), to: subject, reply: inbox)
+        } catch {
+            jetStream.connection.core.removeSource(sid)
+            throw error
+        }
+        budget.began(sid, messages: count, bytes: bytes, isBounded: isBounded)
     }
 
     /// What comes next on any of them; nil at the end. Throws `timeout` when nothing came until `deadline`.

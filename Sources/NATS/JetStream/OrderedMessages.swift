@@ -223,7 +223,8 @@ final class LiveConsumer {
             guard stored.consumerSequence == expectedConsumerSequence else { return .lost }
             expectedConsumerSequence += 1
             pulls.delivered(message)
-            try topUp()
+            // What keeps the next pull from being sent comes behind the message, not in its place.
+            do throws(NATSError) { try topUp() } catch { unread = .failure(error) }
             return .message(stored)
         }
         switch PullStatus(message) {

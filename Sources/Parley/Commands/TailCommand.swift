@@ -66,8 +66,8 @@ struct TailCommand: AsyncParsableCommand {
                 var iterator = subscriptions[0].makeAsyncIterator()
                 while let batch = try await iterator.nextBatch(), printer.print(batch) {}
             }
-            if let failure = printer.failure { throw failure }
             await client.close()
+            if let failure = printer.failure { throw failure }
         }
     }
 }

@@ -149,6 +149,7 @@ struct Conversation: Equatable, Sendable {
     mutating func restart() {
         rows = [.restart]
         sequences = [:]
+        unread = 0
         newMarker = nil
         history = .complete
         if scroll != .bottom { scroll = .bottom }

@@ -192,8 +192,10 @@ actor ChatEngine {
                     case .message(let letter): await queue.send(.postbox(.created(letter)))
                     case .status(let status):
                         await queue.send(.postbox(.subscription(status)))
-                        // After an outage the figures may have changed elsewhere.
-                        await queue.send(.postbox(.counts(try await client.countMessages())))
+                        // After an outage the figures may have changed elsewhere. Without them the subscription goes on.
+                        if case .connected = status, let counts = try? await client.countMessages() {
+                            await queue.send(.postbox(.counts(counts)))
+                        }
                     case .gap: break
                     }
                 }

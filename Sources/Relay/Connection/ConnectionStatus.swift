@@ -34,8 +34,8 @@ public struct ConnectionStatus: Hashable, Sendable {
     public var recoveries: Int
     /// While connected: the topics that are subscribed to and not live, sorted. Each is tried again until it is.
     public var failingTopics: [String]
-    /// How often a reader of this connection was so slow that messages had to be dropped here. Those of topics are asked
-    /// for again, so this costs time and no message.
+    /// How often a reader of this connection was so slow that messages had to be dropped here, counted once a second at
+    /// most. Those of topics are asked for again, so this costs time and no message.
     public var slowReaders: Int
 
     /// Makes a status.

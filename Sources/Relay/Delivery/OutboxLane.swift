@@ -201,6 +201,8 @@ struct OutboxLane: Sendable {
         entries[index].message = Self.nothing
         if index == next { findNext(from: index + 1) }
         if index == first { advance() }
+        while entries.count > first, entries.last?.stage == .ended { entries.removeLast() }
+        next = min(next, entries.count)
         return (bytes, stage == .underWay)
     }
 

@@ -88,6 +88,17 @@ final class BoundedChannel<Element: Sendable>: Sendable {
         }
     }
 
+    /// Adds an element without waiting, beyond the bound where it is full: for what is said seldom.
+    func mark(_ element: Element) {
+        let reader = state.withLockedValue { state -> Completion<Wakeup>? in
+            guard state.ending == nil else { return nil }
+            state.queue.append(element)
+            defer { state.reader = nil }
+            return state.reader
+        }
+        reader?.fulfil(.ready)
+    }
+
     /// The next element; nil at the end or when the task was cancelled.
     nonisolated(nonsending) func next() async throws(RelayError) -> Element? {
         while true {

@@ -53,8 +53,8 @@ extension RelayClient {
         let (events, opened) = try subscribe(topic: topic, from: .new)
         let task = Task {
             var iterator = events.makeAsyncIterator()
-            while let event = try? await iterator.next() {
-                if case .message(let message) = event { listener.onMessage(message) }
+            while let batch = try? await iterator.nextBatch() {
+                for case .message(let message) in batch where !Task.isCancelled { listener.onMessage(message) }
             }
         }
         return (listeners.add(.init(topic: topic, listener: listener, task: task), isOnly: isOnly), opened)

@@ -127,14 +127,19 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     ) async {
         var failures = 0
         var told: (error: NATSError, passes: Bool)?
+        // What is stored by now is to be told before anything new, however long it takes to get at it.
+        channel.mark(.catchingUp)
         while !Task.isCancelled {
             guard let source = await source() else { return }
+            var openedAt: ContinuousClock.Instant?
             do throws(NATSError) {
                 let (extent, position) = try await beginning(source)
                 var messages = try source.jetStream.orderedMessages(
                     in: source.name, filter: source.filter, from: position, endsWithConsumer: true
                 ).makeAsyncIterator()
                 try await messages.open(isolation: nil)
+                openedAt = clock.now
+                if told != nil { channel.mark(.catchingUp) }
                 await report(.live)
                 // The connection counts as restored however slow this one reader is.
                 opened.fulfil(())
@@ -142,10 +147,15 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                 let hasProgressed = try await read(&messages, from: extent)
                 guard messages.hasLostConsumer else { return }
                 // Its stream may have been made anew, so the place to go on is found again.
-                if hasProgressed { failures = 0 } else { failures += 1 }
+                failures = hasProgressed || Self.hasStood(since: openedAt, clock) ? 0 : failures + 1
+                channel.mark(.catchingUp)
                 if failures > 0 { try? await clock.sleep(for: Self.pause(after: failures, true)) }
             } catch {
                 guard source.jetStream.connection.isOpen, error != .cancelled else { return }
+                if let openedAt {
+                    if Self.hasStood(since: openedAt, clock) { failures = 0 }
+                    channel.mark(.catchingUp)
+                }
                 failures += 1
                 let passes = Self.passes(error, source.jetStream)
                 // What passes in a moment is no news; the other topics and the outbox do not wait for longer.
@@ -156,12 +166,23 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                     if told.map({ $0.passes != passes || !passes && $0.error != error }) ?? true {
                         told = (error, passes)
                         let event = words.interrupted(RelayError(error, during: "the subscription"), passes)
-                        guard await channel.send(.event(event)) else { return }
+                        // A reader that has no room for it now hears it when it stands again.
+                        guard !channel.isClosed else { return }
+                        if channel.isFull {
+                            state.withLockedValue { $0.held.append(.news(.event(event))) }
+                        } else {
+                            channel.mark(.event(event))
+                        }
                     }
                 }
                 try? await clock.sleep(for: Self.pause(after: failures, passes))
             }
         }
+    }
+
+    /// Whether a subscription stood for so long that what ends it now has nothing to do with what failed before.
+    private static func hasStood(since moment: ContinuousClock.Instant?, _ clock: any Timekeeper) -> Bool {
+        moment.map { clock.now - $0 > .seconds(30) } ?? false
     }
 
     /// The time until the next try: what passes soon is tried soon.
@@ -188,8 +209,6 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         if messages.initiallyPending == 0 {
             isLive = true
             guard await becomeLive(through: extent.last) else { return true }
-        } else {
-            guard await channel.send(.catchingUp) else { return true }
         }
         var hasProgressed = false
         var batch: [StoredMessage] = []

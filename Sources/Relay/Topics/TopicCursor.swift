@@ -36,6 +36,9 @@ package struct TopicCursor: Hashable, Sendable {
     /// How many sequences were reported lost.
     package private(set) var lost: UInt64 = 0
 
+    /// Up to here there was nothing more for the subscription when it was live last, as the server said. A replica that
+    /// lags behind may still have something, so this judges no message.
+    private var reached: UInt64 = 0
     /// Messages up to here were stored before the subscription was live again.
     private var recoveryEnd: UInt64?
     private var recent: RecentSet<String>
@@ -81,7 +84,7 @@ package struct TopicCursor: Hashable, Sendable {
 
     /// Notes that the server has nothing more to send up to here: no message of this subscription was among the rest.
     package mutating func reach(_ sequence: UInt64) {
-        if let last, sequence > last { self.last = sequence }
+        reached = max(reached, sequence)
         if let end = recoveryEnd, sequence >= end { recoveryEnd = nil }
     }
 
@@ -103,9 +106,14 @@ package struct TopicCursor: Hashable, Sendable {
             recoveryEnd = newest >= first && newest > 0 ? newest : nil
             return Resumption(start: max(first, 1), isRestarted: true)
         }
-        recoveryEnd = newest > last ? newest : nil
-        guard first > last, first - last > 1 else { return Resumption(start: last == .max ? last : last + 1) }
-        let missing = first - last - 1
+        // What comes behind a stream that lost its newest messages has their sequences.
+        reached = min(reached, newest)
+        let passed = max(last, reached)
+        recoveryEnd = newest > passed ? newest : nil
+        guard first > passed, first - passed > 1 else {
+            return Resumption(start: last == .max ? last : max(first, last + 1))
+        }
+        let missing = first - passed - 1
         lost += missing
         self.last = first - 1
         if newest < first { recoveryEnd = nil }

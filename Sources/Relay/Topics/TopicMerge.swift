@@ -18,21 +18,24 @@ package struct TopicMerge: Sendable {
         package var patience: Duration
         /// With so many events of one subscription waiting, it is not read: the rest stays on the server.
         package var queue: Int
+        /// So do so many bytes of them.
+        package var bytes: Int
         /// Of so many events, the newest that have gone, a repetition is recognised.
         package var remembered: Int
 
         /// Makes limits.
         package init(
             hold: Duration = .milliseconds(40), patience: Duration = .seconds(30), queue: Int = 8_192,
-            remembered: Int = 65_536
+            bytes: Int = 32 << 20, remembered: Int = 65_536
         ) {
             self.hold = hold
             self.patience = patience
             self.queue = queue
+            self.bytes = bytes
             self.remembered = remembered
         }
 
-        /// 40 ms, 30 s, 8,192 events, and 65,536 remembered.
+        /// 40 ms, 30 s, 8,192 events of 32 MiB, and 65,536 remembered.
         package static let standard = Limits()
     }
 
@@ -65,7 +68,7 @@ package struct TopicMerge: Sendable {
 
     /// Whether a subscription is to be read on. One that something waits for always is.
     package func wantsMore(from source: Int) -> Bool {
-        !sources[source].hasEnded && sources[source].count < limits.queue
+        !sources[source].hasEnded && sources[source].count < limits.queue && sources[source].bytes < limits.bytes
     }
 
     /// Takes in what a subscription has brought.
@@ -75,13 +78,23 @@ package struct TopicMerge: Sendable {
         sources[source].heard = now
         for item in news {
             switch item {
-            case .event(let event, _):
+            case .event(let event, let bytes):
                 if let sequence = Self.sequence(of: event) {
                     if sequence <= sources[source].passed { beginAnew() }
-                    sources[source].append(Entry(event: event, sequence: sequence, arrival: now))
+                    sources[source].append(Entry(event: event, sequence: sequence, arrival: now, bytes: bytes))
                 } else {
-                    // What waits was stored before a gap, or has nothing to do with it.
-                    if event == .restarted { beginAnew() } else { releaseAll() }
+                    // All subscriptions are of one stream: that it was made anew is told once.
+                    if event == .restarted {
+                        if sources[source].knowsOfRestart {
+                            sources[source].knowsOfRestart = false
+                            continue
+                        }
+                        beginAnew()
+                        for other in sources.indices where other != source { sources[other].knowsOfRestart = true }
+                    } else {
+                        // What waits was stored before a gap, or has nothing to do with it.
+                        releaseAll()
+                    }
                     // What is interrupted brings nothing until it catches up.
                     if case .interrupted = event { sources[source].isLive = true }
                     ready.append(event)
@@ -193,6 +206,7 @@ extension TopicMerge {
         let event: TopicEvent
         let sequence: UInt64
         let arrival: ContinuousClock.Instant
+        let bytes: Int
     }
 
     /// What tells a message from all others. A stream that is made anew gives its sequences again, but hardly with the same
@@ -216,11 +230,15 @@ extension TopicMerge {
         /// Whether it has delivered all that was stored when its connection was made.
         var isLive = false
         var hasEnded = false
+        /// Whether another subscription has told already that the stream was made anew.
+        var knowsOfRestart = false
         /// When it last brought something.
         var heard: ContinuousClock.Instant
         /// What it has brought and has not gone, from `start` on.
         private var queue: [Entry] = []
         private var start = 0
+        /// The bytes of them.
+        private(set) var bytes = 0
 
         init(heard: ContinuousClock.Instant) { self.heard = heard }
 
@@ -232,6 +250,7 @@ extension TopicMerge {
 
         mutating func append(_ entry: Entry) {
             queue.append(entry)
+            bytes += entry.bytes
             passed = entry.sequence
         }
 
@@ -239,6 +258,7 @@ extension TopicMerge {
         mutating func removeFirst() -> Entry {
             let entry = queue[start]
             start += 1
+            bytes -= entry.bytes
             if start * 2 >= queue.count {
                 queue.removeFirst(start)
                 start = 0

@@ -135,8 +135,8 @@ struct TopicClientTests {
         }
         #expect(try await news("chat.a", from: .all) == ["catching up", "1", "3", "live through 3"])
         #expect(try await news("chat.b", from: .all) == ["catching up", "2", "live through 3"])
-        #expect(try await news("chat.c", from: .all) == ["live through 3"])
-        #expect(try await news("chat.a", from: .new) == ["live through 3"])
+        #expect(try await news("chat.c", from: .all) == ["catching up", "live through 3"])
+        #expect(try await news("chat.a", from: .new) == ["catching up", "live through 3"])
         await client.close()
     }
 

@@ -43,8 +43,8 @@ import Testing
         var cursor = TopicCursor(last: 10)
         _ = cursor.resume(first: 1, newest: 13)
         cursor.reach(13)
-        #expect(cursor.isLive && cursor.last == 13)
-        #expect(cursor.resume(first: 1, newest: 13) == TopicCursor.Resumption(start: 14))
+        #expect(cursor.isLive && cursor.last == 10)
+        #expect(cursor.resume(first: 1, newest: 13) == TopicCursor.Resumption(start: 11))
         #expect(cursor.isLive)
     }
 
@@ -118,5 +118,21 @@ import Testing
             #expect(delivered == delivered.sorted() && Set(delivered).count == delivered.count)
             #expect(UInt64(delivered.count) + cursor.lost == cursor.last)
         }
+    }
+
+    @Test("B38: what a replica shows late is no repetition, though the server said that nothing more was there")
+    func laggingReplica() {
+        var cursor = TopicCursor(last: 98)
+        #expect(cursor.receive(sequence: 99) == .deliver(isRecovered: false))
+        cursor.reach(100)
+        #expect(cursor.receive(sequence: 100) == .deliver(isRecovered: false))
+        cursor.reach(200)
+        // None of the hundred that are gone was this subscription's.
+        #expect(cursor.resume(first: 201, newest: 210) == TopicCursor.Resumption(start: 201))
+        // The stream lost its newest messages: what comes has their sequences.
+        cursor = TopicCursor(last: 5)
+        cursor.reach(100)
+        #expect(cursor.resume(first: 1, newest: 50) == TopicCursor.Resumption(start: 6))
+        #expect(cursor.receive(sequence: 51) == .deliver(isRecovered: false))
     }
 }

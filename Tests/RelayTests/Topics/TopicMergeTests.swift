@@ -207,6 +207,34 @@ import Testing
         #expect(Self.sequences(merge.release(at: start)) == [1, 2])
     }
 
+    @Test("B40: a subscription that is far ahead is not read on, by bytes as well as by number")
+    func far() {
+        var merge = TopicMerge(
+            sources: 2, mayRepeat: false, limits: TopicMerge.Limits(queue: 3, bytes: 100), at: start)
+        guard case .event(let event, _) = Self.message(2) else { return }
+        merge.receive([.event(event, bytes: 100)], from: 0, at: start)
+        #expect(!merge.wantsMore(from: 0) && merge.wantsMore(from: 1))
+        merge.receive(Self.messages(1, 3, 4), from: 1, at: start)
+        #expect(!merge.wantsMore(from: 1))
+        #expect(Self.sequences(merge.release(at: start)) == [1, 2, 3, 4])
+        #expect(merge.wantsMore(from: 0) && merge.wantsMore(from: 1))
+    }
+
+    @Test("B38: that the stream was made anew is told once, however many subscriptions say it")
+    func restarted() {
+        var merge = live(3, through: 50)
+        for source in 0..<3 {
+            merge.receive([.event(.restarted), .catchingUp], from: source, at: start)
+        }
+        #expect(Self.words(merge.release(at: start)) == ["restarted"])
+        merge.receive(Self.messages(2) + [News.live(through: 3)], from: 0, at: start)
+        merge.receive(Self.messages(1) + [News.live(through: 3)], from: 1, at: start)
+        merge.receive(Self.messages(3) + [News.live(through: 3)], from: 2, at: start)
+        #expect(Self.sequences(merge.release(at: start)) == [1, 2, 3])
+        merge.receive([.event(.restarted)], from: 1, at: start)
+        #expect(Self.words(merge.release(at: start)) == ["restarted"])
+    }
+
     @Test("Nothing waits for a subscription that has ended, and a failure lets go what was held")
     func ending() {
         var merge = TopicMerge(sources: 2, mayRepeat: false, at: start)

@@ -14,6 +14,8 @@ final class LiveLink: Sendable {
         /// The one that hears the administrator; it ends when all that came before the connection's end is heard.
         var control: Task<Void, Never>?
         var hasEnded = false
+        /// When a slow reader was told of last: one that stays slow is news once a second.
+        var slowReaderTold: ContinuousClock.Instant?
     }
 
     /// Which dial this is, for the machine.
@@ -94,7 +96,14 @@ final class LiveLink: Sendable {
         case .roundTrip(let duration):
             await inClient { [generation] in $0.handle(.roundTrip(generation: generation, duration)) }
         case .infoChanged(let info): await inClient { $0.advertised(by: connection, info) }
-        case .slowConsumer: await inClient { [generation] in $0.handle(.readerFellBehind(generation: generation)) }
+        case .slowConsumer:
+            let now = surroundings.clock.now
+            let isNews = state.withLockedValue { state in
+                if let told = state.slowReaderTold, now - told < .seconds(1) { return false }
+                state.slowReaderTold = now
+                return true
+            }
+            if isNews { await inClient { [generation] in $0.handle(.readerFellBehind(generation: generation)) } }
         case .notice: break
         }
     }
