@@ -152,10 +152,14 @@ actor ChatEngine {
         }
     }
 
+    /// Older messages are loaded in parts of so many bytes, however large each of them is.
+    private static let historyBytes = 16 << 20
+
     private func loadHistory(_ topic: String, _ before: UInt64?, _ limit: Int) {
         Task { [client, queue] in
             do throws(RelayError) {
-                let page = try await client.history(topic: topic, before: before, limit: limit)
+                let page = try await client.history(
+                    topic: topic, before: before, limit: limit, bytes: Self.historyBytes)
                 await queue.send(.topic(topic, .history(page.messages, isComplete: page.isComplete)))
             } catch {
                 await queue.send(.topic(topic, .historyFailed(error)))

@@ -111,7 +111,8 @@ struct ChatSession {
         case .bell: terminal.bell()
         case .setTitle(let title): terminal.setTitle(title)
         case .suspendProcess: suspend()
-        default:
+        case .subscribe, .unsubscribe, .loadHistory, .publish, .openPostbox, .countLetters, .listPage, .deleteMessage,
+            .bulkDelete, .postLetter, .setActive, .nudge, .disconnect, .reconnect:
             if case .dropped = effects.yield(effect) {
                 apply(.notice("Too much is waiting to be done; that was not done.", isFailure: true))
             }

@@ -32,17 +32,19 @@ struct History: Sendable {
 
     /// The newest messages before a place in the stream, oldest first.
     ///
-    /// - Parameter sequence: the place; nil for the stream's end.
+    /// - Parameters:
+    ///   - sequence: the place; nil for the stream's end.
+    ///   - bytes: most bytes of all of them together, but for a single one that has more.
     /// - Returns: the messages, and whether the stream holds none before them.
     func messages(
-        before sequence: UInt64?
+        before sequence: UInt64?, bytes: Int
     ) async throws(RelayError) -> (messages: [TopicMessage], isComplete: Bool) {
         do throws(NATSError) {
             let extent = try await source.extent()
             let newest = min(extent.last, sequence.map { max(1, $0) - 1 } ?? .max)
             let start = try await source.sequence(before: newest + 1, newest: limit, in: extent)
             guard start <= newest else { return ([], true) }
-            let found = try await source.newest(limit, from: start, through: newest)
+            let found = try await source.newest(limit, from: start, through: newest, bytes: bytes)
             let isComplete = start <= max(1, extent.first) && found.isWhole
             return (found.messages.compactMap { TopicMessage(reading: $0) }, isComplete)
         } catch { throw RelayError(error, during: "reading the history") }

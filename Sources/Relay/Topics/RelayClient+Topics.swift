@@ -105,12 +105,13 @@ extension RelayClient {
     ///   - topic: a topic or pattern.
     ///   - sequence: the place; nil for the stream's end.
     ///   - limit: most messages, 1 to 10,000.
+    ///   - bytes: most bytes of all of them together.
     /// - Returns: the messages, and whether the stream holds none before them. Fewer than `limit` come, the newest ones,
-    ///   where all have more than 64 MiB, and one in any case.
+    ///   where all have more than `bytes`, and one in any case.
     public func history(
-        topic: String, before sequence: UInt64?, limit: Int
+        topic: String, before sequence: UInt64?, limit: Int, bytes: Int = 64 << 20
     ) async throws(RelayError) -> (messages: [TopicMessage], isComplete: Bool) {
-        try await history(of: topic, limit).messages(before: sequence)
+        try await history(of: topic, limit).messages(before: sequence, bytes: max(1, bytes))
     }
 
     private func history(of topic: String, _ limit: Int) throws(RelayError) -> History {
