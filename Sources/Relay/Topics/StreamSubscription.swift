@@ -62,6 +62,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var task: Task<Void, Never>?
         /// What the cursor has passed and the channel had no room for when the connection was lost.
         var held: [Held] = []
+        /// Whether the reader is to be told already that what comes next was stored before, or that nothing comes: a reader
+        /// that never reads is told once, however often the connection is lost.
+        var isCatchingUp = false
+        var isInterruptionHeld = false
 
         /// Keeps a loss to be told, in one figure with one that has not been told yet.
         mutating func holdLoss(_ count: UInt64) {
@@ -128,7 +132,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var failures = 0
         var told: (error: NATSError, passes: Bool)?
         // What is stored by now is to be told before anything new, however long it takes to get at it.
-        channel.mark(.catchingUp)
+        markCatchingUp()
         while !Task.isCancelled {
             guard let source = await source() else { return }
             var openedAt: ContinuousClock.Instant?
@@ -139,7 +143,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                 ).makeAsyncIterator()
                 try await messages.open(isolation: nil)
                 openedAt = clock.now
-                if told != nil { channel.mark(.catchingUp) }
+                if told != nil { markCatchingUp() }
                 await report(.live)
                 // The connection counts as restored however slow this one reader is.
                 opened.fulfil(())
@@ -148,13 +152,13 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                 guard messages.hasLostConsumer else { return }
                 // Its stream may have been made anew, so the place to go on is found again.
                 failures = hasProgressed || Self.hasStood(since: openedAt, clock) ? 0 : failures + 1
-                channel.mark(.catchingUp)
+                markCatchingUp()
                 if failures > 0 { try? await clock.sleep(for: Self.pause(after: failures, true)) }
             } catch {
                 guard source.jetStream.connection.isOpen, error != .cancelled else { return }
                 if let openedAt {
                     if Self.hasStood(since: openedAt, clock) { failures = 0 }
-                    channel.mark(.catchingUp)
+                    markCatchingUp()
                 }
                 failures += 1
                 let passes = Self.passes(error, source.jetStream)
@@ -166,18 +170,30 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                     if told.map({ $0.passes != passes || !passes && $0.error != error }) ?? true {
                         told = (error, passes)
                         let event = words.interrupted(RelayError(error, during: "the subscription"), passes)
-                        // A reader that has no room for it now hears it when it stands again.
                         guard !channel.isClosed else { return }
-                        if channel.isFull {
-                            state.withLockedValue { $0.held.append(.news(.event(event))) }
-                        } else {
-                            channel.mark(.event(event))
-                        }
+                        tell(interruption: event)
                     }
                 }
                 try? await clock.sleep(for: Self.pause(after: failures, passes))
             }
         }
+    }
+
+    private func markCatchingUp() {
+        let isNews = state.withLockedValue { !exchange(&$0.isCatchingUp, with: true) }
+        if isNews { channel.mark(.catchingUp) }
+    }
+
+    /// Tells of an interruption. A reader that has no room for it now hears of it when the subscription stands again.
+    private func tell(interruption event: Event) {
+        let hasRoom = !channel.isFull
+        state.withLockedValue { state in
+            state.isCatchingUp = false
+            guard !hasRoom, !state.isInterruptionHeld else { return }
+            state.isInterruptionHeld = true
+            state.held.append(.news(.event(event)))
+        }
+        if hasRoom { channel.mark(.event(event)) }
     }
 
     /// Whether a subscription stood for so long that what ends it now has nothing to do with what failed before.
@@ -236,7 +252,9 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     /// subscription's.
     private func becomeLive(through sequence: UInt64) async -> Bool {
         state.withLockedValue { $0.cursor.reach(sequence) }
-        return await channel.send(.live(through: sequence))
+        guard await channel.send(.live(through: sequence)) else { return false }
+        state.withLockedValue { $0.isCatchingUp = false }
+        return true
     }
 
     /// So many messages that have come together are handed over together, as long as they have fewer bytes than these.
@@ -279,6 +297,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             guard await channel.send(news) else { return false }
             state.withLockedValue { _ = $0.held.removeFirst() }
         }
+        state.withLockedValue { $0.isInterruptionHeld = false }
         return true
     }
 

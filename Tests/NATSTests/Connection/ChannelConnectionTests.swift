@@ -5,7 +5,7 @@ import Testing
 
 @testable import NATS
 
-@Suite("Connections over channels that were made elsewhere", .timeLimit(.minutes(2)))
+@Suite("Connections over channels that were made elsewhere", .realProcesses)
 struct ChannelConnectionTests {
     private let address = ServerAddress(host: "memory")
 

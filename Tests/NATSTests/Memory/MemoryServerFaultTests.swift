@@ -3,7 +3,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@Suite("Faults of the server in memory", .timeLimit(.minutes(2)))
+@Suite("Faults of the server in memory", .realProcesses)
 struct MemoryServerFaultTests {
     private static let address = ServerAddress(host: "memory")
 

@@ -2,7 +2,7 @@ import NATS
 import TestSupport
 import Testing
 
-@Suite("The server in memory", .timeLimit(.minutes(2)))
+@Suite("The server in memory", .realProcesses)
 struct MemoryServerPromiseTests {
     @Test("The server in memory keeps the promise", arguments: ServerPromise.allCases)
     func promise(_ promise: ServerPromise) async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import Relay
 
 /// What the connect calls of RelayX, Nexconn and RongCloud answer when they are used wrongly, and in which order.
-@Suite("Reasons: the calls")
+@Suite("Reasons: the calls", .realProcesses)
 struct CallReasonTests {
     private func token(_ name: String = "alice") throws -> String {
         try UserClaims(subject: NKeyPair.generate(.user).publicKey, name: name, grant: UserGrant())

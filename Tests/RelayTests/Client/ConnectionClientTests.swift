@@ -5,7 +5,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Client: connections, over a network in memory", .timeLimit(.minutes(2)))
+@Suite("Client: connections, over a network in memory", .realProcesses)
 struct ConnectionClientTests {
     private static let refusal = NATSError.connectionRefused("memory")
 

@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// What the network's administrator says to a user's clients, and what they do then.
-@Suite("Client: the administrator's word, over a network in memory")
+@Suite("Client: the administrator's word, over a network in memory", .realProcesses)
 struct ControlClientTests {
     private static let subject = ControlMessage.subject(for: MemoryNetwork.user)
 

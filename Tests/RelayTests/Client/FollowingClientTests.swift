@@ -5,7 +5,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Client: what it follows, over a network in memory")
+@Suite("Client: what it follows, over a network in memory", .realProcesses)
 struct FollowingClientTests {
     private static let noLeader = MemoryServer.Failure.refusal(
         JetStreamFailure(code: 503, errorCode: 10_008, text: "JetStream system temporarily unavailable"))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Client: listening before it connects, over a network in memory")
+@Suite("Client: listening before it connects, over a network in memory", .realProcesses)
 struct ListeningClientTests {
     private final class Listener: MessageListener {
         let heard = Collected()

@@ -36,7 +36,9 @@ struct MemoryNetwork: Sendable {
     ) -> RelayConfiguration {
         RelayConfiguration(
             servers: .fixed([ServerAddress(host: "memory")]), user: user, namespace: Self.namespace,
-            reconnect: reconnect, lifecycle: lifecycle, outbox: outbox, followsNetwork: false)
+            reconnect: reconnect, lifecycle: lifecycle, outbox: outbox, followsNetwork: false,
+            // The wire's own limits are real time; a busy machine is no fault of what is tested here.
+            dialTimeout: .seconds(60), pongTimeout: .seconds(60))
     }
 
     /// A client that nobody has asked to connect.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Client: the postbox, over a network in memory")
+@Suite("Client: the postbox, over a network in memory", .realProcesses)
 struct PostboxClientTests {
     // MARK: Pages
 

@@ -5,7 +5,7 @@ import Testing
 @testable import NATS
 @testable import Relay
 
-@Suite("Client: faults that must not come back, over a network in memory", .timeLimit(.minutes(2)))
+@Suite("Client: faults that must not come back, over a network in memory", .realProcesses)
 struct RegressionClientTests {
     /// So slow that whatever comes second waits for good.
     private static let pacing = OutboxPacing(messages: 1, per: .seconds(600))

@@ -6,7 +6,7 @@ import Testing
 @testable import Relay
 
 /// What stands between a login and the connection that counts.
-@Suite("Client: bringing a connection back, over a network in memory")
+@Suite("Client: bringing a connection back, over a network in memory", .realProcesses)
 struct RestorationClientTests {
     private static let question = "accounts.user.get_namespace"
 
@@ -20,7 +20,7 @@ struct RestorationClientTests {
     private func asking(_ servers: [String]) throws -> RelayConfiguration {
         RelayConfiguration(
             servers: .fixed(servers.map { ServerAddress(host: $0) }), credentials: try credentials(),
-            reconnect: .rongcloud, followsNetwork: false)
+            reconnect: .rongcloud, followsNetwork: false, dialTimeout: .seconds(60), pongTimeout: .seconds(60))
     }
 
     private static func names(_ more: String = "") -> [UInt8] {

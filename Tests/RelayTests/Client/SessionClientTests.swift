@@ -4,7 +4,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Client: exclusive sessions, over a network in memory")
+@Suite("Client: exclusive sessions, over a network in memory", .realProcesses)
 struct SessionClientTests {
     private static let stream = "KV_" + SessionClaim.bucket
     private static let subject = "$KV.\(SessionClaim.bucket).\(SessionClaim.key(for: MemoryNetwork.user))"

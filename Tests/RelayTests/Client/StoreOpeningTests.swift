@@ -10,7 +10,7 @@ import Testing
     import Foundation
 #endif
 
-@Suite("Opening the local store on the way to a server")
+@Suite("Opening the local store on the way to a server", .realProcesses)
 struct StoreOpeningTests {
     @Test("B9 the store opens strictly before the network is touched, and reports how")
     func order() async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import Relay
 
 /// Credentials that come while others are being asked for.
-@Suite("Client: token providers", .timeLimit(.minutes(2)))
+@Suite("Client: token providers", .realProcesses)
 struct TokenProviderClientTests {
     /// A provider whose answers come when the test gives them, whether or not anybody still waits.
     private final class Desk: Sendable {

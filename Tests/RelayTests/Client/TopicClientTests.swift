@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-@Suite("Client: topics, over a network in memory", .timeLimit(.minutes(2)))
+@Suite("Client: topics, over a network in memory", .realProcesses)
 struct TopicClientTests {
     /// What a client hears of a topic, from when it is live.
     private func received(_ topic: String, by client: RelayClient) async throws -> Collector<TopicEvent> {

@@ -5,7 +5,7 @@ import Testing
 @testable import Relay
 
 /// What a client is and does, in the words of the systems that it maps onto.
-@Suite("Client: in other systems' words, over a network in memory")
+@Suite("Client: in other systems' words, over a network in memory", .realProcesses)
 struct VocabularyClientTests {
     @Test("B10 B12 a dial under way is Connecting, and a client at rest Unconnected")
     func connecting() async throws {

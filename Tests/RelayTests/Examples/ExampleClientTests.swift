@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The examples of the articles do what the articles say.
-@Suite("Documentation: the examples, over a network in memory")
+@Suite("Documentation: the examples, over a network in memory", .realProcesses)
 struct ExampleClientTests {
     @Test("B7 Nexconn's and RongCloud's examples connect and answer once")
     func handlers() async throws {
