@@ -8,8 +8,8 @@ extension RelayClient {
         let signal: Int32
     }
 
-    /// Runs the body until it returns. A session that ends meanwhile ends it too: a kick or a ban, say. A signal closes
-    /// the client first, so that what it holds on the network is free at once.
+    /// Runs the body until it returns. A session that ends meanwhile ends it too: a kick or a ban, say. A signal, or what
+    /// the body throws, closes the client first, so that what it holds on the network is free at once.
     ///
     /// - Throws: what the body throws, ``RelayError/connection(_:)`` with the reason of the session's end, or the exit
     ///   status of a signal.
@@ -24,7 +24,10 @@ extension RelayClient {
         } catch {
             // What was under way fails with the connection; why the session ended says more, a moment later.
             if case RelayError.connection = error { await leaveConnected() }
-            guard status.state == .disconnected, let reason = status.reason else { throw error }
+            guard status.state == .disconnected, let reason = status.reason else {
+                await close()
+                throw error
+            }
             throw RelayError.connection(reason)
         }
     }
