@@ -256,8 +256,8 @@ final class Publisher: Sendable {
         case .probe: state.route?.jetStream.connection.probe()
         case .askRecipient(let id, let user, let postbox, let isRefused):
             guard let route = state.route else { return }
-            Task { [weak self] in
-                let answer = await Self.recipient(user, postbox, route, isRefused: isRefused)
+            Task { [weak self, clock] in
+                let answer = await Self.recipient(user, postbox, route, isRefused: isRefused, clock)
                 self?.report(route) { $0.recipientAnswered(id: id, answer, isRefused: isRefused, at: $1) }
             }
         case .askStream(let id, let topic):
@@ -327,13 +327,13 @@ final class Publisher: Sendable {
 
     /// How a letter's postbox stands; nil where the network does not tell.
     private static func recipient(
-        _ user: String, _ postbox: String, _ route: Route, isRefused: Bool
+        _ user: String, _ postbox: String, _ route: Route, isRefused: Bool, _ clock: any Timekeeper
     ) async -> RecipientReply.State? {
         let answer = try? await route.jetStream.connection.request(
             ByteBuffer(), to: "relay.recipient.\(user).\(postbox)", timeout: .seconds(5))
         let reply = answer.flatMap { try? JSONDecoder().decode(RecipientReply.self, from: Data($0.bytes)) }
         // The letter may have been stored a moment before the postbox was closed.
-        if !isRefused, let state = reply?.state, state != .accepting { try? await Task.sleep(for: .milliseconds(250)) }
+        if !isRefused, let state = reply?.state, state != .accepting { try? await clock.sleep(for: .milliseconds(250)) }
         return reply?.state
     }
 
