@@ -148,12 +148,6 @@ extension RelayClient {
 
     /// A connection that stood is of no use any more: its server becomes the last choice.
     func linkLost(_ reason: ConnectionReason, from address: ServerAddress?, generation: UInt64) {
-        var reason = reason
-        // A kick can void a login for a moment that was made in just that moment and has heard no word of it. Whoever is
-        // banned is refused at the next login.
-        if case .banned(nil) = reason, machine.status.state != .connected {
-            reason = .connectionLost("the server ended the login")
-        }
         if let address { pool.failed(address) }
         signIn.wasRefused(for: reason)
         handle(.connectionFailed(generation: generation, reason: reason))

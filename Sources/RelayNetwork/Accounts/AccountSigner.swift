@@ -49,7 +49,7 @@ struct AccountSigner {
     @discardableResult
     func install(_ record: inout UserRecord, of name: UserName) throws(NetworkError) -> String {
         let permissions = try permissions(record, name)
-        let token = try token(record, permissions, isShutOut: isBlocked)
+        let token = try encoded(claims(record, permissions))
         record.topics = permissions.topics.map(\.text)
         record.signed = max(record.signed, NetworkAdministrator.now)
         try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: record.account))
@@ -57,9 +57,11 @@ struct AccountSigner {
         return token
     }
 
-    /// A token that shuts the user out and is kept nowhere.
-    func voidToken(_ record: UserRecord, of name: UserName) throws(NetworkError) -> String {
-        try token(record, permissions(record, name), isShutOut: true)
+    /// A token that allows no connection and is kept nowhere.
+    func tokenWithoutConnections(_ record: UserRecord, of name: UserName) throws(NetworkError) -> String {
+        var claims = try claims(record, permissions(record, name))
+        claims.grant.limits.conn = 0
+        return try encoded(claims)
     }
 
     private func permissions(_ record: UserRecord, _ name: UserName) throws(NetworkError) -> UserPermissions {
@@ -67,12 +69,15 @@ struct AccountSigner {
             user: name, topics: record.topics, namespace: identity.names.namespace, hash: identity.names.hash)
     }
 
-    private func token(
-        _ record: UserRecord, _ permissions: UserPermissions, isShutOut: Bool
-    ) throws(NetworkError) -> String {
-        let claims = try record.claims(
-            of: permissions, identity, limits: form.limits, mappings: form.mappings, isBlocked: isShutOut,
+    private func claims(
+        _ record: UserRecord, _ permissions: UserPermissions
+    ) throws(NetworkError) -> AccountClaims {
+        try record.claims(
+            of: permissions, identity, limits: form.limits, mappings: form.mappings, isBlocked: isBlocked,
             at: NetworkAdministrator.now)
+    }
+
+    private func encoded(_ claims: AccountClaims) throws(NetworkError) -> String {
         do throws(CredentialsError) { return try claims.encode(signedBy: root) } catch { throw .credentials(error) }
     }
 

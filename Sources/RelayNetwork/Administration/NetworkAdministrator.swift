@@ -43,10 +43,11 @@ public struct NetworkAdministrator: Sendable {
                 guard !connections.isEmpty else { return 0 }
                 try await tell([user.text], .kicked, reason, url, identity)
                 for connection in connections where try await !system.disconnect(connection) {
-                    // Before 2.10 the server closes none by its number, but all whose tokens are void.
-                    let voided = try directory.changeUser(user) { $0 }
-                    try await system.install(directory.voidToken(voided.result, of: user))
-                    try await system.install(voided.token)
+                    // Before 2.10 the server closes none by its number, but all that are more than their account may have.
+                    // To void their logins would do it too, and would be a ban to a client that has not heard its word.
+                    let unchanged = try directory.changeUser(user) { $0 }
+                    try await system.install(directory.tokenWithoutConnections(unchanged.result, of: user))
+                    try await system.install(unchanged.token)
                     break
                 }
                 return connections.count

@@ -59,10 +59,10 @@ extension NetworkDirectory {
         }
     }
 
-    /// A token of a user's account that shuts the user out until another takes its place.
-    func voidToken(_ record: UserRecord, of name: UserName) throws(NetworkError) -> String {
+    /// A token of a user's account that allows no connection until another takes its place.
+    func tokenWithoutConnections(_ record: UserRecord, of name: UserName) throws(NetworkError) -> String {
         try identified { identity throws(NetworkError) in
-            try AccountSigner(self, identity).voidToken(record, of: name)
+            try AccountSigner(self, identity).tokenWithoutConnections(record, of: name)
         }
     }
 

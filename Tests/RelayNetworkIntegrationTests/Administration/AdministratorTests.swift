@@ -96,7 +96,12 @@ struct AdministratorTests {
                 try await HeardClient("alice", on: network), try await HeardClient("alice", on: network),
             ]
             let bob = try await HeardClient("bob", on: network)
-            #expect(try await network.administrator.kick(user: "alice", reason: "maintenance") == 2)
+            // A client that is about to ask for its messages: what happens to it must not look like a ban.
+            let deaf = try await network.connect(as: "alice")
+            #expect(try await network.administrator.kick(user: "alice", reason: "maintenance") == 3)
+            if case .authorization(let failure) = await deaf.waitUntilClosed() {
+                Issue.record("a kick looks like \(failure)")
+            }
             for client in clients {
                 #expect(
                     try await client.message(for: "alice", on: network)
