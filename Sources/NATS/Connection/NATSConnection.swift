@@ -318,6 +318,29 @@ public final class NATSConnection: Sendable {
         return token
     }
 
+    /// Asks a stream to store a message under an id: ``request(_:to:block:timeout:isPatient:answer:)`` with that one header,
+    /// of a subject and an id that were checked.
+    func requestStorage(
+        _ payload: some PublishPayload, to subject: String, messageID: String, timeout: Duration,
+        answer: @escaping RequestTable.Answer
+    ) throws(NATSError) {
+        try checkSize(payload.count + ProtocolEncoder.blockLength(messageID: messageID))
+        let time = TimeAmount.nanoseconds(timeout.nanoseconds)
+        let requests = core.requests
+        let (token, isFirst) = try requests.add(
+            subject: subject, deadline: .now() + time, patience: time, answer: answer)
+        if isFirst { core.eventLoop.execute { [handler] in handler.value.startRequestClock() } }
+        do throws(NATSError) {
+            try core.send {
+                ProtocolEncoder.writePublish(
+                    payload, messageID: messageID, subject: subject, stem: requests.stem, token: token, into: &$0)
+            }
+        } catch {
+            requests.remove(token)
+            throw error
+        }
+    }
+
     // MARK: Subscriptions
 
     /// Subscribes. The server has it after the next `flush`.

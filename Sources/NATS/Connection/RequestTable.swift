@@ -35,7 +35,7 @@ struct RequestToken: Hashable {
     }
 
     /// Writes the text into `length` bytes.
-    fileprivate func write(into text: UnsafeMutableBufferPointer<UInt8>) {
+    func write(into text: UnsafeMutableRawBufferPointer) {
         var rest = value
         for index in (0..<Self.length).reversed() {
             text[index] = Self.alphabet.utf8Start[Int(rest & 63)]
@@ -65,7 +65,7 @@ final class RequestTable: Sendable {
     }
 
     /// `<prefix>.<connection>.`; a request's token follows.
-    private let stem: String
+    let stem: String
     private let state = NIOLockedValueBox(State())
 
     /// Creates an empty table for answers that come under `inbox`.
@@ -81,7 +81,7 @@ final class RequestTable: Sendable {
         let start = stem.utf8.count
         return String(unsafeUninitializedCapacity: start + RequestToken.length) { text in
             _ = text.initialize(fromContentsOf: stem.utf8)
-            token.write(into: UnsafeMutableBufferPointer(rebasing: text[start..<start + RequestToken.length]))
+            token.write(into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: text[start...])))
             return start + RequestToken.length
         }
     }
@@ -97,10 +97,14 @@ final class RequestTable: Sendable {
             if let error = state.closedBy { throw error }
             let isFirst = state.entries.isEmpty
             var token = state.random.next()
-            while state.entries[token] != nil { token = state.random.next() }
             state.added += 1
-            state.entries[token] = Entry(
+            let entry = Entry(
                 order: state.added, subject: subject, deadline: deadline, patience: patience, answer: answer)
+            // Whose place was taken by chance gets it back, and the newcomer another.
+            while let other = state.entries.updateValue(entry, forKey: token) {
+                state.entries[token] = other
+                token = state.random.next()
+            }
             return (RequestToken(token), isFirst)
         }
     }

@@ -111,19 +111,38 @@ extension JetStream {
         answered: @escaping @Sendable (Result<PublishAcknowledgement, NATSError>) -> Void
     ) throws(NATSError) {
         guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
-        let block =
-            if headers == nil, let messageID, let block = NATSHeaders.block(messageID: messageID) {
-                block as ByteBuffer?
-            } else {
-                try Self.headers(headers, messageID).flatMap { headers throws(NATSError) in try headers.block() }
+        if headers == nil, let messageID, NATSHeaders.isWritable(value: messageID) {
+            return try connection.requestStorage(payload, to: subject, messageID: messageID, timeout: timeout) {
+                answered(Self.acknowledgement($0))
             }
+        }
+        let block = try Self.headers(headers, messageID).flatMap { headers throws(NATSError) in try headers.block() }
         try connection.request(payload, to: subject, block: block, timeout: timeout, isPatient: true) {
-            answered(
-                $0.flatMap { message in
-                    do throws(NATSError) { return .success(try PublishAcknowledgement(message)) } catch {
-                        return .failure(error)
-                    }
-                })
+            answered(Self.acknowledgement($0))
+        }
+    }
+
+    /// Sends bytes at once; see the variant with a buffer.
+    public func send(
+        _ payload: [UInt8], to subject: String, messageID: String,
+        answered: @escaping @Sendable (Result<PublishAcknowledgement, NATSError>) -> Void
+    ) throws(NATSError) {
+        guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
+        guard NATSHeaders.isWritable(value: messageID) else {
+            throw .invalidArgument("A message's identifier has no line break.")
+        }
+        try connection.requestStorage(payload, to: subject, messageID: messageID, timeout: timeout) {
+            answered(Self.acknowledgement($0))
+        }
+    }
+
+    private static func acknowledgement(
+        _ answer: Result<NATSMessage, NATSError>
+    ) -> Result<PublishAcknowledgement, NATSError> {
+        answer.flatMap { message in
+            do throws(NATSError) { return .success(try PublishAcknowledgement(message)) } catch {
+                return .failure(error)
+            }
         }
     }
 

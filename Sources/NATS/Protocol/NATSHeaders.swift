@@ -50,20 +50,12 @@ public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         fields.allSatisfy { field in
             !field.name.isEmpty
                 && field.name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
-                && !field.value.utf8.contains { $0 == 0x0A || $0 == 0x0D }
+                && Self.isWritable(value: field.value)
         }
     }
 
-    /// The block with a message's id alone, which every publish to a stream carries; nil for an id that no header can hold.
-    static func block(messageID id: String) -> ByteBuffer? {
-        guard !id.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D }) else { return nil }
-        var buffer = ByteBuffer()
-        buffer.reserveCapacity(id.utf8.count + 40)
-        buffer.writeStaticString("NATS/1.0\r\nNats-Msg-Id: ")
-        buffer.writeString(id)
-        buffer.writeStaticString("\r\n\r\n")
-        return buffer
-    }
+    /// Whether a text can stand behind a header's name without changing the frame around it.
+    static func isWritable(value: String) -> Bool { !value.utf8.contains { $0 == 0x0A || $0 == 0x0D } }
 
     /// The block as it stands on the wire; nil without a header.
     ///

@@ -51,6 +51,48 @@ enum ProtocolEncoder {
         }
     }
 
+    /// What stands before and after a message's id in a header block of its own.
+    private static let idOpening: StaticString = "NATS/1.0\r\nNats-Msg-Id: "
+    private static let idClosing: StaticString = "\r\n\r\n"
+
+    /// How long a header block with a message's id alone is.
+    static func blockLength(messageID: String) -> Int {
+        idOpening.utf8CodeUnitCount + messageID.utf8.count + idClosing.utf8CodeUnitCount
+    }
+
+    /// Appends an HPUB frame whose one header is the message's id, and whose answer is found by its token. This is what
+    /// each message for a stream is, so nothing is made on the way that only holds a part of it.
+    ///
+    /// - Parameter stem: what the subject of answers begins with.
+    @inline(__always)
+    static func writePublish(
+        _ payload: some PublishPayload, messageID: String, subject: String, stem: String, token: RequestToken,
+        into buffer: inout ByteBuffer
+    ) {
+        let block = blockLength(messageID: messageID)
+        let size = block + payload.count
+        let room = subject.utf8.count + stem.utf8.count + RequestToken.length + size + 64
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: room) { target in
+            var writer = RawWriter(target)
+            writer.write("HPUB ")
+            writer.write(subject)
+            writer.write(byte: 0x20)
+            writer.write(stem)
+            token.write(into: writer.room(for: RequestToken.length))
+            writer.write(byte: 0x20)
+            writer.write(decimal: block)
+            writer.write(byte: 0x20)
+            writer.write(decimal: size)
+            writer.writeLineEnd()
+            writer.write(idOpening)
+            writer.write(messageID)
+            writer.write(idClosing)
+            payload.withBytes { writer.write(bytes: $0) }
+            writer.writeLineEnd()
+            return writer.count
+        }
+    }
+
     /// Appends a SUB line.
     static func writeSubscribe(subject: String, queue: String?, sid: UInt64, into buffer: inout ByteBuffer) {
         buffer.writeString(queue.map { "SUB \(subject) \($0) \(sid)\r\n" } ?? "SUB \(subject) \(sid)\r\n")
@@ -62,12 +104,36 @@ enum ProtocolEncoder {
     }
 }
 
+/// Bytes that are published: an array or a buffer.
+protocol PublishPayload {
+    var count: Int { get }
+    func withBytes(_ body: (UnsafeRawBufferPointer) -> Void)
+}
+
+extension [UInt8]: PublishPayload {
+    @inline(__always)
+    func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) { withUnsafeBytes(body) }
+}
+
+extension ByteBuffer: PublishPayload {
+    var count: Int { readableBytes }
+    @inline(__always)
+    func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) { withUnsafeReadableBytes(body) }
+}
+
 /// Fills a buffer that was measured beforehand.
 private struct RawWriter {
     private let target: UnsafeMutableRawBufferPointer
     private(set) var count = 0
 
     init(_ target: UnsafeMutableRawBufferPointer) { self.target = target }
+
+    /// The next bytes, for others to fill.
+    @inline(__always)
+    mutating func room(for length: Int) -> UnsafeMutableRawBufferPointer {
+        defer { count += length }
+        return UnsafeMutableRawBufferPointer(rebasing: target[count..<count + length])
+    }
 
     @inline(__always)
     mutating func write(_ text: StaticString) {

@@ -50,8 +50,8 @@ struct SendCommand: AsyncParsableCommand {
             } else {
                 let body = text ?? StandardInput.all()
                 guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
-                let sent = try client.submit(
-                    topic: topic, message: line(body, user), id: id, mayBeStored: id != nil)
+                let sent = try client.submitLine(
+                    topic: topic, text: body, from: user, id: id, mayBeStored: id != nil)
                 report(try await receipt(of: sent, within: max(.zero, deadline - .now)))
             }
             await client.close()
@@ -71,18 +71,14 @@ struct SendCommand: AsyncParsableCommand {
         var waiting: [PendingPublish] = []
         var count = 0
         for text in StandardInput.lines() where !text.isEmpty {
-            let message = line(text, user)
             let numbered = id.map { "\($0)-\(count + 1)" }
             if waiting.count == Self.window {
                 let receipt = try await receipt(of: waiting[count % Self.window], within: limit)
                 if json { report(receipt) }
-                waiting[count % Self.window] = try client.submit(
-                    topic: topic, message: message, id: numbered, mayBeStored: numbered != nil)
-            } else {
-                waiting.append(
-                    try client.submit(
-                        topic: topic, message: message, id: numbered, mayBeStored: numbered != nil))
             }
+            let sent = try client.submitLine(
+                topic: topic, text: text, from: user, id: numbered, mayBeStored: numbered != nil)
+            if waiting.count == Self.window { waiting[count % Self.window] = sent } else { waiting.append(sent) }
             count += 1
         }
         for place in 0..<waiting.count {
@@ -102,10 +98,6 @@ struct SendCommand: AsyncParsableCommand {
                 CommandFailure.notAcknowledged,
                 "The message \(sent.id) was not acknowledged in time. Try again \(again), and nothing is stored twice.")
         }
-    }
-
-    private func line(_ text: String, _ user: String) -> MessageValue {
-        ChatLine(username: user, text: text, timestamp: WallClock.now).value
     }
 
     private func report(_ receipt: PublishReceipt) {

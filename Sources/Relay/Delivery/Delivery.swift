@@ -63,6 +63,10 @@ package struct Delivery: Sendable {
         case .accepted: break
         case .acceptedDropping(let dropped): actions = dropped.map { ended($0) }
         }
+        if case .topic = message.destination, outbox.newestLeaves(at: now, newest: newestSequence) {
+            actions.append(.send(message))
+            return actions
+        }
         flush(at: now, into: &actions)
         if outbox.queuedCount > 0, outbox.state(of: message.id) == .queued {
             actions.append(.tell(PublishNews(id: message.id, state: .queued)))

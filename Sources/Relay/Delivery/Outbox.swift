@@ -57,6 +57,8 @@ package struct Outbox: Sendable {
     private var placed: [String: Place] = [:]
     private var lanes: [OutboxLane] = []
     private var laneOf: [Destination: Int] = [:]
+    /// The lane of the message that came last: the next one mostly goes there too.
+    private var newestLane = 0
     private var nextNumber: UInt64 = 0
     /// Messages below this number were waiting when the outbox was opened.
     private var flushEnd: UInt64 = 0
@@ -82,24 +84,30 @@ package struct Outbox: Sendable {
     /// Puts a message at the end of the queue. Works at any time, connected or not.
     package mutating func enqueue(_ message: OutboxMessage) -> Admission {
         let size = message.payload.count
-        guard placed[message.id] == nil else {
-            return .rejected(.invalidArgument("A message with the identifier \(message.id) is already on its way"))
-        }
         guard size <= policy.maximumBytes else {
-            return .rejected(.tooLarge(bytes: size, limit: policy.maximumBytes))
+            return placed[message.id] == nil
+                ? .rejected(.tooLarge(bytes: size, limit: policy.maximumBytes)) : Self.repeated(message.id)
         }
         var dropped: [PublishResolution] = []
         if !hasRoom(for: size) {
+            guard placed[message.id] == nil else { return Self.repeated(message.id) }
             guard policy.overflow == .dropOldest, canFree(for: size) else { return .rejected(.outboxFull) }
             while !hasRoom(for: size), let oldest = dropOldest() { dropped.append(oldest) }
         }
-        let number = nextNumber
-        nextNumber += 1
         let lane = lane(to: message.destination)
-        let index = lanes[lane].append(OutboxEntry(number: number, message: message))
-        placed[message.id] = Place(lane: lane, index: index, number: number)
+        let place = Place(lane: lane, index: lanes[lane].nextPlace, number: nextNumber)
+        if let earlier = placed.updateValue(place, forKey: message.id) {
+            placed[message.id] = earlier
+            return Self.repeated(message.id)
+        }
+        lanes[lane].append(OutboxEntry(number: nextNumber, message: message))
+        nextNumber += 1
         byteCount += size
         return dropped.isEmpty ? .accepted : .acceptedDropping(dropped)
+    }
+
+    private static func repeated(_ id: String) -> Admission {
+        .rejected(.invalidArgument("A message with the identifier \(id) is already on its way"))
     }
 
     /// Takes back a message that has not left yet.
@@ -157,6 +165,20 @@ package struct Outbox: Sendable {
 
     /// Whether everything that was there when the outbox was opened has ended, or been refused once.
     package var isFlushed: Bool { isOpen && unflushed == 0 }
+
+    /// Has the message that came last leave at once where nothing else waits and nothing holds it back: the usual way of
+    /// a message, which is what ``nextToSend(limit:at:newest:)`` would bring, without the lists.
+    ///
+    /// - Returns: whether it left.
+    package mutating func newestLeaves(at now: ContinuousClock.Instant, newest: UInt64?) -> Bool {
+        guard isOpen, queuedCount == 1, pace == nil, inFlightCount < policy.maximumInFlight,
+            lanes.indices.contains(newestLane), lanes[newestLane].nextIsNew,
+            lanes[newestLane].readyNumber(limit: policy.maximumInFlightPerDestination, at: now) != nil,
+            lanes[newestLane].send(at: now, newestBefore: newest, duplicateWindow: policy.duplicateWindow) != nil
+        else { return false }
+        inFlightCount += 1
+        return true
+    }
 
     /// The messages to send now. Nothing leaves a closed outbox.
     ///
@@ -225,10 +247,8 @@ package struct Outbox: Sendable {
         guard let place = placed.removeValue(forKey: id) else { return nil }
         lanes[place.lane].stored(place.index, at: now, limit: policy.maximumInFlightPerDestination)
         let destination = lanes[place.lane].destination
-        leave(place)
-        return (
-            PublishResolution(id: id, outcome: .acknowledged(sequence: sequence, duplicate: duplicate)), destination
-        )
+        guard let message = leave(place) else { return nil }
+        return (PublishResolution(message, .acknowledged(sequence: sequence, duplicate: duplicate)), destination)
     }
 
     /// The server refused a message for a cause that passes, or did not answer in time: it goes back to its place, and its
@@ -254,16 +274,16 @@ package struct Outbox: Sendable {
     ///
     /// - Returns: its end, or nil when it has ended before.
     package mutating func end(_ id: String, _ outcome: PublishOutcome) -> PublishResolution? {
-        guard let place = placed.removeValue(forKey: id) else { return nil }
-        leave(place)
-        return PublishResolution(id: id, outcome: outcome)
+        guard let place = placed.removeValue(forKey: id), let message = leave(place) else { return nil }
+        return PublishResolution(message, outcome)
     }
 
-    private mutating func leave(_ place: Place) {
-        guard let removed = lanes[place.lane].remove(place.index) else { return }
+    private mutating func leave(_ place: Place) -> OutboxMessage? {
+        guard let removed = lanes[place.lane].remove(place.index) else { return nil }
         if removed.wasInFlight { inFlightCount -= 1 }
-        byteCount -= removed.bytes
+        byteCount -= removed.message.payload.count
         if isOpen, place.number < flushEnd, excused.remove(place.number) == nil { unflushed -= 1 }
+        return removed.message
     }
 
     /// The connection is gone: what was under way goes back to its place, and nothing leaves until ``open()``.
@@ -298,10 +318,11 @@ package struct Outbox: Sendable {
     /// - Returns: what was discarded, oldest first.
     package mutating func discardAll(_ reason: ConnectionReason) -> [PublishResolution] {
         connectionLost()
-        let discarded = messages.map { PublishResolution(id: $0.id, outcome: .discarded(reason)) }
+        let discarded = messages.map { PublishResolution($0, .discarded(reason)) }
         placed = [:]
         lanes = []
         laneOf = [:]
+        newestLane = 0
         byteCount = 0
         unflushed = 0
         excused = []
@@ -328,7 +349,11 @@ package struct Outbox: Sendable {
     /// The lane to a destination. A lane that has become empty stays, as how fast a destination takes messages is worth
     /// knowing at the next one, until another destination needs its room.
     private mutating func lane(to destination: Destination) -> Int {
-        if let lane = laneOf[destination] { return lane }
+        if lanes.indices.contains(newestLane), lanes[newestLane].destination == destination { return newestLane }
+        if let lane = laneOf[destination] {
+            newestLane = lane
+            return lane
+        }
         let empty = lanes.count >= Self.keptLanes ? lanes.firstIndex { $0.isEmpty } : nil
         let lane = empty ?? lanes.count
         if let empty {
@@ -338,6 +363,7 @@ package struct Outbox: Sendable {
             lanes.append(OutboxLane(to: destination))
         }
         laneOf[destination] = lane
+        newestLane = lane
         return lane
     }
 

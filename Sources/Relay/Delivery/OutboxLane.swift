@@ -95,13 +95,16 @@ struct OutboxLane: Sendable {
         return entries[next].number
     }
 
+    /// The place that the next entry will have, and keep.
+    var nextPlace: Int { base + entries.count }
+
+    /// Whether the next entry to leave has never been sent, by no earlier run either.
+    var nextIsNew: Bool { hasWaiting && entries[next].firstSent == nil && !entries[next].mayBeStored }
+
     /// Puts an entry at the end.
-    ///
-    /// - Returns: its place, which stays the same.
-    mutating func append(_ entry: OutboxEntry) -> Int {
+    mutating func append(_ entry: OutboxEntry) {
         entries.append(entry)
         waitingCount += 1
-        return base + entries.count - 1
     }
 
     /// Has the next entry leave.
@@ -190,20 +193,20 @@ struct OutboxLane: Sendable {
     }
 
     /// Ends an entry; nil where it has ended before.
-    mutating func remove(_ place: Int) -> (bytes: Int, wasInFlight: Bool)? {
+    mutating func remove(_ place: Int) -> (message: OutboxMessage, wasInFlight: Bool)? {
         let index = place - base
         let stage = entries[index].stage
         guard stage != .ended else { return nil }
         if refused == place { refused = nil }
-        let bytes = entries[index].message.payload.count
         if stage == .underWay { leaveWay(index) } else { waitingCount -= 1 }
         entries[index].stage = .ended
-        entries[index].message = Self.nothing
+        var message = Self.nothing
+        swap(&message, &entries[index].message)
         if index == next { findNext(from: index + 1) }
         if index == first { advance() }
         while entries.count > first, entries.last?.stage == .ended { entries.removeLast() }
         next = min(next, entries.count)
-        return (bytes, stage == .underWay)
+        return (message, stage == .underWay)
     }
 
     /// Changes messages that wait.

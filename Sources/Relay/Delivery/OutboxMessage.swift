@@ -24,8 +24,13 @@ public struct OutboxMessage: Sendable, Identifiable {
         let payload: [UInt8]
         let mayBeStored: Bool
         let unsigned: ChatLine?
+        let pending: PendingPublish?
 
-        init(id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool, unsigned: ChatLine?) {
+        init(
+            id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool, unsigned: ChatLine?,
+            pending: PendingPublish?
+        ) {
+            self.pending = pending
             self.id = id
             self.destination = destination
             self.payload = payload
@@ -46,10 +51,13 @@ public struct OutboxMessage: Sendable, Identifiable {
     public var mayBeStored: Bool { content.mayBeStored }
     /// A line of chat that waits for its writer's name, which the first token tells; its payload is encoded anew then.
     var unsigned: ChatLine? { content.unsigned }
+    /// What tells the message's end to whoever handed it over and waits for it.
+    var pending: PendingPublish? { content.pending }
 
     /// Makes a message.
     public init(id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool = false) {
-        self.init(id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, unsigned: nil)
+        self.init(
+            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, unsigned: nil, pending: nil)
     }
 
     /// Makes a message on a topic.
@@ -57,14 +65,20 @@ public struct OutboxMessage: Sendable, Identifiable {
         self.init(id: id, destination: .topic(topic), payload: payload)
     }
 
-    init(id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool = false, unsigned: ChatLine?) {
+    init(
+        id: String, destination: Destination, payload: [UInt8], mayBeStored: Bool = false, unsigned: ChatLine?,
+        pending: PendingPublish? = nil
+    ) {
         content = Content(
-            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, unsigned: unsigned)
+            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, unsigned: unsigned,
+            pending: pending)
     }
 
     /// The message with its writer's name in it.
     func signed(_ payload: [UInt8]) -> OutboxMessage {
-        OutboxMessage(id: id, destination: destination, payload: payload, mayBeStored: mayBeStored)
+        OutboxMessage(
+            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, unsigned: nil,
+            pending: pending)
     }
 }
 

@@ -66,10 +66,27 @@ public struct PublishResolution: Hashable, Sendable, Identifiable {
     public let id: String
     /// How it ended.
     public let outcome: PublishOutcome
+    /// Who waits for the end; no part of what a resolution says.
+    let pending: PendingPublish?
 
     /// Makes a resolution.
     public init(id: String, outcome: PublishOutcome) {
         self.id = id
         self.outcome = outcome
+        pending = nil
     }
+
+    init(_ message: OutboxMessage, _ outcome: PublishOutcome) {
+        id = message.id
+        self.outcome = outcome
+        pending = message.pending
+    }
+
+    /// Whether the same message ended in the same way.
+    public static func == (left: PublishResolution, right: PublishResolution) -> Bool {
+        left.id == right.id && left.outcome == right.outcome
+    }
+
+    /// Hashes the identifier.
+    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }

@@ -26,7 +26,8 @@ final class Publisher: Sendable {
         var hasBegun = false
         /// Puts the user's name under a line that came without one.
         var signature: (@Sendable (inout OutboxMessage) -> Void)?
-        var receipts: [String: PendingPublish] = [:]
+        /// Where the newest message went, and the subject that this is: the next one mostly goes there too.
+        var newestSubject: (destination: Destination, text: String)?
         var flushWaiters: [Completion<Bool>] = []
         var emptyWaiters: [Completion<Bool>] = []
         var alarm: Task<Void, Never>?
@@ -66,19 +67,6 @@ final class Publisher: Sendable {
     func submit(_ message: OutboxMessage) throws(RelayError) {
         let result = state.withLockedValue { state in submit(message, &state) }
         try result.get()
-    }
-
-    /// Takes a message in, and returns what waits for its end.
-    func submitAwaited(_ message: OutboxMessage) throws(RelayError) -> PendingPublish {
-        let pending = PendingPublish(id: message.id)
-        let result = state.withLockedValue { state -> Result<Void, RelayError> in
-            let earlier = state.receipts.updateValue(pending, forKey: message.id)
-            let result = submit(message, &state)
-            if case .failure = result { state.receipts[message.id] = earlier }
-            return result
-        }
-        try result.get()
-        return pending
     }
 
     private func submit(_ message: OutboxMessage, _ state: inout State) -> Result<Void, RelayError> {
@@ -122,6 +110,7 @@ final class Publisher: Sendable {
         state.withLockedValue { state in
             state.lastRoute += 1
             state.route = Route(jetStream: jetStream, namespace: namespace, number: state.lastRoute)
+            state.newestSubject = nil
             // Through an import, a server before 2.10 does not say that no stream takes the subject.
             let tells = jetStream.connection.info.isAtLeast(2, 10)
             perform(state.delivery.opened(tellsOfRecipients: tells, at: clock.now), &state)
@@ -158,12 +147,12 @@ final class Publisher: Sendable {
     /// The client is gone.
     func end() {
         let state = state.withLockedValue { state in
-            defer { (state.receipts, state.route) = ([:], nil) }
+            state.route = nil
             state.alarm?.cancel()
             giveUpWaiting(&state)
             return state
         }
-        for receipt in state.receipts.values { receipt.end(.failed(.cancelled)) }
+        for message in state.delivery.outbox.messages { message.pending?.end(.failed(.cancelled)) }
         board.finish()
     }
 
@@ -239,11 +228,11 @@ final class Publisher: Sendable {
                 board.post(
                     PublishNews(id: resolution.id, state: PublishState(resolution.outcome)), keepsCurrent: false)
             }
-            state.receipts.removeValue(forKey: resolution.id)?.end(resolution.outcome)
+            resolution.pending?.end(resolution.outcome)
         case .send(let message):
             guard let route = state.route else { return }
             if isWatched { board.post(PublishNews(id: message.id, state: .sending), keepsCurrent: false) }
-            do throws(NATSError) { try send(message, over: route) } catch {
+            do throws(NATSError) { try send(message, over: route, &state) } catch {
                 if route.jetStream.connection.isOpen { refused.append((message.id, .failure(error))) }
             }
         case .wake(let moment):
@@ -275,16 +264,26 @@ final class Publisher: Sendable {
         }
     }
 
-    private func send(_ message: OutboxMessage, over route: Route) throws(NATSError) {
-        let subject =
-            switch message.destination {
-            case .topic(let topic): "\(route.namespace.hash).\(topic)"
+    private func send(_ message: OutboxMessage, over route: Route, _ state: inout State) throws(NATSError) {
+        let subject = Self.subject(of: message.destination, route.namespace, &state)
+        let (id, number) = (message.id, route.number)
+        // The connection lets go of this with the answer, or with its end.
+        try route.jetStream.send(message.payload, to: subject, messageID: id) { [self] result in
+            answered(Answer(id: id, result: result, route: number))
+        }
+    }
+
+    private static func subject(
+        of destination: Destination, _ namespace: RelayConfiguration.Namespace, _ state: inout State
+    ) -> String {
+        if let newest = state.newestSubject, newest.destination == destination { return newest.text }
+        let text =
+            switch destination {
+            case .topic(let topic): "\(namespace.hash).\(topic)"
             case .postbox(let user, let postbox): "postbox.\(user).\(postbox)"
             }
-        let (id, number) = (message.id, route.number)
-        try route.jetStream.send(ByteBuffer(bytes: message.payload), to: subject, messageID: id) { [weak self] result in
-            self?.answered(Answer(id: id, result: result, route: number))
-        }
+        state.newestSubject = (destination, text)
+        return text
     }
 
     /// An answer has come, on the connection's event loop. Those that come together are taken in together.

@@ -122,7 +122,29 @@ extension RelayClient {
     public nonisolated func submit(
         topic: String, message: MessageValue, id: String? = nil, mayBeStored: Bool = false
     ) throws(RelayError) -> PendingPublish {
-        try publisher.submitAwaited(self.message(topic: topic, message, id: id, mayBeStored: mayBeStored))
+        let pending = PendingPublish(id: id ?? Self.newID())
+        try publisher.submit(
+            self.message(topic: topic, message, id: pending.id, mayBeStored: mayBeStored, pending: pending))
+        return pending
+    }
+
+    /// Puts a line of chat into the outbox and returns at once with what waits for its end.
+    ///
+    /// - Parameters:
+    ///   - name: who writes; nil for the user whom the credentials name, as in
+    ///     ``enqueueLine(topic:text:from:writtenAt:id:)``.
+    ///   - time: when it was written; now when nil.
+    ///   - id: the message's identifier; a new one when nil.
+    ///   - mayBeStored: as in ``submit(topic:message:id:mayBeStored:)``.
+    /// - Throws: what ``enqueue(topic:message:id:)`` throws.
+    public nonisolated func submitLine(
+        topic: String, text: String, from name: String? = nil, writtenAt time: Timestamp? = nil, id: String? = nil,
+        mayBeStored: Bool = false
+    ) throws(RelayError) -> PendingPublish {
+        let pending = PendingPublish(id: id ?? Self.newID())
+        let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time ?? .now)
+        try publisher.submit(self.line(line, topic: topic, id: pending.id, mayBeStored: mayBeStored, pending: pending))
+        return pending
     }
 
     /// Puts a message into the outbox and returns at once; ``publishes`` tells what becomes of it.
@@ -154,10 +176,10 @@ extension RelayClient {
     public nonisolated func enqueueLine(
         topic: String, text: String, from name: String? = nil, writtenAt time: Timestamp? = nil, id: String? = nil
     ) throws(RelayError) -> String {
+        let id = id ?? Self.newID()
         let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time ?? .now)
-        let message = try self.message(topic: topic, line.value, id: id, unsigned: line.username.isEmpty ? line : nil)
-        try publisher.submit(message)
-        return message.id
+        try publisher.submit(self.line(line, topic: topic, id: id))
+        return id
     }
 
     /// Puts a letter for somebody's postbox into the outbox and returns at once.
@@ -183,8 +205,10 @@ extension RelayClient {
     public nonisolated(nonsending) func post(
         to recipient: String, postbox: String, text: String, id: String? = nil, timeout: Duration = .seconds(10)
     ) async throws(RelayError) -> PublishReceipt {
-        try await publisher.submitAwaited(letter(to: recipient, postbox: postbox, text: text, id: id)).receipt(
-            within: timeout)
+        let pending = PendingPublish(id: id ?? Self.newID())
+        try publisher.submit(
+            letter(to: recipient, postbox: postbox, text: text, id: pending.id, pending: pending))
+        return try await pending.receipt(within: timeout)
     }
 
     /// Takes a message back that has not left yet; false when it is too late.
@@ -204,27 +228,37 @@ extension RelayClient {
         publisher.sign { [clientID] message in
             guard var line = message.unsigned, case .topic(let topic) = message.destination else { return }
             line.username = user
-            let envelope = Envelope(
-                clientID: clientID, id: message.id, room: topic, message: line.value, start: line.timestamp ?? .now)
-            message = message.signed(envelope.encoded())
+            message = message.signed(
+                Envelope.encoded(
+                    line, clientID: clientID, id: message.id, room: topic, start: line.timestamp ?? .now))
         }
     }
 
     // MARK: Steps
 
     private nonisolated func message(
-        topic: String, _ value: MessageValue, id: String?, mayBeStored: Bool = false, unsigned: ChatLine? = nil
+        topic: String, _ value: MessageValue, id: String?, mayBeStored: Bool = false, pending: PendingPublish? = nil
     ) throws(RelayError) -> OutboxMessage {
         let topic = try Self.topic(topic)
         let id = id ?? Self.newID()
         let envelope = Envelope(clientID: clientID, id: id, room: topic.text, message: value, start: .now)
         return OutboxMessage(
             id: id, destination: .topic(topic.text), payload: envelope.encoded(), mayBeStored: mayBeStored,
-            unsigned: unsigned)
+            unsigned: nil, pending: pending)
+    }
+
+    private nonisolated func line(
+        _ line: ChatLine, topic: String, id: String, mayBeStored: Bool = false, pending: PendingPublish? = nil
+    ) throws(RelayError) -> OutboxMessage {
+        let topic = try Self.topic(topic)
+        let payload = Envelope.encoded(line, clientID: clientID, id: id, room: topic.text, start: .now)
+        return OutboxMessage(
+            id: id, destination: .topic(topic.text), payload: payload, mayBeStored: mayBeStored,
+            unsigned: line.username.isEmpty ? line : nil, pending: pending)
     }
 
     private nonisolated func letter(
-        to recipient: String, postbox: String, text: String, id: String?
+        to recipient: String, postbox: String, text: String, id: String?, pending: PendingPublish? = nil
     ) throws(RelayError) -> OutboxMessage {
         guard Self.isToken(recipient), Self.isToken(postbox) else {
             throw .invalidArgument("Name the postbox as USER/POSTBOX")
@@ -232,7 +266,8 @@ extension RelayClient {
         let id = id ?? Self.newID()
         let letter = PostboxLetter(id: id, createdAt: Timestamp.now.milliseconds, message: text)
         return OutboxMessage(
-            id: id, destination: .postbox(user: recipient, postbox: postbox), payload: letter.encoded())
+            id: id, destination: .postbox(user: recipient, postbox: postbox), payload: letter.encoded(),
+            unsigned: nil, pending: pending)
     }
 
     // MARK: Names

@@ -33,7 +33,38 @@ public struct Envelope: Hashable, Sendable {
     /// The bytes to publish: the five keys in the order above, then the unknown ones.
     public func encoded() -> [UInt8] {
         var writer = MessagePackWriter(capacity: 192)
-        writer.writeMapHeader(count: (clientID == nil ? 4 : 5) + unknown.count)
+        Self.write(clientID, id, room, start, further: unknown.count, into: &writer) { $0.write(message) }
+        for entry in unknown {
+            writer.write(entry.key)
+            writer.write(entry.value)
+        }
+        return writer.bytes
+    }
+
+    /// The bytes to publish for a line of chat, as ``ChatLine/value`` in an envelope has them.
+    static func encoded(_ line: ChatLine, clientID: String?, id: String, room: String, start: Timestamp) -> [UInt8] {
+        // Enough for the keys, two UUIDs and the times; the texts are what differs.
+        var writer = MessagePackWriter(
+            capacity: 224 + room.utf8.count + line.username.utf8.count + line.text.utf8.count)
+        write(clientID, id, room, start, further: 0, into: &writer) { writer in
+            writer.writeMapHeader(count: line.timestamp == nil ? 2 : 3)
+            writer.write("username")
+            writer.write(line.username)
+            writer.write("text")
+            writer.write(line.text)
+            guard let timestamp = line.timestamp else { return }
+            writer.write("timestamp")
+            writer.write(timestamp.iso8601)
+        }
+        return writer.bytes
+    }
+
+    @inline(__always)
+    private static func write(
+        _ clientID: String?, _ id: String, _ room: String, _ start: Timestamp, further: Int,
+        into writer: inout MessagePackWriter, message: (inout MessagePackWriter) -> Void
+    ) {
+        writer.writeMapHeader(count: (clientID == nil ? 4 : 5) + further)
         if let clientID {
             writer.write("client_id")
             writer.write(clientID)
@@ -43,13 +74,8 @@ public struct Envelope: Hashable, Sendable {
         writer.write("room")
         writer.write(room)
         writer.write("message")
-        writer.write(message)
+        message(&writer)
         writer.write("start")
         writer.write(start.milliseconds)
-        for entry in unknown {
-            writer.write(entry.key)
-            writer.write(entry.value)
-        }
-        return writer.bytes
     }
 }

@@ -39,6 +39,33 @@ struct ProtocolEncoderTests {
                 == "HPUB s r \(size) \(size + 4)\r\n\(text)body\r\n")
     }
 
+    @Test("writes a message for a stream in one go as it would write it from its parts")
+    func publishWithID() throws {
+        let table = RequestTable(inbox: "_INBOX.x")
+        let (token, _) = try table.add(subject: "s", deadline: .distantFuture) { _ in }
+        for (id, text) in [("1", "body"), ("ü-\u{1F600}", ""), (String(repeating: "i", count: 300), "longer text")] {
+            let block = try #require(try (["Nats-Msg-Id": id] as NATSHeaders).block())
+            let payload = ByteBuffer(string: text)
+            let expected = written {
+                ProtocolEncoder.writePublish(
+                    payload, headers: block, subject: "s.t", reply: table.reply(for: token), into: &$0)
+            }
+            for isArray in [true, false] {
+                let direct = written { buffer in
+                    if isArray {
+                        ProtocolEncoder.writePublish(
+                            Array(text.utf8), messageID: id, subject: "s.t", stem: table.stem, token: token,
+                            into: &buffer)
+                    } else {
+                        ProtocolEncoder.writePublish(
+                            payload, messageID: id, subject: "s.t", stem: table.stem, token: token, into: &buffer)
+                    }
+                }
+                #expect(direct == expected)
+            }
+        }
+    }
+
     @Test("writes subjects beyond ASCII by their bytes")
     func otherText() {
         // A string made of a lazy sequence is not contiguous UTF-8 storage on every platform.

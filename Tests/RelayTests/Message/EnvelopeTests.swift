@@ -1,6 +1,7 @@
 import NATS
-import Relay
 import Testing
+
+@testable import Relay
 
 @Suite struct EnvelopeTests {
     static let moment = Timestamp(milliseconds: 1_763_719_262_345)
@@ -31,6 +32,22 @@ import Testing
         )
         let map = try MessagePack.decode(envelope.encoded())
         #expect(map == ["client_id": "c", "id": "i", "room": "r", "message": "m", "start": 1, "z": 1])
+    }
+
+    @Test("A line of chat is written as its value in an envelope is")
+    func line() {
+        for (text, timestamp) in [
+            ("hello", Self.moment), ("", nil), (String(repeating: "ü", count: 70_000), Self.moment),
+        ] {
+            let line = ChatLine(username: "alice", text: text, timestamp: timestamp)
+            for clientID in ["ios_1", nil] {
+                let envelope = Envelope(
+                    clientID: clientID, id: "1", room: "chat.lobby", message: line.value, start: Self.moment)
+                let direct = Envelope.encoded(
+                    line, clientID: clientID, id: "1", room: "chat.lobby", start: Self.moment)
+                #expect(direct == envelope.encoded())
+            }
+        }
     }
 
     @Test("Unknown keys survive decoding and encoding, whatever their types")

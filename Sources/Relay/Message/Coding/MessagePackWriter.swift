@@ -67,9 +67,11 @@ struct MessagePackWriter {
     }
 
     mutating func write(_ text: String) {
-        let utf8 = text.utf8
-        header(count: utf8.count, short: 0xA0, shortLimit: 31, byte: 0xD9, two: 0xDA, four: 0xDB)
-        bytes.append(contentsOf: utf8)
+        var text = text
+        text.withUTF8 { utf8 in
+            header(count: utf8.count, short: 0xA0, shortLimit: 31, byte: 0xD9, two: 0xDA, four: 0xDB)
+            bytes.append(contentsOf: utf8)
+        }
     }
 
     mutating func writeMapHeader(count: Int) {
