@@ -55,7 +55,13 @@ public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     }
 
     /// Whether a text can stand behind a header's name without changing the frame around it.
-    static func isWritable(value: String) -> Bool { !value.utf8.contains { $0 == 0x0A || $0 == 0x0D } }
+    static func isWritable(value: String) -> Bool {
+        var value = value
+        return value.withUTF8 { bytes in
+            for byte in bytes where byte == 0x0A || byte == 0x0D { return false }
+            return true
+        }
+    }
 
     /// The block as it stands on the wire; nil without a header.
     ///

@@ -63,7 +63,7 @@ package struct Delivery: Sendable {
         case .accepted: break
         case .acceptedDropping(let dropped): actions = dropped.map { ended($0) }
         }
-        if case .topic = message.destination, outbox.newestLeaves(at: now, newest: newestSequence) {
+        if message.isOnTopic, outbox.newestLeaves(at: now, newest: newestSequence) {
             actions.append(.send(message))
             return actions
         }
@@ -131,10 +131,11 @@ package struct Delivery: Sendable {
 
     /// The server answered some publishes.
     package mutating func answered(
-        _ answers: [(id: String, result: Result<PublishAcknowledgement, NATSError>)], at now: ContinuousClock.Instant
+        _ answers: some Sequence<(id: String, result: Result<PublishAcknowledgement, NATSError>)>,
+        at now: ContinuousClock.Instant
     ) -> [Action] {
         var actions: [Action] = []
-        actions.reserveCapacity(answers.count * 2)
+        actions.reserveCapacity(answers.underestimatedCount)
         for (id, result) in answers {
             switch result {
             case .success(let acknowledgement): stored(id, acknowledgement, at: now, into: &actions)
@@ -151,8 +152,8 @@ package struct Delivery: Sendable {
     ) {
         let stored = outbox.stored(
             id: id, sequence: acknowledgement.sequence, duplicate: acknowledgement.isDuplicate, at: now)
-        guard let (end, destination) = stored else { return }
-        if case .topic = destination { newestSequence = max(newestSequence ?? 0, acknowledgement.sequence) }
+        guard let (end, isOnTopic) = stored else { return }
+        if isOnTopic { newestSequence = max(newestSequence ?? 0, acknowledgement.sequence) }
         actions.append(ended(end))
     }
 

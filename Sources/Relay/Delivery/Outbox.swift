@@ -172,9 +172,9 @@ package struct Outbox: Sendable {
     /// - Returns: whether it left.
     package mutating func newestLeaves(at now: ContinuousClock.Instant, newest: UInt64?) -> Bool {
         guard isOpen, queuedCount == 1, pace == nil, inFlightCount < policy.maximumInFlight,
-            lanes.indices.contains(newestLane), lanes[newestLane].nextIsNew,
-            lanes[newestLane].readyNumber(limit: policy.maximumInFlightPerDestination, at: now) != nil,
-            lanes[newestLane].send(at: now, newestBefore: newest, duplicateWindow: policy.duplicateWindow) != nil
+            lanes.indices.contains(newestLane),
+            lanes[newestLane].sendNew(
+                at: now, newestBefore: newest, limit: policy.maximumInFlightPerDestination)
         else { return false }
         inFlightCount += 1
         return true
@@ -240,15 +240,17 @@ package struct Outbox: Sendable {
         stored(id: id, sequence: sequence, duplicate: duplicate, at: now)?.end
     }
 
-    /// As ``acknowledged(id:sequence:duplicate:at:)``, with where the message went.
+    /// As ``acknowledged(id:sequence:duplicate:at:)``, with whether the message went to a topic.
     mutating func stored(
         id: String, sequence: UInt64, duplicate: Bool, at now: ContinuousClock.Instant
-    ) -> (end: PublishResolution, destination: Destination)? {
-        guard let place = placed.removeValue(forKey: id) else { return nil }
-        lanes[place.lane].stored(place.index, at: now, limit: policy.maximumInFlightPerDestination)
-        let destination = lanes[place.lane].destination
-        guard let message = leave(place) else { return nil }
-        return (PublishResolution(message, .acknowledged(sequence: sequence, duplicate: duplicate)), destination)
+    ) -> (end: PublishResolution, isOnTopic: Bool)? {
+        guard let place = placed.removeValue(forKey: id),
+            let removed = lanes[place.lane].stored(
+                place.index, at: now, limit: policy.maximumInFlightPerDestination)
+        else { return nil }
+        left(place, removed)
+        let outcome = PublishOutcome.acknowledged(sequence: sequence, duplicate: duplicate)
+        return (PublishResolution(removed.message, outcome), removed.message.isOnTopic)
     }
 
     /// The server refused a message for a cause that passes, or did not answer in time: it goes back to its place, and its
@@ -274,16 +276,17 @@ package struct Outbox: Sendable {
     ///
     /// - Returns: its end, or nil when it has ended before.
     package mutating func end(_ id: String, _ outcome: PublishOutcome) -> PublishResolution? {
-        guard let place = placed.removeValue(forKey: id), let message = leave(place) else { return nil }
-        return PublishResolution(message, outcome)
+        guard let place = placed.removeValue(forKey: id), let removed = lanes[place.lane].remove(place.index) else {
+            return nil
+        }
+        left(place, removed)
+        return PublishResolution(removed.message, outcome)
     }
 
-    private mutating func leave(_ place: Place) -> OutboxMessage? {
-        guard let removed = lanes[place.lane].remove(place.index) else { return nil }
+    private mutating func left(_ place: Place, _ removed: (message: OutboxMessage, wasInFlight: Bool)) {
         if removed.wasInFlight { inFlightCount -= 1 }
         byteCount -= removed.message.payload.count
         if isOpen, place.number < flushEnd, excused.remove(place.number) == nil { unflushed -= 1 }
-        return removed.message
     }
 
     /// The connection is gone: what was under way goes back to its place, and nothing leaves until ``open()``.

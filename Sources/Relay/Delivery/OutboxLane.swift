@@ -6,11 +6,16 @@ struct OutboxEntry: Sendable {
     }
 
     let number: UInt64
-    var message: OutboxMessage
+    var message: OutboxMessage {
+        didSet { bytes = message.payload.count }
+    }
+    /// How large its payload is.
+    private(set) var bytes: Int
     var stage = Stage.waiting
 
     init(number: UInt64, message: OutboxMessage) {
         (self.number, self.message) = (number, message)
+        bytes = message.payload.count
         mayBeStored = message.mayBeStored
     }
 
@@ -98,9 +103,6 @@ struct OutboxLane: Sendable {
     /// The place that the next entry will have, and keep.
     var nextPlace: Int { base + entries.count }
 
-    /// Whether the next entry to leave has never been sent, by no earlier run either.
-    var nextIsNew: Bool { hasWaiting && entries[next].firstSent == nil && !entries[next].mayBeStored }
-
     /// Puts an entry at the end.
     mutating func append(_ entry: OutboxEntry) {
         entries.append(entry)
@@ -125,15 +127,30 @@ struct OutboxLane: Sendable {
             // What an earlier run sent lies anywhere.
             entries[index].newestBefore = isLate ? nil : newestBefore
         }
+        leave(index, at: now)
+        return (entries[index].message, entries[index].newestBefore, isLate)
+    }
+
+    /// Has the one entry that waits leave, where nothing holds it back and it has never been sent, by no earlier run either.
+    ///
+    /// - Returns: whether it left.
+    mutating func sendNew(at now: ContinuousClock.Instant, newestBefore: UInt64?, limit: Int) -> Bool {
+        guard readyNumber(limit: limit, at: now) != nil, entries[next].firstSent == nil, !entries[next].mayBeStored
+        else { return false }
+        entries[next].firstSent = now
+        entries[next].newestBefore = newestBefore
+        leave(next, at: now)
+        return true
+    }
+
+    private mutating func leave(_ index: Int, at now: ContinuousClock.Instant) {
         entries[index].lastSent = now
         entries[index].stage = .underWay
         if underWayCount == 0 { lastProgress = now }
         underWayCount += 1
         waitingCount -= 1
-        let message = entries[index].message
-        inFlightBytes += message.payload.count
+        inFlightBytes += entries[index].bytes
         findNext(from: index + 1)
-        return (message, entries[index].newestBefore, isLate)
     }
 
     /// An entry under way is as good as never sent: the server does not have it.
@@ -148,16 +165,22 @@ struct OutboxLane: Sendable {
         if sought == place { sought = nil }
     }
 
-    /// The server stored one of those under way.
-    mutating func stored(_ place: Int, at now: ContinuousClock.Instant, limit: Int) {
+    /// The server stored a message, whose end this is.
+    ///
+    /// - Returns: the message, and whether it was under way; nil where it has ended before.
+    mutating func stored(
+        _ place: Int, at now: ContinuousClock.Instant, limit: Int
+    ) -> (message: OutboxMessage, wasInFlight: Bool)? {
         let index = place - base
         // An answer of an earlier connection says nothing about this one.
-        guard entries[index].stage == .underWay else { return }
-        if let sent = entries[index].lastSent { answerTime = min(now - sent, .seconds(5)) }
-        lastProgress = now
-        window = min(limit, window + 1)
-        refusals = 0
-        heldUntil = nil
+        if entries[index].stage == .underWay {
+            if let sent = entries[index].lastSent { answerTime = min(now - sent, .seconds(5)) }
+            lastProgress = now
+            window = min(limit, window + 1)
+            refusals = 0
+            heldUntil = nil
+        }
+        return remove(place)
     }
 
     /// An entry was refused: it waits again.
@@ -222,7 +245,7 @@ struct OutboxLane: Sendable {
 
     private mutating func leaveWay(_ index: Int) {
         underWayCount -= 1
-        inFlightBytes -= entries[index].message.payload.count
+        inFlightBytes -= entries[index].bytes
         if sought == base + index { sought = nil }
     }
 

@@ -45,6 +45,8 @@ public struct OutboxMessage: Sendable, Identifiable {
     public var id: String { content.id }
     /// Where it goes.
     public var destination: Destination { content.destination }
+    /// Whether it goes to a topic, and not to a postbox.
+    var isOnTopic: Bool { if case .topic = content.destination { true } else { false } }
     /// The encoded envelope or letter.
     public var payload: [UInt8] { content.payload }
     /// Whether an earlier run of the program may have sent it: it is looked for before it is sent the first time.

@@ -304,13 +304,10 @@ final class Publisher: Sendable {
             // The failure of a connection says nothing about its messages, which go back into the queue with the news of the
             // loss. A late acknowledgement counts all the same: the server has the message.
             let present = state.route.flatMap { $0.jetStream.connection.isOpen ? $0.number : nil }
-            var heard: [(id: String, result: Result<PublishAcknowledgement, NATSError>)] = []
-            heard.reserveCapacity(taken.count)
-            for answer in taken {
-                if case .failure = answer.result, answer.route != present { continue }
-                heard.append((answer.id, answer.result))
+            let heard = taken.lazy.filter { answer in
+                if case .failure = answer.result { answer.route == present } else { true }
             }
-            perform(state.delivery.answered(heard, at: clock.now), &state)
+            perform(state.delivery.answered(heard.lazy.map { ($0.id, $0.result) }, at: clock.now), &state)
         }
     }
 

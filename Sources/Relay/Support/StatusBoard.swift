@@ -1,4 +1,5 @@
 import NIOConcurrencyHelpers
+import Synchronization
 
 /// A value that many can watch: each watcher gets the current one first, then every change.
 final class StatusBoard<Value: Sendable>: Sendable {
@@ -11,6 +12,8 @@ final class StatusBoard<Value: Sendable>: Sendable {
 
     private let state: NIOLockedValueBox<State>
     private let bufferedValues: Int
+    /// Asked for each message that is sent, so without the lock.
+    private let hasWatchers = Atomic(false)
 
     /// - Parameters:
     ///   - current: what a watcher gets first; nil for pure events.
@@ -23,7 +26,7 @@ final class StatusBoard<Value: Sendable>: Sendable {
     var current: Value? { state.withLockedValue { $0.current } }
 
     /// Whether anybody hears what is posted.
-    var isWatched: Bool { state.withLockedValue { !$0.watchers.isEmpty } }
+    var isWatched: Bool { hasWatchers.load(ordering: .acquiring) }
 
     func post(_ value: Value, keepsCurrent: Bool = true) {
         let watchers = state.withLockedValue { state in
@@ -42,18 +45,23 @@ final class StatusBoard<Value: Sendable>: Sendable {
             let key = state.nextWatcher
             state.nextWatcher += 1
             state.watchers[key] = continuation
+            hasWatchers.store(true, ordering: .releasing)
             continuation.onTermination = { [weak self] _ in self?.drop(key) }
         }
         return stream
     }
 
     private func drop(_ key: UInt64) {
-        _ = state.withLockedValue { $0.watchers.removeValue(forKey: key) }
+        state.withLockedValue { state in
+            state.watchers[key] = nil
+            hasWatchers.store(!state.watchers.isEmpty, ordering: .releasing)
+        }
     }
 
     func finish() {
         let watchers = state.withLockedValue { state in
             state.isFinished = true
+            hasWatchers.store(false, ordering: .releasing)
             defer { state.watchers = [:] }
             return Array(state.watchers.values)
         }
