@@ -123,7 +123,7 @@ extension RelayClient {
         pool.connected(to: address)
         advertised(by: connection, connection.info)
         link.follow(connection)
-        if let user, Self.isToken(user) { link.followControl(connection, for: user) }
+        if let user, user.isSubjectToken { link.followControl(connection, for: user) }
         handle(.dialSucceeded(generation: link.generation))
     }
 

@@ -120,7 +120,7 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
             let prefix = claims.inboxPrefix
             // The inbox that the network granted names the user even where the token's name is free text.
             let name = prefix.hasPrefix("_INBOX_") ? String(prefix.dropFirst(7)) : claims.name
-            return name.flatMap { RelayClient.isToken($0) ? $0 : nil }
+            return name.flatMap { $0.isSubjectToken ? $0 : nil }
         } catch {
             throw .invalidCredentials("the API key or token is not a user JWT")
         }

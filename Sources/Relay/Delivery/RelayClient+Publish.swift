@@ -194,7 +194,7 @@ extension RelayClient {
     public nonisolated func enqueueLetter(
         to recipient: String, postbox: String, text: String, id: String? = nil
     ) throws(RelayError) -> String {
-        let letter = try letter(to: recipient, postbox: postbox, text: text, id: id)
+        let letter = try OutboxMessage(letterTo: recipient, postbox: postbox, text: text, id: id)
         try publisher.submit(letter)
         return letter.id
     }
@@ -207,7 +207,7 @@ extension RelayClient {
     ) async throws(RelayError) -> PublishReceipt {
         let pending = PendingPublish(id: id ?? Self.newID())
         try publisher.submit(
-            letter(to: recipient, postbox: postbox, text: text, id: pending.id, pending: pending))
+            OutboxMessage(letterTo: recipient, postbox: postbox, text: text, id: pending.id, pending: pending))
         return try await pending.receipt(within: timeout)
     }
 
@@ -257,28 +257,10 @@ extension RelayClient {
             unsigned: line.username.isEmpty ? line : nil, pending: pending)
     }
 
-    private nonisolated func letter(
-        to recipient: String, postbox: String, text: String, id: String?, pending: PendingPublish? = nil
-    ) throws(RelayError) -> OutboxMessage {
-        guard Self.isToken(recipient), Self.isToken(postbox) else {
-            throw .invalidArgument("Name the postbox as USER/POSTBOX")
-        }
-        let id = id ?? Self.newID()
-        let letter = PostboxLetter(id: id, createdAt: Timestamp.now.milliseconds, message: text)
-        return OutboxMessage(
-            id: id, destination: .postbox(user: recipient, postbox: postbox), payload: letter.encoded(),
-            unsigned: nil, pending: pending)
-    }
-
     // MARK: Names
 
     static func topic(_ text: String) throws(RelayError) -> Topic {
         do throws(TopicError) { return try Topic(text) } catch { throw .invalidTopic("\(error)") }
-    }
-
-    static func isToken(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count <= 64
-            && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !".*>/\\".utf8.contains($0) }
     }
 
     /// An identifier for a message: a random UUID's text, lower case.

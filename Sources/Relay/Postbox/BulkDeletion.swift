@@ -27,4 +27,20 @@ public struct BulkDeletion: Hashable, Sendable {
         self.deleted = deleted
         self.failed = failed
     }
+
+    /// The result of deleting letters.
+    ///
+    /// - Parameters:
+    ///   - ids: the identifiers, as the caller passed them; the same one may be there twice.
+    ///   - failures: by their places among these, why some letters were not deleted.
+    init(of ids: [String], failures: [Int: RelayError]) {
+        self.init()
+        for (index, id) in ids.enumerated() {
+            if let error = failures[index] {
+                failed.append(Failure(id: id, error: error))
+            } else {
+                deleted.append(id)
+            }
+        }
+    }
 }

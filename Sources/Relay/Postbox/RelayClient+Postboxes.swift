@@ -37,7 +37,7 @@ extension RelayClient {
     }
 
     private func ask(_ verb: String, _ request: PostboxRequest) async throws(RelayError) -> [Postbox] {
-        guard let user, Self.isToken(user) else {
+        guard let user, user.isSubjectToken else {
             throw .invalidArgument("The user is not known; sign in with credentials that name one")
         }
         guard let connection = link?.connection else { throw .notConnected }

@@ -67,6 +67,27 @@ struct PostboxClientTests {
         await client.close()
     }
 
+    @Test("B50 a bulk deletion tells which letters it deleted and which not, and takes 25 at most")
+    func bulkDeletion() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        for number in 1...4 { try network.postLetter("\(number)") }
+        let ids = try await client.listMessages(limit: 4).items.map(\.id)
+        try #require(ids.count == 4)
+        try await client.deleteMessage(withMessageId: ids[0])
+        let mixed = try await client.bulkDeleteMessage(withMessageIds: [ids[1], ids[0], "forged", ids[2]])
+        #expect(mixed.deleted == [ids[1], ids[2]])
+        #expect(mixed.failed.map(\.id) == [ids[0], "forged"])
+        #expect(mixed.failed.map(\.error) == [.notFound(ids[0]), .notFound("forged")])
+        #expect(try await client.bulkDeleteMessage(withMessageIds: []) == BulkDeletion())
+        let many = Array(repeating: ids[3], count: 26)
+        await #expect(throws: RelayError.invalidArgument("At most 25 letters are deleted with one call")) {
+            try await client.bulkDeleteMessage(withMessageIds: many)
+        }
+        #expect(try await client.listMessages(limit: 4).items.map(\.message) == ["4"])
+        await client.close()
+    }
+
     // MARK: Sending
 
     /// Servers before 2.10 do not always say that nobody takes a letter, so the client asks the network as well.

@@ -1,0 +1,112 @@
+import NIOCore
+import Testing
+
+@testable import NATS
+@testable import Relay
+
+/// What stands on a page of letters, and where the next one begins.
+@Suite("A page of letters")
+struct LetterPageTests {
+    /// A letter that counts so many bytes, its subject's included.
+    private func letter(_ sequence: UInt64, to postbox: String = "personal", bytes: Int = 40) -> StoredMessage {
+        let subject = "postbox.alice.\(postbox).bob"
+        let text = String(repeating: "x", count: max(0, bytes - subject.utf8.count))
+        return StoredMessage(
+            subject: subject, sequence: sequence, time: ServerTime(nanoseconds: 0), headers: NATSHeaders(),
+            payload: ByteBuffer(string: text))
+    }
+
+    /// Gives a page the stream's messages until it is full, and says how many it has gone through.
+    private func fill(_ page: inout LetterPage, _ messages: [StoredMessage]) -> Int {
+        var count = 0
+        for message in messages {
+            guard page.take(message) else { break }
+            count += 1
+        }
+        return count
+    }
+
+    @Test("B45 a page is asked for with 1 to 100 letters, and with one where no limit is given")
+    func limits() throws {
+        for limit in [0, -1, 101, Int.min, Int.max] {
+            #expect(throws: RelayError.invalidArgument("The limit is from 1 to 100")) {
+                try LetterPage(limit: limit, nextToken: nil, postbox: nil)
+            }
+        }
+        // One more than are wanted tells where the next page begins.
+        for limit in [1, 100] {
+            let page = try LetterPage(limit: limit, nextToken: nil, postbox: nil)
+            #expect(page.missingMessages == limit + 1)
+        }
+        let single = try LetterPage(limit: nil, nextToken: nil, postbox: nil)
+        #expect(single.missingMessages == 2)
+        #expect(RelayClient.maximumPage == 100)
+    }
+
+    @Test("B45 a damaged token is refused, and so is a name that no postbox has")
+    func refusals() {
+        for token in ["", "x", String(repeating: "a", count: 32)] {
+            #expect(throws: RelayError.invalidToken) { try LetterPage(limit: 1, nextToken: token, postbox: nil) }
+        }
+        for postbox in ["", "a.b", "a*", ">", "a b", "é", String(repeating: "x", count: 65)] {
+            #expect(throws: RelayError.invalidArgument("The postbox's name is not one")) {
+                try LetterPage(limit: 1, nextToken: nil, postbox: postbox)
+            }
+        }
+    }
+
+    @Test("B45 a full page's token leads to the first letter that it left out")
+    func fullPage() throws {
+        var page = try LetterPage(limit: 2, nextToken: nil, postbox: nil)
+        #expect(page.token == nil)
+        let count = fill(&page, [letter(3), letter(7), letter(9), letter(10)])
+        #expect(count == 2)
+        let output = page.output(incarnation: 5, owner: "alice")
+        let places = output.items.compactMap { PostboxMessageID($0.id) }
+        #expect(places.map(\.sequence) == [3, 7])
+        #expect(places.allSatisfy { $0.incarnation == 5 })
+        #expect(output.items.allSatisfy { $0.ownerId == "alice" && $0.from == "bob" })
+        let next = try LetterPage(limit: 2, nextToken: output.nextToken, postbox: nil)
+        #expect(next.token == PageToken(incarnation: 5, sequence: 9))
+    }
+
+    @Test("The last page has no token, however full it is")
+    func lastPage() throws {
+        var page = try LetterPage(limit: 3, nextToken: nil, postbox: nil)
+        let some = fill(&page, [letter(1), letter(2)])
+        #expect(some == 2 && page.missingMessages == 2)
+        #expect(page.output(incarnation: 1, owner: "alice").nextToken == nil)
+        let last = fill(&page, [letter(3)])
+        #expect(last == 1 && page.missingMessages == 1)
+        #expect(page.output(incarnation: 1, owner: "alice").nextToken == nil)
+    }
+
+    @Test("Letters of many bytes end a page before its limit, and one is on it in any case")
+    func bytes() throws {
+        var page = try LetterPage(limit: 10, nextToken: nil, postbox: nil, bytes: 100)
+        let count = fill(&page, [letter(1, bytes: 60), letter(2, bytes: 40)])
+        #expect(count == 2 && page.missingBytes == 1)
+        let more = fill(&page, [letter(3, bytes: 30), letter(4, bytes: 30)])
+        #expect(more == 0)
+        let token = PageToken(incarnation: 1, sequence: 3).text
+        #expect(page.output(incarnation: 1, owner: "alice").nextToken == token)
+        var large = try LetterPage(limit: 10, nextToken: nil, postbox: nil, bytes: 100)
+        #expect(large.missingBytes == 100)
+        let single = fill(&large, [letter(1, bytes: 500), letter(2, bytes: 30)])
+        #expect(single == 1)
+    }
+
+    @Test("A page of one postbox has that one's letters alone, and the others cost it nothing")
+    func onePostbox() throws {
+        var page = try LetterPage(limit: 1, nextToken: nil, postbox: "work", bytes: 100)
+        #expect(page.missingMessages == 256)
+        let messages = [letter(1, bytes: 90), letter(2, to: "work", bytes: 90), letter(3, bytes: 90)]
+        let count = fill(&page, messages)
+        #expect(count == 3 && page.missingMessages == 256 && page.missingBytes == 10)
+        let more = fill(&page, [letter(4, bytes: 90), letter(5, to: "work")])
+        #expect(more == 1)
+        let output = page.output(incarnation: 1, owner: "alice")
+        #expect(output.items.map(\.postboxId) == ["work"])
+        #expect(output.nextToken == PageToken(incarnation: 1, sequence: 5).text)
+    }
+}

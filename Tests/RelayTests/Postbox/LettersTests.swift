@@ -1,0 +1,51 @@
+import Testing
+
+@testable import Relay
+
+/// What is made of the server's answers about letters.
+@Suite("Letters")
+struct LettersTests {
+    @Test("B50 a bulk deletion tells of each letter in the order of the call, of one that was named twice too")
+    func bulkDeletion() {
+        let failures: [Int: RelayError] = [0: .notFound("a"), 3: .timeout("deleting a letter")]
+        let deletion = BulkDeletion(of: ["a", "b", "a", "c"], failures: failures)
+        #expect(deletion.deleted == ["b", "a"])
+        #expect(deletion.failed.map(\.id) == ["a", "c"])
+        #expect(deletion.failed.map(\.error) == [.notFound("a"), .timeout("deleting a letter")])
+        #expect(BulkDeletion(of: [], failures: [:]) == BulkDeletion())
+    }
+
+    @Test("The letters of a postbox are counted together, whoever sent them")
+    func counts() {
+        let subjects: [String: UInt64] = [
+            "postbox.alice.personal.bob": 2, "postbox.alice.personal": 1, "postbox.alice.work.carol": 4, "other": 5,
+        ]
+        #expect(Letters.counts(bySubject: subjects) == ["personal": 3, "work": 4, "other": 5])
+        #expect(Letters.counts(bySubject: [:]).isEmpty)
+    }
+
+    @Test("Names of users and postboxes are one token of a subject")
+    func names() {
+        for name in ["a", "personal", "a-b_c", "+49~x", String(repeating: "x", count: 64)] {
+            #expect(name.isSubjectToken)
+        }
+        for name in ["", "a.b", "a*", ">", "a/b", "a\\b", "a b", "é", String(repeating: "x", count: 65)] {
+            #expect(!name.isSubjectToken)
+        }
+    }
+
+    @Test("A letter goes to a user's postbox under its own identifier, and to no name that cannot be one")
+    func outgoing() throws {
+        let letter = try OutboxMessage(letterTo: "bob", postbox: "work", text: "hello", id: "id-1")
+        #expect(letter.id == "id-1" && letter.destination == .postbox(user: "bob", postbox: "work"))
+        let read = PostboxLetter(reading: letter.payload)
+        #expect(read.id == "id-1" && read.message == "hello")
+        let other = try OutboxMessage(letterTo: "bob", postbox: "work", text: "hello", id: nil)
+        #expect(other.id.utf8.count == 36)
+        for (user, postbox) in [("b.b", "work"), ("bob", ""), (">", "work"), ("bob", "a/b")] {
+            #expect(throws: RelayError.invalidArgument("Name the postbox as USER/POSTBOX")) {
+                try OutboxMessage(letterTo: user, postbox: postbox, text: "hello", id: nil)
+            }
+        }
+    }
+}
