@@ -90,12 +90,42 @@ extension RelayClient {
         listeners.cancelTokens()
     }
 
+    // MARK: The user's own postboxes
+
+    /// The user's postboxes. A user's first call has the network set up one named `personal`.
+    public func postboxes() async throws(RelayError) -> [Postbox] {
+        try await postboxRegister().postboxes()
+    }
+
+    /// Makes a postbox and enables it.
+    ///
+    /// - Parameter name: 1 to 64 letters, digits, `_` and `-`.
+    public func createPostbox(_ name: String) async throws(RelayError) -> Postbox {
+        try await postboxRegister().create(name)
+    }
+
+    /// Enables a postbox, or disables it: a disabled one takes no letters and keeps those it has.
+    public func updatePostbox(_ name: String, isEnabled: Bool) async throws(RelayError) -> Postbox {
+        try await postboxRegister().update(name, isEnabled: isEnabled)
+    }
+
+    /// Deletes a postbox with its letters.
+    public func deletePostbox(_ name: String) async throws(RelayError) -> Postbox {
+        try await postboxRegister().delete(name)
+    }
+
     // MARK: Steps
 
     private func letters() throws(RelayError) -> Letters {
         let owner = try postboxOwner()
         guard let jetStream = link?.jetStream else { throw .notConnected }
         return Letters(owner: owner, jetStream: jetStream)
+    }
+
+    private func postboxRegister() throws(RelayError) -> PostboxRegister {
+        let owner = try postboxOwner()
+        guard let connection = link?.connection else { throw .notConnected }
+        return PostboxRegister(owner: owner, connection: connection)
     }
 
     private func postboxOwner() throws(RelayError) -> String {

@@ -88,6 +88,33 @@ struct PostboxClientTests {
         await client.close()
     }
 
+    // MARK: The user's own postboxes
+
+    @Test("A user's postboxes are the network's to keep: its answer counts, and so does its silence")
+    func register() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        await #expect(throws: RelayError.server(code: 503, "this network has no postbox service")) {
+            try await client.postboxes()
+        }
+        let entry = #"{"id":"work","name":"work","sudoId":"alice","isEnabled":true,"createdAt":42}"#
+        network.server.service("relay.postbox.alice.create") { request in
+            String(decoding: request, as: UTF8.self) == #"{"name":"work"}"#
+                ? Array(#"{"postboxes":[\#(entry)]}"#.utf8) : Array(#"{"error":"invalidName"}"#.utf8)
+        }
+        network.server.service("relay.postbox.alice.disable") { _ in Array(#"{"error":"notFound"}"#.utf8) }
+        network.server.service("relay.postbox.alice.delete") { _ in Array("rubbish".utf8) }
+        let made = try await client.createPostbox("work")
+        #expect(made.id == "work" && made.isEnabled && made.createdAt == Timestamp(milliseconds: 42))
+        await #expect(throws: RelayError.notFound("The postbox work")) {
+            try await client.updatePostbox("work", isEnabled: false)
+        }
+        await #expect(throws: RelayError.server(code: 500, "the postbox service's answer is not readable")) {
+            try await client.deletePostbox("work")
+        }
+        await client.close()
+    }
+
     // MARK: Sending
 
     /// Servers before 2.10 do not always say that nobody takes a letter, so the client asks the network as well.

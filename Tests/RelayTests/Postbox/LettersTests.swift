@@ -2,8 +2,8 @@ import Testing
 
 @testable import Relay
 
-/// What is made of the server's answers about letters.
-@Suite("Letters")
+/// What is made of the server's answers about letters and postboxes.
+@Suite("Letters and postboxes")
 struct LettersTests {
     @Test("B50 a bulk deletion tells of each letter in the order of the call, of one that was named twice too")
     func bulkDeletion() {
@@ -47,5 +47,38 @@ struct LettersTests {
                 try OutboxMessage(letterTo: user, postbox: postbox, text: "hello", id: nil)
             }
         }
+    }
+
+    @Test("The postbox service's answer says which postboxes there are")
+    func postboxes() throws {
+        let entry = PostboxReply.Entry(id: "work", name: "work", sudoId: "alice", isEnabled: false, createdAt: 42)
+        let found = try PostboxRegister.postboxes(in: PostboxReply(postboxes: [entry]), about: "work")
+        let postbox = Postbox(
+            id: "work", name: "work", sudoId: "alice", isEnabled: false, createdAt: Timestamp(milliseconds: 42))
+        #expect(found == [postbox])
+        #expect(try PostboxRegister.postboxes(in: PostboxReply(postboxes: []), about: "work").isEmpty)
+    }
+
+    @Test(
+        "The postbox service's refusals say what to do",
+        arguments: [
+            (
+                PostboxReply.Failure.invalidName,
+                RelayError.invalidArgument("A postbox's name has 1 to 64 letters, digits, _ and -")
+            ),
+            (PostboxReply.Failure.exists, RelayError.invalidArgument("There is a postbox work already")),
+            (PostboxReply.Failure.notFound, RelayError.notFound("The postbox work")),
+            (
+                PostboxReply.Failure.limitExceeded,
+                RelayError.server(code: 429, "there are as many postboxes as one may have")
+            ),
+            (
+                PostboxReply.Failure.invalidRequest,
+                RelayError.server(code: 400, "the postbox service did not understand")
+            ),
+            (PostboxReply.Failure.unavailable, RelayError.timeout("The postbox service")),
+        ])
+    func refusals(failure: PostboxReply.Failure, error: RelayError) {
+        #expect(throws: error) { try PostboxRegister.postboxes(in: PostboxReply(error: failure), about: "work") }
     }
 }

@@ -7,27 +7,29 @@ import NIOCore
     import Foundation
 #endif
 
-// The user's own postboxes, kept by the network's host.
-extension RelayClient {
-    /// The user's postboxes. A user's first call has the network set up one named `personal`.
-    public func postboxes() async throws(RelayError) -> [Postbox] {
+/// The user's own postboxes, which the network's host keeps, asked for over one connection.
+struct PostboxRegister: Sendable {
+    /// Whose postboxes they are.
+    let owner: String
+    let connection: NATSConnection
+
+    /// All postboxes. A user's first call has the network set up one named `personal`.
+    func postboxes() async throws(RelayError) -> [Postbox] {
         try await ask("list", PostboxRequest())
     }
 
     /// Makes a postbox and enables it.
-    ///
-    /// - Parameter name: 1 to 64 letters, digits, `_` and `-`.
-    public func createPostbox(_ name: String) async throws(RelayError) -> Postbox {
+    func create(_ name: String) async throws(RelayError) -> Postbox {
         try await ask("create", name: name)
     }
 
-    /// Enables a postbox, or disables it: a disabled one takes no letters and keeps those it has.
-    public func updatePostbox(_ name: String, isEnabled: Bool) async throws(RelayError) -> Postbox {
+    /// Enables a postbox, or disables it.
+    func update(_ name: String, isEnabled: Bool) async throws(RelayError) -> Postbox {
         try await ask(isEnabled ? "enable" : "disable", name: name)
     }
 
     /// Deletes a postbox with its letters.
-    public func deletePostbox(_ name: String) async throws(RelayError) -> Postbox {
+    func delete(_ name: String) async throws(RelayError) -> Postbox {
         try await ask("delete", name: name)
     }
 
@@ -37,16 +39,12 @@ extension RelayClient {
     }
 
     private func ask(_ verb: String, _ request: PostboxRequest) async throws(RelayError) -> [Postbox] {
-        guard let user, user.isSubjectToken else {
-            throw .invalidArgument("The user is not known; sign in with credentials that name one")
-        }
-        guard let connection = link?.connection else { throw .notConnected }
         let name = request.name ?? "the postboxes"
         guard let question = try? JSONEncoder().encode(request) else { throw .invalidArgument("\(name) is not a name") }
         let answer: NATSMessage
         do throws(NATSError) {
             answer = try await connection.request(
-                ByteBuffer(bytes: question), to: "relay.postbox.\(user).\(verb)", timeout: .seconds(10))
+                ByteBuffer(bytes: question), to: "relay.postbox.\(owner).\(verb)", timeout: .seconds(10))
         } catch .noResponders {
             throw .server(code: 503, "this network has no postbox service")
         } catch {
@@ -55,6 +53,16 @@ extension RelayClient {
         guard let reply = try? JSONDecoder().decode(PostboxReply.self, from: Data(answer.bytes)) else {
             throw .server(code: 500, "the postbox service's answer is not readable")
         }
+        return try Self.postboxes(in: reply, about: name)
+    }
+
+    /// What the host's answer says.
+    ///
+    /// - Parameters:
+    ///   - reply: the answer.
+    ///   - name: the postbox that was asked about.
+    /// - Throws: why the host refused.
+    static func postboxes(in reply: PostboxReply, about name: String) throws(RelayError) -> [Postbox] {
         switch reply.error {
         case nil: break
         case .invalidName: throw .invalidArgument("A postbox's name has 1 to 64 letters, digits, _ and -")
