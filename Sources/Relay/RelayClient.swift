@@ -15,51 +15,55 @@ import NIOCore
 /// RelayX, `listMessages` and its companions from Sudo's relay, `connect(timeLimit:)` from Nexconn and RongCloud,
 /// `setAppStateActive` from Supabase. When the last reference goes, the socket closes.
 public actor RelayClient {
+    // What every call may need, from any thread.
     nonisolated let settings: NIOLockedValueBox<Settings>
-    nonisolated let storeBoard = StatusBoard<LocalStore.Opening>(nil, bufferedValues: 4)
-    nonisolated let statusBoard = StatusBoard<ConnectionStatus>(.initialized, bufferedValues: 256)
-    nonisolated let systemEvents = StatusBoard<SystemEvent>(nil, bufferedValues: 64)
     nonisolated let publisher: Publisher
     /// The name of this client in every message.
     nonisolated let clientID: String
-
     nonisolated let surroundings: Surroundings
 
+    // Who hears of what happens.
+    private nonisolated let storeBoard = StatusBoard<LocalStore.Opening>(nil, bufferedValues: 4)
+    private nonisolated let statusBoard = StatusBoard<ConnectionStatus>(.initialized, bufferedValues: 256)
+    private nonisolated let systemEvents = StatusBoard<SystemEvent>(nil, bufferedValues: 64)
+
     // What decides about the connection, and the timers that it runs.
-    var machine: ConnectionMachine
-    var lifecycle: LifecycleMachine
-    var connectionTimers = TimerSet<ConnectionMachine.TimerID>()
-    var lifecycleTimers = TimerSet<LifecycleMachine.TimerID>()
-    var connectWaiters: [UInt64: Completion<RelayError?>] = [:]
+    private var machine: ConnectionMachine
+    private var lifecycle: LifecycleMachine
+    private var connectionTimers = TimerSet<ConnectionMachine.TimerID>()
+    private var lifecycleTimers = TimerSet<LifecycleMachine.TimerID>()
+    private var connectWaiters: [UInt64: Completion<RelayError?>] = [:]
     private var nextWaiter: UInt64 = 0
     /// What happened while an earlier event was being handled.
-    var pendingEvents: [ConnectionMachine.Event] = []
+    private var pendingEvents: [ConnectionMachine.Event] = []
 
-    // What the next dial needs.
+    // What a dial needs, but for the credentials.
+    private var pool = ServerPool()
+    private var generator = SystemRandomNumberGenerator()
+    private var network = WatchedNetwork()
+    /// Opens the local store once; every dial waits for it.
+    private var storeOpening: Task<LocalStore?, Never>?
+
+    /// The present dial, and what it leads to.
+    private(set) var link: LiveLink?
+
+    // As whom the client connects: a concern of `RelayClient+SignIn`. What a dial tells of it is taken in here.
     var signIn: SignIn
     /// Waits for the token provider after a refusal.
     var renewal: Task<Void, Never>?
-    var pool = ServerPool()
-    var generator = SystemRandomNumberGenerator()
 
-    /// The present dial, and what it leads to.
-    var link: LiveLink?
-
-    // What outlives each connection.
+    // What is followed and heard through all connections: a concern of the extensions in `Topics` and `Postbox`.
+    /// The names of the network's topics, which another user's sign-in takes away.
     var namespace: RelayConfiguration.Namespace?
     var following = Following()
     var listeners = Listeners()
+
+    // The exclusive session, and what the administrator has said: a concern of `RelayClient+Session`.
     var claim: SessionClaim?
     /// The proofs of control messages that were believed, so that none counts twice; the oldest give way.
     var provedControls: [String] = []
     /// Gives the session back after the end.
     var sessionRelease: Task<Void, Never>?
-
-    /// Opens the local store once; every dial waits for it.
-    var storeOpening: Task<LocalStore?, Never>?
-    var networkWatcher: Task<Void, Never>?
-    /// The servers, or the proxy, whose network is watched.
-    var watchedServers: [ServerAddress]?
 
     /// What a client was made and prepared with.
     struct Settings: Sendable {
@@ -101,7 +105,7 @@ public actor RelayClient {
         link?.connection?.closeNow()
         renewal?.cancel()
         signIn.question?.answer.cancel()
-        networkWatcher?.cancel()
+        network.end()
         storeOpening?.cancel()
         connectionTimers.cancelAll()
         lifecycleTimers.cancelAll()
@@ -183,7 +187,9 @@ public actor RelayClient {
     private func beginSession(timeLimit: Duration?) {
         applyPolicy()
         publisher.begin()
-        followNetwork(configuration)
+        network.follow(configuration) { [weak self] change, servers in
+            await self?.networkChanged(change, for: servers)
+        }
         // Without a network too: what is kept can be shown at once.
         _ = openingStore()
         handle(.connectRequested(timeLimit: timeLimit))
@@ -209,19 +215,6 @@ public actor RelayClient {
         handle(.disconnectRequested)
     }
 
-    /// Leaves the present connection for a new one, at once; where there is no session, begins one. What waits to be sent
-    /// goes on waiting.
-    public func reconnect() {
-        switch status.state {
-        case .initialized, .disconnected, .suspended: beginConnecting()
-        case .connecting, .connected, .reconnecting:
-            handle(
-                .connectionFailed(
-                    generation: machine.generation, reason: .connectionLost("a new connection was asked for")))
-            nudge()
-        }
-    }
-
     /// Ends the session and every subscription. While connected, what is under way has up to a second to be stored; what
     /// still waits in the outbox then ends as its policy says.
     public func close() async {
@@ -236,35 +229,154 @@ public actor RelayClient {
         listeners.endTopics()
     }
 
-    /// Tells whether the application is in the foreground. What the background does is the lifecycle policy's matter.
-    public func setAppStateActive(_ isActive: Bool) { handleLifecycle(.active(isActive)) }
-
-    /// A sign that a person is waiting: the next attempt comes at once.
-    public func nudge() { handle(.nudged) }
-
-    /// Tells whether the system has a network at all. Without one, attempts pause; with a new one they begin at once.
-    public func setNetworkAvailable(_ isAvailable: Bool) {
-        handle(isAvailable ? .networkReturned : .networkLost)
+    private func networkChanged(_ change: NetworkPath.Change, for servers: [ServerAddress]) {
+        guard network.isWatching(servers) else { return }
+        setNetworkAvailable(change != .unavailable)
     }
 
-    /// Measures the round trip to the server now.
-    ///
-    /// - Throws: ``RelayError/notConnected``, ``RelayError/timeout(_:)``.
-    public func ping() async throws(RelayError) -> Duration {
-        guard let link, let connection = link.connection else { throw .notConnected }
-        do throws(NATSError) {
-            let duration = try await connection.ping()
-            handle(.roundTrip(generation: link.generation, duration))
-            return duration
-        } catch { throw RelayError(error, during: "a ping") }
+    // MARK: Machines
+
+    /// Has the machine decide about what has happened, and carries out what it decides.
+    func handle(_ event: ConnectionMachine.Event) {
+        pendingEvents.append(event)
+        // What an action leads to comes after the actions that follow it, so that the last status is the present one.
+        guard pendingEvents.count == 1 else { return }
+        while let next = pendingEvents.first {
+            for action in machine.handle(next, at: surroundings.clock.now) { perform(action) }
+            pendingEvents.removeFirst()
+        }
     }
 
-    /// The version of the server, while connected.
-    public var serverVersion: String? { link?.connection?.info.version }
+    private func perform(_ action: ConnectionMachine.Action) {
+        switch action {
+        case .dial(let generation, _): startDial(generation)
+        case .restore: link?.restore(configuration, known: namespace, publisher)
+        case .closeSocket(let generation): if link?.generation == generation { endLink() }
+        case .probe: probe()
+        case .renewCredentials(let generation): renewCredentials(generation)
+        case .startTimer(let id, let moment):
+            connectionTimers.start(id, at: moment, on: surroundings.clock) { [weak self] in
+                await self?.connectionTimerFired(id)
+            }
+        case .cancelTimer(let id): connectionTimers.cancel(id)
+        case .publish(let status): statusBoard.post(status)
+        case .event(let event): deliver(event)
+        case .completeConnect(let error):
+            for waiter in connectWaiters.values { waiter.fulfil(error) }
+            connectWaiters = [:]
+        case .discardOutbox(let reason): publisher.sessionEnded(reason)
+        }
+    }
 
-    /// The name of the server, while connected.
-    public var serverName: String? { link?.connection?.info.serverName }
+    private func connectionTimerFired(_ id: ConnectionMachine.TimerID) {
+        connectionTimers.cancel(id)
+        handle(.timerFired(id))
+    }
+
+    func handleLifecycle(_ event: LifecycleMachine.Event) {
+        for action in lifecycle.handle(event, at: surroundings.clock.now) {
+            switch action {
+            case .startTimer(let id, let moment):
+                lifecycleTimers.start(id, at: moment, on: surroundings.clock) { [weak self] in
+                    await self?.lifecycleTimerFired(id)
+                }
+            case .cancelTimer(let id): lifecycleTimers.cancel(id)
+            case .suspend: handle(.suspendRequested)
+            case .resume: handle(.resumeRequested)
+            case .probe: probe()
+            }
+        }
+    }
+
+    private func lifecycleTimerFired(_ id: LifecycleMachine.TimerID) {
+        lifecycleTimers.cancel(id)
+        handleLifecycle(.timerFired(id))
+    }
+
+    private func deliver(_ event: SystemEvent) {
+        systemEvents.post(event, keepsCurrent: false)
+        tell(event.rawValue, ofEvent: event)
+        if event == .connected || event == .reconnected { reportResent() }
+        if event == .disconnected { handleLifecycle(.userDisconnected) }
+    }
+
+    /// Tells the listener of ``SystemEvent/messageResend``, with an array of ``ResentMessage``, and whoever reads
+    /// ``events``.
+    private func reportResent() {
+        let messages = publisher.takeResent()
+        guard !messages.isEmpty else { return }
+        systemEvents.post(.messageResend, keepsCurrent: false)
+        tell(messages, ofEvent: .messageResend)
+    }
+
+    // MARK: The link
+
+    private func startDial(_ generation: UInt64) {
+        renewal?.cancel()
+        endLink()
+        let link = LiveLink(generation, of: self, surroundings)
+        self.link = link
+        link.dial(behind: openingStore(), limits)
+    }
+
+    /// Ends the present link: what was under way goes back to its place, and nothing of it is heard again.
+    private func endLink() {
+        guard let link else { return }
+        self.link = nil
+        link.end()
+        guard let connection = link.connection else { return }
+        if machine.status.state == .disconnected { releaseSession(link) } else { connection.closeNow() }
+        following.pause()
+        publisher.connectionLost()
+    }
+
+    /// The opening of the local store, which begins with the first call.
+    private func openingStore() -> Task<LocalStore?, Never> {
+        if let storeOpening { return storeOpening }
+        let opening = LocalStore.opening(configuration.store, telling: storeBoard)
+        storeOpening = opening
+        return opening
+    }
+
+    /// Finds out at once whether the connection lives: a person has come back, or another network has.
+    private func probe() { link?.connection?.probe(within: .seconds(2)) }
+
+    // MARK: Servers
 
     /// The servers that are known, the next one to try first: the configured ones and those that a server told of.
     public var knownServers: [ServerAddress] { pool.order }
+
+    /// Where to dial next; nil when no server is known.
+    func nextServer(of servers: [ServerAddress]) -> ServerAddress? {
+        pool.configure(servers)
+        return pool.next
+    }
+
+    func dialFailed(_ reason: ConnectionReason, to address: ServerAddress, generation: UInt64) {
+        pool.failed(address)
+        signIn.wasRefused(for: reason)
+        let explained = signIn.explained(reason, at: surroundings.clock.secondsSince1970)
+        handle(.connectionFailed(generation: generation, reason: explained))
+    }
+
+    func dialSucceeded(_ link: LiveLink, _ connection: NATSConnection, to address: ServerAddress) {
+        pool.connected(to: address)
+        advertised(by: connection, connection.info)
+        link.follow(connection)
+        if let user, user.isSubjectToken { link.followControl(connection, for: user) }
+        handle(.dialSucceeded(generation: link.generation))
+    }
+
+    /// Takes in which other servers the network has.
+    func advertised(by connection: NATSConnection, _ info: ServerInfo) {
+        let servers = (info.connectURLs ?? []).compactMap { ServerAddress(discovered: $0, like: connection.address) }
+        pool.advertise(servers, using: &generator)
+    }
+
+    /// A connection that stood is of no use any more: its server becomes the last choice.
+    func linkLost(_ reason: ConnectionReason, from address: ServerAddress?, generation: UInt64) {
+        if let address { pool.failed(address) }
+        signIn.wasRefused(for: reason)
+        handle(.connectionFailed(generation: generation, reason: reason))
+    }
 }

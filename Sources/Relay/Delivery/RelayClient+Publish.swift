@@ -214,15 +214,6 @@ extension RelayClient {
     /// Takes a message back that has not left yet; false when it is too late.
     public nonisolated func cancelPublish(id: String) -> Bool { publisher.cancel(id: id) }
 
-    /// Tells the listener of ``SystemEvent/messageResend``, with an array of ``ResentMessage``, and whoever reads
-    /// ``events``.
-    func reportResent() {
-        let messages = publisher.takeResent()
-        guard !messages.isEmpty else { return }
-        systemEvents.post(.messageResend, keepsCurrent: false)
-        tell(messages, ofEvent: .messageResend)
-    }
-
     /// Puts the user's name under the lines that were written before it was known.
     func signLines(as user: String) {
         publisher.sign { [clientID] message in

@@ -1,12 +1,12 @@
 import NIOPosix
 
-// The local store: opened once, before anything is dialled.
-extension RelayClient {
-    /// The opening of the local store, which begins with the first call.
-    func openingStore() -> Task<LocalStore?, Never> {
-        if let storeOpening { return storeOpening }
-        let location = configuration.store
-        let opening = Task { [storeBoard] () -> LocalStore? in
+extension LocalStore {
+    /// Opens a store on a thread that may wait for the disk.
+    ///
+    /// - Parameter board: is told how that went before anybody has the store.
+    /// - Returns: the store; nil where it cannot be opened.
+    static func opening(_ location: Location, telling board: StatusBoard<Opening>) -> Task<LocalStore?, Never> {
+        Task { () -> LocalStore? in
             let result: Result<(store: LocalStore, isRecreated: Bool), RelayError>
             do {
                 // Disks may be slow, and the pool of tasks is small.
@@ -22,14 +22,12 @@ extension RelayClient {
             }
             switch result {
             case .success(let opened):
-                storeBoard.post(LocalStore.Opening(isRecreated: opened.isRecreated))
+                board.post(LocalStore.Opening(isRecreated: opened.isRecreated))
                 return opened.store
             case .failure(let error):
-                storeBoard.post(LocalStore.Opening(isRecreated: false, error: error))
+                board.post(LocalStore.Opening(isRecreated: false, error: error))
                 return nil
             }
         }
-        storeOpening = opening
-        return opening
     }
 }
