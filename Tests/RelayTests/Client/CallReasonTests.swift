@@ -7,11 +7,6 @@ import Testing
 /// What the connect calls of RelayX, Nexconn and RongCloud answer when they are used wrongly, and in which order.
 @Suite("Reasons: the calls", .realProcesses)
 struct CallReasonTests {
-    private func token(_ name: String = "alice") throws -> String {
-        try UserClaims(subject: NKeyPair.generate(.user).publicKey, name: name, grant: UserGrant())
-            .encode(signedBy: .generate(.account))
-    }
-
     /// Connects in RongCloud's way; the callbacks' words come one by one.
     private func begin(_ client: RelayClient, _ token: String, timeLimit: Int = 0) -> Collected {
         let answers = Collected()
@@ -40,7 +35,7 @@ struct CallReasonTests {
     @Test("B3 connect before prepare answers notInitialized, in every form")
     func unprepared() async throws {
         let pair = NKeyPair.generate(.user)
-        let token = try token()
+        let token = try UserToken.text()
         let client = try pair.withSeedText { seed throws(RelayError) in try RelayClient(apiKey: token, secret: seed) }
         await #expect(throws: RelayError.notInitialized) { try await client.connect() }
         #expect(try await rongCloud(client, token) == ["error 33001"])
@@ -54,7 +49,7 @@ struct CallReasonTests {
 
     @Test("B1 B2 an empty or malformed key, secret or token is refused before any I/O")
     func malformed() async throws {
-        let token = try token()
+        let token = try UserToken.text()
         let seed = NKeyPair.generate(.user).withSeedText { $0 }
         for (key, secret) in [("", ""), ("", seed), (token, ""), ("no.jwt", seed), (token, "SUNOSEED")] {
             do throws(RelayError) {
@@ -78,7 +73,7 @@ struct CallReasonTests {
     @Test("B3 prepare knows its options and refuses others", arguments: ["debug", "servers", "retries"])
     func options(key: String) throws {
         let pair = NKeyPair.generate(.user)
-        let token = try token()
+        let token = try UserToken.text()
         let client = try pair.withSeedText { seed throws(RelayError) in try RelayClient(apiKey: token, secret: seed) }
         #expect(throws: RelayError.self) { try client.prepare(staging: false, opts: [key: 7]) }
         try client.prepare(staging: true, opts: ["debug": true, "servers": ["nats://127.0.0.1:4333"]])
@@ -90,17 +85,17 @@ struct CallReasonTests {
     func otherUser() async throws {
         let network = try MemoryNetwork()
         let client = network.client(network.configuration(user: nil))
-        let alice = try token()
+        let alice = try UserToken.text()
         #expect(try await rongCloud(client, alice) == ["opened 0", "success alice"])
         try await withThrowingTaskGroup(of: [String].self) { group in
             for _ in 0..<20 { group.addTask { try await rongCloud(client, alice) } }
             for try await answers in group { #expect(answers == ["opened 0", "success alice"]) }
         }
-        #expect(try await rongCloud(client, token("bob")) == ["error 34001"])
+        #expect(try await rongCloud(client, UserToken.text(for: "bob")) == ["error 34001"])
         #expect(client.status.state == .connected && client.user == "alice")
         #expect(network.server.dials == 1)
         await client.close()
-        #expect(try await rongCloud(client, token("bob")) == ["opened 0", "success bob"])
+        #expect(try await rongCloud(client, UserToken.text(for: "bob")) == ["opened 0", "success bob"])
         await client.close()
     }
 
@@ -112,7 +107,7 @@ struct CallReasonTests {
         var configuration = network.configuration(user: nil)
         configuration.store = .file(folder.url.path)
         let client = network.client(configuration)
-        let answers = begin(client, try token(), timeLimit: 1)
+        let answers = begin(client, try UserToken.text(), timeLimit: 1)
         try await eventually("the attempt") { client.status.state == .connecting }
         network.time.advance(by: .seconds(1))
         #expect(try await end(answers) == ["opened 33002", "error 34006"])
@@ -128,7 +123,7 @@ struct CallReasonTests {
         do {
             let client = network.client(network.configuration(user: nil))
             released = client
-            client.connect(params: ConnectParams(token: try token())) { _, _ in
+            client.connect(params: ConnectParams(token: try UserToken.text())) { _, _ in
                 answers.add("opened")
             } completionHandler: { user, error in
                 answers.add("\(user ?? "nobody") \(error?.words ?? "")")

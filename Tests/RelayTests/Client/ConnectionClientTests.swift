@@ -13,8 +13,7 @@ struct ConnectionClientTests {
     func singleFlight() async throws {
         let network = try MemoryNetwork()
         let client = network.client()
-        let events = Collector<SystemEvent>()
-        await events.start(client.events)
+        let events = Gathered(client.events)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 { group.addTask { try await client.connect() } }
             try await group.waitForAll()
@@ -24,7 +23,7 @@ struct ConnectionClientTests {
         #expect(network.server.dials == 1)
         await client.close()
         try await events.wait(for: "the end") { $0.contains(.disconnected) }
-        #expect(await events.elements == [.connected, .disconnected])
+        #expect(events.all == [.connected, .disconnected])
     }
 
     @Test("B8 connect gives up at its time limit and stops")
@@ -116,8 +115,7 @@ struct ConnectionClientTests {
         let network = try MemoryNetwork()
         let slow = ReconnectPolicy(schedule: [.seconds(60)])
         let client = try await network.connected(network.configuration(reconnect: slow))
-        let events = Collector<SystemEvent>()
-        await events.start(client.events)
+        let events = Gathered(client.events)
         network.server.disconnectAll()
         try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }
         #expect(client.status.state == .reconnecting)
@@ -125,7 +123,7 @@ struct ConnectionClientTests {
         #expect(client.status.state == .disconnected)
         #expect(client.status.reason == .closedByUser)
         try await events.wait(for: "the end") { $0.contains(.disconnected) }
-        #expect(await events.elements == [.reconnecting, .disconnected])
+        #expect(events.all == [.reconnecting, .disconnected])
         #expect(network.time.untilNext == nil && network.server.dials == 1)
     }
 
@@ -133,10 +131,8 @@ struct ConnectionClientTests {
     func window() async throws {
         let network = try MemoryNetwork()
         let client = try await network.connected(network.configuration(reconnect: .relayx, outbox: .relayx))
-        let events = Collector<SystemEvent>()
-        await events.start(client.events)
-        let outcomes = Collector<PublishNews>()
-        await outcomes.start(client.publishes)
+        let events = Gathered(client.events)
+        let outcomes = Gathered(client.publishes)
         // A server that stands still stores nothing, so the line is still waiting when the window ends.
         network.server.setSilent(true)
         let id = try client.enqueue(topic: "chat.room", message: "unsent")
@@ -149,7 +145,7 @@ struct ConnectionClientTests {
         network.time.advance(by: .seconds(1))
         try await client.state(is: .disconnected)
         try await events.wait(for: "the end") { $0.contains(.disconnected) }
-        #expect(await events.elements == [.reconnecting, .reconnectFailed, .disconnected])
+        #expect(events.all == [.reconnecting, .reconnectFailed, .disconnected])
         try await outcomes.wait(for: "the discarded line") {
             $0.contains(PublishNews(id: id, state: .discarded(.windowExpired)))
         }

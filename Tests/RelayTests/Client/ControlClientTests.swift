@@ -85,11 +85,8 @@ struct ControlClientTests {
     func signed() async throws {
         let network = try MemoryNetwork()
         let account = NKeyPair.generate(.account)
-        let claims = UserClaims(
-            subject: NKeyPair.generate(.user).publicKey, name: MemoryNetwork.user, grant: UserGrant())
-        var configuration = network.configuration()
-        configuration.credentials = try .accessToken(claims.encode(signedBy: account))
-        let client = try await network.connected(configuration)
+        let credentials = try UserToken.credentials(signedBy: account)
+        let client = try await network.connected(network.configuration(credentials: credentials))
         let now = network.time.secondsSince1970
         let kick = try ControlMessage(kind: .kicked, administrator: "root").encoded(
             for: MemoryNetwork.user, signedBy: account, at: now)

@@ -1,5 +1,4 @@
 import NATS
-import NIOConcurrencyHelpers
 import TestSupport
 import Testing
 
@@ -34,10 +33,7 @@ struct FollowingClientTests {
     func reconnectedWhenLive() async throws {
         let network = try MemoryNetwork()
         let client = try await network.connected()
-        let events = NIOLockedValueBox<[SystemEvent]>([])
-        let watching = Task { [stream = client.events] in
-            for await event in stream { events.withLockedValue { $0.append(event) } }
-        }
+        let events = Gathered(client.events)
         let heard = Heard(try await client.messages(topic: "chat.room"))
         let other = Heard(try await client.messages(topic: "chat.other"))
         for heard in [heard, other] { try await heard.wait(for: "live") }
@@ -46,18 +42,19 @@ struct FollowingClientTests {
         try await network.attemptNow(client)
         // What passes in a moment is no news.
         try await eventually("a second try") { network.time.untilNext != nil && client.status.failingTopics.isEmpty }
-        try await advance(network, until: { client.status.failingTopics == ["chat.other", "chat.room"] })
+        try await network.letTimePass("the failing topics") {
+            client.status.failingTopics == ["chat.other", "chat.room"]
+        }
         try await client.state(is: .connected)
-        #expect(!events.withLockedValue { $0.contains(.reconnected) })
+        #expect(!events.all.contains(.reconnected))
         try await heard.wait(for: "interrupted")
         // Lines go all the same.
         _ = try await client.send(topic: "chat.room", message: "meanwhile")
         network.server.fail(subjectPrefix: Self.create, with: nil)
-        try await advance(network, until: { client.status.failingTopics.isEmpty })
-        try await eventually("RECONNECTED") { events.withLockedValue { $0.last == .reconnected } }
+        try await network.letTimePass("the end of what fails") { client.status.failingTopics.isEmpty }
+        try await eventually("RECONNECTED") { events.all.last == .reconnected }
         try await heard.wait(for: "live", times: 2)
         try await eventually("what came meanwhile") { heard.all.contains { $0.hasSuffix("meanwhile") } }
-        watching.cancel()
         await client.close()
     }
 
@@ -74,7 +71,7 @@ struct FollowingClientTests {
         network.server.fail(subjectPrefix: Self.create, with: nil)
         let room = Heard(try await client.messages(topic: "chat.room"))
         try await room.wait(for: "live")
-        try await advance(network, until: { client.status.failingTopics.isEmpty })
+        try await network.letTimePass("the end of what fails") { client.status.failingTopics.isEmpty }
         try await heard.wait(for: "live")
         try network.store("granted", on: "chat.secret")
         try await heard.wait(for: "> granted")
@@ -83,15 +80,9 @@ struct FollowingClientTests {
 
     @Test("B36 several listeners hear one topic, each until its token goes; a second `on` is refused")
     func listeners() async throws {
-        final class Listener: MessageListener {
-            let heard = Collected()
-            func onMessage(_ message: Any) {
-                heard.add((message as? TopicMessage)?.text ?? "\(message)")
-            }
-        }
         let network = try MemoryNetwork()
         let client = try await network.connected()
-        let (only, second, third) = (Listener(), Listener(), Listener())
+        let (only, second, third) = (TextListener(), TextListener(), TextListener())
         #expect(try await client.on(topic: "chat.room", listener: only))
         #expect(try await client.on(topic: "chat.room", listener: second) == false)
         let token = try await client.listen(to: "chat.room", listener: second)
@@ -111,14 +102,5 @@ struct FollowingClientTests {
         await client.close()
         #expect(third.heard.all == ["one", SystemEvent.disconnected.rawValue])
         closing.cancel()
-    }
-
-    /// Moves the clock on until something holds.
-    private func advance(_ network: MemoryNetwork, until condition: @escaping @Sendable () -> Bool) async throws {
-        try await eventually("what the passing time brings") {
-            if condition() { return true }
-            if let wait = network.time.untilNext { network.time.advance(by: wait) }
-            return condition()
-        }
     }
 }

@@ -5,18 +5,12 @@ import Testing
 
 @Suite("Client: listening before it connects, over a network in memory", .realProcesses)
 struct ListeningClientTests {
-    private final class Listener: MessageListener {
-        let heard = Collected()
-
-        func onMessage(_ message: Any) { heard.add((message as? TopicMessage)?.text ?? "\(message)") }
-    }
-
     @Test("B36 whoever listens before connect hears all that is stored once connect has returned, until the token goes")
     func beforeConnect() async throws {
         let network = try MemoryNetwork()
         try network.store("earlier")
         let client = network.client()
-        let (first, second, events) = (Listener(), Listener(), Listener())
+        let (first, second, events) = (TextListener(), TextListener(), TextListener())
         var token: SubscriptionToken? = try await client.listen(to: "chat.room", listener: first)
         let other = try await client.listen(to: "chat.*", listener: second)
         let connected = try await client.listen(to: SystemEvent.connected.topic, listener: events)
@@ -42,7 +36,7 @@ struct ListeningClientTests {
     func cancelledBeforeConnect() async throws {
         let network = try MemoryNetwork()
         let client = network.client()
-        let listener = Listener()
+        let listener = TextListener()
         let token = try await client.listen(to: "chat.room", listener: listener)
         token.cancel()
         try await eventually("the end of the subscription") { await client.following.isEmpty }

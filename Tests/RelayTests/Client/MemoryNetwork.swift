@@ -32,11 +32,12 @@ struct MemoryNetwork: Sendable {
 
     func configuration(
         reconnect: ReconnectPolicy = .rongcloud, lifecycle: LifecyclePolicy = .ignore, outbox: OutboxPolicy = .parley,
-        user: String? = MemoryNetwork.user
+        credentials: RelayCredentials = .none, user: String? = MemoryNetwork.user
     ) -> RelayConfiguration {
         RelayConfiguration(
-            servers: .fixed([ServerAddress(host: "memory")]), user: user, namespace: Self.namespace,
-            reconnect: reconnect, lifecycle: lifecycle, outbox: outbox, followsNetwork: false,
+            servers: .fixed([ServerAddress(host: "memory")]), credentials: credentials, user: user,
+            namespace: Self.namespace, reconnect: reconnect, lifecycle: lifecycle, outbox: outbox,
+            followsNetwork: false,
             // The wire's own limits are real time; a busy machine is no fault of what is tested here.
             dialTimeout: .seconds(60), pongTimeout: .seconds(60))
     }
@@ -44,6 +45,11 @@ struct MemoryNetwork: Sendable {
     /// A client that nobody has asked to connect.
     func client(_ configuration: RelayConfiguration? = nil) -> RelayClient {
         RelayClient(configuration: configuration ?? self.configuration(), surroundings: surroundings)
+    }
+
+    /// A client that nobody has asked to connect, and of which the credentials alone say who it is.
+    func client(with credentials: RelayCredentials, outbox: OutboxPolicy = .parley) -> RelayClient {
+        client(configuration(outbox: outbox, credentials: credentials, user: nil))
     }
 
     /// A client that is connected.
@@ -65,6 +71,22 @@ struct MemoryNetwork: Sendable {
         server.messages(in: "test_stream").filter { $0.subject == "h4sh.\(topic)" }.compactMap { message in
             try? Envelope(decoding: message.payload, fallbackID: "", fallbackRoom: "", fallbackStart: .now).message
                 .stringValue
+        }
+    }
+
+    /// Stores a letter as any client of the network would.
+    @discardableResult
+    func postLetter(_ text: String, postbox: String = "personal") throws -> UInt64 {
+        let letter = PostboxLetter(id: RelayClient.newID(), createdAt: 0, message: text)
+        return try server.store("postbox.alice.\(postbox).bob", letter.encoded())
+    }
+
+    /// Lets time pass until something holds: whatever waits for its moment has it at once.
+    func letTimePass(_ what: String, until condition: @Sendable () -> Bool) async throws {
+        try await eventually(what) {
+            if condition() { return true }
+            if let wait = time.untilNext { time.advance(by: wait) }
+            return condition()
         }
     }
 
@@ -112,11 +134,5 @@ final class Heard: Sendable {
         case .restarted: "restarted"
         case .interrupted(_, let passes): passes ? "interrupted" : "refused"
         }
-    }
-}
-
-extension RelayClient {
-    func state(is state: ConnectionStatus.State) async throws {
-        try await eventually("the state \(state)") { status.state == state }
     }
 }

@@ -75,11 +75,11 @@ struct RegressionClientTests {
             }
         ) { source }
         // The outbox does not wait for a stream after two answers that did not come; the subscription itself goes on.
-        try await network.advance("two answers that do not come") { standings.withLockedValue { !$0.isEmpty } }
+        try await network.letTimePass("two answers that do not come") { standings.withLockedValue { !$0.isEmpty } }
         await opened.value()
         #expect(standings.withLockedValue { $0.first } == .failed(passes: true))
         network.server.setSilent(false)
-        try await network.advance("the answer") { told.all.contains("live") }
+        try await network.letTimePass("the answer") { told.all.contains("live") }
         #expect(told.all == ["interrupted", "live"])
         #expect(standings.withLockedValue { $0.last } == .live)
         subscription.end()
@@ -138,15 +138,14 @@ struct RegressionClientTests {
         let network = try MemoryNetwork()
         let client = try await network.connected()
         network.server.deleteStream("test_stream")
-        let news = Collector<PublishNews>()
-        await news.start(client.publishes)
+        let news = Gathered(client.publishes)
         let pending = try client.submit(topic: "chat.room", message: "patience")
         try await news.wait(for: "a failed attempt") { news in
             guard let sent = news.firstIndex(where: { $0.state == .sending }) else { return false }
             return news[sent...].contains { $0.state == .queued }
         }
         try network.server.createStream("test_stream", subjects: ["h4sh.>"])
-        try await network.advance("the next attempt") { client.queuedCount == 0 }
+        try await network.letTimePass("the next attempt") { client.queuedCount == 0 }
         #expect(try await pending.receipt(within: .seconds(60)).sequence == 1)
         await client.close()
     }
@@ -157,7 +156,7 @@ struct RegressionClientTests {
         let client = try await network.connected()
         network.server.deleteStream("test_stream")
         let pending = try client.submit(topic: "chat.room", message: "anyone?")
-        try await network.advance("the end") { client.queuedCount == 0 }
+        try await network.letTimePass("the end") { client.queuedCount == 0 }
         await #expect(throws: RelayError.server(code: 503, "no stream stores chat.room")) {
             try await pending.receipt(within: .seconds(60))
         }
@@ -207,8 +206,7 @@ struct RegressionClientTests {
     func closeAfterBan() async throws {
         let network = try MemoryNetwork()
         let client = try await network.connected(network.configuration(outbox: Self.paced()))
-        let news = Collector<PublishNews>()
-        await news.start(client.publishes)
+        let news = Gathered(client.publishes)
         _ = try await client.send(topic: "chat.room", message: "uses up the minutes", timeout: .seconds(60))
         var ids: [String] = []
         for number in 1...3 { ids.append(try client.enqueue(topic: "chat.room", message: .int(Int64(number)))) }
@@ -267,13 +265,9 @@ struct RegressionClientTests {
 
     @Test("B36 topics can be listened to again after close and connect")
     func listenersAfterClose() async throws {
-        final class Listener: MessageListener {
-            let heard = Collected()
-            func onMessage(_ message: Any) { heard.add((message as? TopicMessage)?.text ?? "?") }
-        }
         let network = try MemoryNetwork()
         let client = try await network.connected()
-        let listener = Listener()
+        let listener = TextListener()
         #expect(try await client.on(topic: "chat.room", listener: listener))
         await client.close()
         try await client.connect()
@@ -287,11 +281,10 @@ struct RegressionClientTests {
     func lameDuck() async throws {
         let network = try MemoryNetwork()
         let client = try await network.connected()
-        let statuses = Collector<ConnectionStatus>()
-        await statuses.start(client.statuses)
+        let statuses = Gathered(client.statuses)
         network.server.sendLameDuck()
         try await statuses.wait(for: "the leaving") { $0.contains { $0.state == .reconnecting } }
-        let reason = await statuses.elements.first { $0.state == .reconnecting }?.reason
+        let reason = statuses.all.first { $0.state == .reconnecting }?.reason
         #expect(reason == .connectionLost("the server is shutting down"))
         try await eventually("the client's going") { network.server.connections == 0 }
         await client.disconnect()

@@ -10,17 +10,12 @@ import Testing
 struct RestorationClientTests {
     private static let question = "accounts.user.get_namespace"
 
-    private func credentials() throws -> RelayCredentials {
-        let claims = UserClaims(
-            subject: NKeyPair.generate(.user).publicKey, name: MemoryNetwork.user, grant: UserGrant())
-        return try .accessToken(claims.encode(signedBy: .generate(.account)))
-    }
-
     /// What a client has that is to ask the network for its names.
-    private func asking(_ servers: [String]) throws -> RelayConfiguration {
-        RelayConfiguration(
-            servers: .fixed(servers.map { ServerAddress(host: $0) }), credentials: try credentials(),
-            reconnect: .rongcloud, followsNetwork: false, dialTimeout: .seconds(60), pongTimeout: .seconds(60))
+    private func asking(_ network: MemoryNetwork, _ servers: [String]) throws -> RelayConfiguration {
+        var configuration = network.configuration(credentials: try UserToken.credentials())
+        configuration.servers = .fixed(servers.map { ServerAddress(host: $0) })
+        configuration.namespace = nil
+        return configuration
     }
 
     private static func names(_ more: String = "") -> [UInt8] {
@@ -42,7 +37,7 @@ struct RestorationClientTests {
                 return try await server.connect(address, options)
             },
             clock: network.time)
-        let client = RelayClient(configuration: try asking(["broken", "memory"]), surroundings: surroundings)
+        let client = RelayClient(configuration: try asking(network, ["broken", "memory"]), surroundings: surroundings)
         await client.beginConnecting()
         try await network.attemptNow(client)
         try await client.state(is: .connected)
@@ -87,7 +82,7 @@ struct RestorationClientTests {
             let moment = created.withLockedValue { $0 }
             return Self.names(#","topics":["chat.>"],"created":\#(moment)"#)
         }
-        let client = try await network.connected(try asking(["memory"]))
+        let client = try await network.connected(try asking(network, ["memory"]))
         let heard = Heard(try await client.messages(topic: "chat.room"))
         try await heard.wait(for: "live")
         for number in 1...3 { try network.store("old \(number)") }

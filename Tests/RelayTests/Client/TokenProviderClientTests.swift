@@ -30,34 +30,18 @@ struct TokenProviderClientTests {
         }
     }
 
-    private func token(_ user: String, hasExpired: Bool = false) throws -> RelayCredentials {
-        var claims = UserClaims(subject: NKeyPair.generate(.user).publicKey, name: user, grant: UserGrant())
-        if hasExpired { claims.expires = 1 }
-        return try .accessToken(claims.encode(signedBy: .generate(.account)))
-    }
-
-    /// A client of a server that takes every token.
-    private func client(
-        _ network: MemoryNetwork, _ credentials: RelayCredentials, outbox: OutboxPolicy = .parley
-    ) -> RelayClient {
-        var configuration = network.configuration(outbox: outbox, user: nil)
-        configuration.credentials = credentials
-        configuration.user = credentials.user
-        return network.client(configuration)
-    }
-
     @Test("B5 B7 a provider's late answer replaces no newer credentials", arguments: [true, false])
     func lateAnswer(isFirst: Bool) async throws {
         let network = try MemoryNetwork()
         let desk = Desk()
-        let start = isFirst ? nil : try token("alice", hasExpired: true)
-        let client = client(network, .provided(startingWith: start) { try await desk.ask() })
+        let start = isFirst ? nil : try UserToken.credentials(expires: 1)
+        let client = network.client(with: .provided(startingWith: start) { try await desk.ask() })
         await client.beginConnecting()
         try await desk.isAsked()
         let question = try #require(await client.signIn.question)
         await client.disconnect()
-        try await client.use(token("bob"))
-        desk.answer(try token("alice"))
+        try await client.use(UserToken.credentials(for: "bob"))
+        desk.answer(try UserToken.credentials())
         _ = await question.answer.value
         #expect(client.user == "bob")
         try await client.connect()
@@ -69,7 +53,7 @@ struct TokenProviderClientTests {
     func singleFlight() async throws {
         let network = try MemoryNetwork()
         let desk = Desk()
-        let client = client(network, .provided { try await desk.ask() })
+        let client = network.client(with: .provided { try await desk.ask() })
         let first = Task { try await client.connect() }
         try await desk.isAsked()
         // It takes longer than it may, and does not heed its cancellation.
@@ -81,7 +65,7 @@ struct TokenProviderClientTests {
         await client.disconnect()
         let connecting = Task { try await client.connect() }
         try await client.state(is: .connecting)
-        desk.answer(try token("alice"))
+        desk.answer(try UserToken.credentials())
         try await connecting.value
         #expect(desk.count == 1 && client.user == "alice")
         await client.close()
@@ -91,11 +75,11 @@ struct TokenProviderClientTests {
     func givenMeanwhile() async throws {
         let network = try MemoryNetwork()
         let desk = Desk()
-        let expired = try token("alice", hasExpired: true)
-        let client = client(network, .provided(startingWith: expired) { try await desk.ask() })
+        let expired = try UserToken.credentials(expires: 1)
+        let client = network.client(with: .provided(startingWith: expired) { try await desk.ask() })
         await client.beginConnecting()
         try await desk.isAsked()
-        try await client.use(token("alice"))
+        try await client.use(UserToken.credentials())
         try await client.state(is: .connected)
         desk.answer(nil)
         await client.close()
@@ -105,14 +89,14 @@ struct TokenProviderClientTests {
     func givenDuringSession() async throws {
         let network = try MemoryNetwork()
         let desk = Desk()
-        let client = try client(network, token("alice"))
+        let client = try network.client(with: UserToken.credentials())
         try await client.connect()
-        let expired = try token("alice", hasExpired: true)
+        let expired = try UserToken.credentials(expires: 1)
         try await client.use(.provided(startingWith: expired) { try await desk.ask() })
         await client.setReachable(false)
         await client.setReachable(true)
         try await desk.isAsked()
-        desk.answer(try token("alice"))
+        desk.answer(try UserToken.credentials())
         try await client.state(is: .connected)
         await client.close()
     }
@@ -121,11 +105,11 @@ struct TokenProviderClientTests {
     func otherUser() async throws {
         let network = try MemoryNetwork()
         let desk = Desk()
-        let expired = try token("alice", hasExpired: true)
-        let client = client(network, .provided(startingWith: expired) { try await desk.ask() })
+        let expired = try UserToken.credentials(expires: 1)
+        let client = network.client(with: .provided(startingWith: expired) { try await desk.ask() })
         let connecting = Task { try await client.connect() }
         try await desk.isAsked()
-        desk.answer(try token("bob"))
+        desk.answer(try UserToken.credentials(for: "bob"))
         await #expect(throws: RelayError.connection(.tokenExpired)) { try await connecting.value }
         #expect(client.user == "alice" && client.configuration.credentials.user == "alice")
     }
@@ -133,17 +117,16 @@ struct TokenProviderClientTests {
     @Test("B7 B29 what one user wrote is not sent as another")
     func outboxOfOtherUser() async throws {
         let network = try MemoryNetwork()
-        let client = try client(network, token("alice"), outbox: OutboxPolicy(discardsOnClose: false))
-        let news = Collector<PublishNews>()
-        await news.start(client.publishes)
+        let client = try network.client(with: UserToken.credentials(), outbox: OutboxPolicy(discardsOnClose: false))
+        let news = Gathered(client.publishes)
         try await client.connect()
         await client.setReachable(false)
         let id = try client.submit(topic: "chat.room", message: "from alice").id
         await client.disconnect()
         #expect(client.queuedCount == 1)
-        try await client.use(token("alice"))
+        try await client.use(UserToken.credentials())
         #expect(client.queuedCount == 1)
-        try await client.use(token("bob"))
+        try await client.use(UserToken.credentials(for: "bob"))
         #expect(client.queuedCount == 0)
         try await news.wait(for: "the discarded line") {
             $0.contains(PublishNews(id: id, state: .discarded(.closedByUser)))
@@ -154,8 +137,8 @@ struct TokenProviderClientTests {
     func clockAhead() async throws {
         let network = try MemoryNetwork()
         let desk = Desk()
-        let expired = try token("alice", hasExpired: true)
-        let client = client(network, .provided(startingWith: expired) { try await desk.ask() })
+        let expired = try UserToken.credentials(expires: 1)
+        let client = network.client(with: .provided(startingWith: expired) { try await desk.ask() })
         await client.beginConnecting()
         try await desk.isAsked()
         // By a clock that is some minutes ahead, every new token looks like this.
@@ -167,10 +150,11 @@ struct TokenProviderClientTests {
 
     @Test("The credentials say who this is; the configuration does where they don't")
     func names() throws {
-        let configuration = RelayConfiguration(servers: .fixed([]), credentials: try token("alice"), user: "somebody")
+        let configuration = RelayConfiguration(
+            servers: .fixed([]), credentials: try UserToken.credentials(), user: "somebody")
         #expect(configuration.user == "alice")
         #expect(RelayConfiguration(servers: .fixed([]), user: "somebody").user == "somebody")
         // A name for people is no part of a subject.
-        for name in ["Alice Liddell", "a.b", "alice>", ""] { #expect(try token(name).user == nil) }
+        for name in ["Alice Liddell", "a.b", "alice>", ""] { #expect(try UserToken.credentials(for: name).user == nil) }
     }
 }

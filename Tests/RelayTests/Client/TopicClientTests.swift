@@ -5,34 +5,20 @@ import Testing
 
 @Suite("Client: topics, over a network in memory", .realProcesses)
 struct TopicClientTests {
-    /// What a client hears of a topic, from when it is live.
-    private func received(_ topic: String, by client: RelayClient) async throws -> Collector<TopicEvent> {
-        let received = Collector<TopicEvent>()
-        await received.start(try await client.messages(topic: topic))
-        try await received.wait(for: "the live subscription") { $0.contains(.live) }
-        return received
-    }
-
-    private func wait(for text: String, in received: Collector<TopicEvent>) async throws {
-        try await received.wait(for: "“\(text)”") { events in
-            events.contains { if case .message(let message) = $0 { message.text == text } else { false } }
-        }
-    }
-
     @Test("B38 after an outage what was missed arrives once, in order, before what is new")
     func recovery() async throws {
         let network = try MemoryNetwork()
         let client = try await network.connected()
-        let received = try await received("chat.room", by: client)
+        let received = try await client.gathered("chat.room")
         for number in 1...20 { try network.store("\(number)") }
         try await received.wait(for: "the first twenty") { $0.count == 21 }
         await client.setReachable(false)
         for number in 21...40 { try network.store("\(number)") }
         await client.setReachable(true)
         for number in 41...60 { try network.store("\(number)") }
-        try await wait(for: "60", in: received)
-        #expect(await received.texts == (1...60).map { "\($0)" })
-        #expect(await received.recovered.starts(with: (21...40).map { "\($0)" }))
+        try await received.wait(forText: "60")
+        #expect(received.texts == (1...60).map { "\($0)" })
+        #expect(received.recovered.starts(with: (21...40).map { "\($0)" }))
         await client.close()
     }
 
@@ -40,18 +26,18 @@ struct TopicClientTests {
     func afterRecovery() async throws {
         let network = try MemoryNetwork()
         let client = try await network.connected()
-        let received = try await received("chat.room", by: client)
+        let received = try await client.gathered("chat.room")
         try network.store("before")
-        try await wait(for: "before", in: received)
+        try await received.wait(forText: "before")
         await client.setReachable(false)
         try network.store("missed")
         try network.store("somebody else's", on: "chat.other")
         await client.setReachable(true)
         try await received.wait(for: "the recovery") { events in events.count { $0 == .live } == 2 }
         try network.store("after")
-        try await wait(for: "after", in: received)
-        #expect(await received.recovered == ["missed"])
-        #expect(await received.texts == ["before", "missed", "after"])
+        try await received.wait(forText: "after")
+        #expect(received.recovered == ["missed"])
+        #expect(received.texts == ["before", "missed", "after"])
         await client.close()
     }
 
@@ -59,16 +45,16 @@ struct TopicClientTests {
     func gap() async throws {
         let network = try MemoryNetwork()
         let client = try await network.connected()
-        let received = try await received("chat.room", by: client)
+        let received = try await client.gathered("chat.room")
         try network.store("before")
-        try await wait(for: "before", in: received)
+        try await received.wait(forText: "before")
         await client.setReachable(false)
         for number in 1...5 { try network.store("\(number)") }
         network.server.purge("test_stream")
         try network.store("after")
         await client.setReachable(true)
-        try await wait(for: "after", in: received)
-        #expect(await received.elements.contains(.gap(lost: 5)))
+        try await received.wait(forText: "after")
+        #expect(received.all.contains(.gap(lost: 5)))
         await client.close()
     }
 
@@ -76,12 +62,12 @@ struct TopicClientTests {
     func unreadable() async throws {
         let network = try MemoryNetwork()
         let client = try await network.connected()
-        let received = try await received(">", by: client)
+        let received = try await client.gathered(">")
         try network.server.store("h4sh.chat.room", [0xC1, 0xFF])
         _ = try await client.publish(topic: "chat.room", message: "fine")
         try await received.wait(for: "the next message") { $0.count == 3 }
-        #expect(await received.elements[1] == .unreadable(sequence: 1, topic: "chat.room", bytes: 2))
-        #expect(await received.texts == ["fine"])
+        #expect(received.all[1] == .unreadable(sequence: 1, topic: "chat.room", bytes: 2))
+        #expect(received.texts == ["fine"])
         await client.close()
     }
 
@@ -91,11 +77,7 @@ struct TopicClientTests {
         let client = try await network.connected()
         for number in 1...300 { try network.store("\(number)", on: number % 3 == 0 ? "chat.third" : "chat.other") }
         func texts(_ start: SubscriptionStart) async throws -> [String] {
-            let received = Collector<TopicEvent>()
-            await received.start(try await client.messages(topic: "chat.third", from: start))
-            try await received.wait(for: "the live subscription") { $0.contains(.live) }
-            await received.stop()
-            return await received.texts
+            try await client.gathered("chat.third", from: start).texts
         }
         #expect(try await texts(.all).count == 100)
         #expect(try await texts(.new).isEmpty)
@@ -159,16 +141,10 @@ struct TopicClientTests {
 
     @Test("B36 a listener that came before connect hears messages and system events")
     func listeners() async throws {
-        final class Listener: MessageListener {
-            let heard = Collected()
-            func onMessage(_ message: Any) {
-                heard.add((message as? TopicMessage)?.text ?? (message as? String) ?? "?")
-            }
-        }
         let network = try MemoryNetwork()
         let client = network.client()
-        let messages = Listener()
-        let system = Listener()
+        let messages = TextListener()
+        let system = TextListener()
         #expect(try await client.on(topic: "chat.room", listener: messages))
         #expect(try await client.on(topic: "chat.room", listener: system) == false)
         #expect(try await client.on(topic: SystemEvent.connected.rawValue, listener: system))

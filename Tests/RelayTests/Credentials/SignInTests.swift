@@ -1,16 +1,9 @@
-import NATS
 import Testing
 
 @testable import Relay
 
 @Suite("SignIn: as whom the next dial goes")
 struct SignInTests {
-    private func token(_ user: String, expires: Int64? = nil) throws -> RelayCredentials {
-        var claims = UserClaims(subject: NKeyPair.generate(.user).publicKey, name: user, grant: UserGrant())
-        claims.expires = expires
-        return try .accessToken(claims.encode(signedBy: .generate(.account)))
-    }
-
     private func provided(startingWith first: RelayCredentials?) -> RelayCredentials {
         .provided(startingWith: first) { throw RelayError.cancelled }
     }
@@ -23,11 +16,11 @@ struct SignInTests {
 
     @Test("B7 another user's credentials are taken only where they may be")
     func otherUser() throws {
-        var signIn = try signIn(token("alice"))
-        #expect(try signIn.use(token("bob"), mayChangeUser: false) == .refused)
+        var signIn = try signIn(UserToken.credentials())
+        #expect(try signIn.use(UserToken.credentials(for: "bob"), mayChangeUser: false) == .refused)
         #expect(signIn.user == "alice" && signIn.epoch == 0)
-        #expect(try signIn.use(token("alice"), mayChangeUser: false) == .sameUser)
-        #expect(try signIn.use(token("bob"), mayChangeUser: true) == .otherUser)
+        #expect(try signIn.use(UserToken.credentials(), mayChangeUser: false) == .sameUser)
+        #expect(try signIn.use(UserToken.credentials(for: "bob"), mayChangeUser: true) == .otherUser)
         #expect(signIn.user == "bob" && signIn.epoch == 2)
     }
 
@@ -36,38 +29,38 @@ struct SignInTests {
         var signIn = signIn(provided(startingWith: nil))
         #expect(signIn.credentials.isMissing)
         signIn.asked(question(0))
-        #expect(try signIn.answered(token("alice"), epoch: 0) == .firstUser)
+        #expect(try signIn.answered(UserToken.credentials(), epoch: 0) == .firstUser)
         #expect(signIn.question == nil && signIn.user == "alice" && !signIn.credentials.isMissing)
         signIn.asked(question(0))
         // A renewal names no other user.
-        #expect(try signIn.answered(token("bob"), epoch: 0) == .refused)
+        #expect(try signIn.answered(UserToken.credentials(for: "bob"), epoch: 0) == .refused)
         #expect(signIn.user == "alice" && signIn.question == nil)
         #expect(signIn.answered(nil, epoch: 0) == nil)
         signIn.asked(question(0))
-        #expect(try signIn.use(token("alice"), mayChangeUser: false) == .sameUser)
+        #expect(try signIn.use(UserToken.credentials(), mayChangeUser: false) == .sameUser)
         #expect(signIn.question == nil)
         // What comes late replaces nothing.
-        #expect(try signIn.answered(token("mallory"), epoch: 0) == .sameUser)
+        #expect(try signIn.answered(UserToken.credentials(for: "mallory"), epoch: 0) == .sameUser)
         #expect(signIn.user == "alice")
     }
 
     @Test("B5 a token that was just made is the server's to judge, until it has refused one")
     func expiry() throws {
-        var signIn = try signIn(provided(startingWith: token("alice", expires: 100)))
+        var signIn = try signIn(provided(startingWith: UserToken.credentials(expires: 100)))
         #expect(signIn.isExpired(at: 100) && !signIn.isExpired(at: 99))
-        #expect(try signIn.answered(token("alice", expires: 100), epoch: 0) == .sameUser)
+        #expect(try signIn.answered(UserToken.credentials(expires: 100), epoch: 0) == .sameUser)
         #expect(!signIn.isExpired(at: 100))
         signIn.wasRefused(for: .connectionLost("by chance"))
         #expect(!signIn.isExpired(at: 100))
         signIn.wasRefused(for: .tokenExpired)
         #expect(signIn.isExpired(at: 100))
         // Without a provider nobody could give another one, so the server says it.
-        #expect(try !self.signIn(token("alice", expires: 100)).isExpired(at: 100))
+        #expect(try !self.signIn(UserToken.credentials(expires: 100)).isExpired(at: 100))
     }
 
     @Test("B5 the token itself tells why it was refused")
     func explanation() throws {
-        let signIn = try signIn(token("alice", expires: 100))
+        let signIn = try signIn(UserToken.credentials(expires: 100))
         #expect(signIn.explained(.authenticationFailed("refused"), at: 100) == .tokenExpired)
         #expect(signIn.explained(.authenticationFailed("refused"), at: 99) == .authenticationFailed("refused"))
         #expect(signIn.explained(.connectionLost("cut"), at: 100) == .connectionLost("cut"))

@@ -1,4 +1,3 @@
-import NATS
 import NIOConcurrencyHelpers
 import Relay
 import TestSupport
@@ -12,8 +11,7 @@ struct ExampleClientTests {
         let network = try MemoryNetwork()
         let client = network.client(network.configuration(user: nil))
         let answers = Collected()
-        let claims = UserClaims(subject: NKeyPair.generate(.user).publicKey, name: "alice", grant: UserGrant())
-        let token = try claims.encode(signedBy: .generate(.account))
+        let token = try UserToken.text()
         connectAsNexconn(client, token: token) { user, status in answers.add("\(user ?? "nobody") \(status)") }
         try await eventually("Nexconn's answer") { answers.all == ["alice 0"] }
         connectAsRongCloud(client, token: token) { outcome in answers.add(outcome) }
