@@ -52,11 +52,9 @@ static void become(const struct cprocess_command *command, int null_end, int pip
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 
-    if (command->place == CPROCESS_SESSION && setsid() < 0) report_and_exit(pipe_end, errno);
-    int output = command->output_descriptor < 0 ? null_end : command->output_descriptor;
-    int errors = command->error_descriptor < 0 ? null_end : command->error_descriptor;
+    int output = command->output_descriptor;
     // All three sources lie above the standard descriptors, so no dup2 overwrites one that is still needed.
-    if (dup2(null_end, 0) < 0 || dup2(output, 1) < 0 || dup2(errors, 2) < 0 || dup2(pipe_end, 3) < 0) {
+    if (dup2(null_end, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0 || dup2(pipe_end, 3) < 0) {
         report_and_exit(pipe_end, errno);
     }
     fcntl(3, F_SETFD, FD_CLOEXEC);
@@ -71,26 +69,17 @@ static int raised(int descriptor) {
 }
 
 int cprocess_start(const struct cprocess_command *command, pid_t *process) {
-    int ends[2] = {-1, -1}, null_end = -1, output_end = -1, error_end = -1, error = 0;
+    int ends[2] = {-1, -1}, null_end = -1, output_end = -1, error = 0;
     struct cprocess_command prepared = *command;
     int opened = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (opened < 0) return errno;
     null_end = raised(opened);
     close(opened);
     if (null_end < 0) return errno;
-    if (command->output_descriptor >= 0) {
-        output_end = prepared.output_descriptor = raised(command->output_descriptor);
-        if (output_end < 0) {
-            error = errno;
-            goto done;
-        }
-    }
-    if (command->error_descriptor >= 0) {
-        error_end = prepared.error_descriptor = raised(command->error_descriptor);
-        if (error_end < 0) {
-            error = errno;
-            goto done;
-        }
+    output_end = prepared.output_descriptor = raised(command->output_descriptor);
+    if (output_end < 0) {
+        error = errno;
+        goto done;
     }
     if (pipe(ends) < 0) {
         error = errno;
@@ -151,7 +140,6 @@ done:
     if (ends[0] >= 0) close(ends[0]);
     if (ends[1] >= 0) close(ends[1]);
     if (output_end >= 0) close(output_end);
-    if (error_end >= 0) close(error_end);
     close(null_end);
     return error;
 }

@@ -22,10 +22,10 @@ import RelayNetwork
 final class BenchServer: Sendable {
     let address: ServerAddress
     let version: String
-    private let process: NIOLockedValueBox<Subprocess>
+    private let process: NIOLockedValueBox<ServerProcess>
     private let folder: String
 
-    private init(address: ServerAddress, version: String, process: Subprocess, folder: String) {
+    private init(address: ServerAddress, version: String, process: ServerProcess, folder: String) {
         self.address = address
         self.version = version
         self.process = NIOLockedValueBox(process)
@@ -87,9 +87,9 @@ final class BenchServer: Sendable {
         }
     }
 
-    private static func startProcess(_ folder: String, port: Int) async throws -> Subprocess {
+    private static func startProcess(_ folder: String, port: Int) async throws -> ServerProcess {
         let environment = ProcessInfo.processInfo.environment
-        return try await Subprocess.start(
+        return try await ServerProcess.start(
             [try ServerExecutable.find(in: environment), "-c", folder + "/server.conf", "-p", "\(port)"],
             environment: environment, log: LogFile(folder + "/log"))
     }

@@ -117,13 +117,12 @@ struct LeaseTests {
             // Stands for the server of a host that was killed: its arguments name this network's configuration.
             try PrivateFile.write([], to: directory.serverConfiguration)
             let log = try LogFile(directory.serverLog)
-            let streams = ProcessStart.Streams(output: log.descriptor, errors: log.descriptor)
             let stale = try ProcessStart.start(
                 ["/usr/bin/tail", "-f", directory.serverConfiguration], environment: [:],
-                streams: streams, place: .detached
+                output: log.descriptor, place: .detached
             ).get()
             let other = try ProcessStart.start(
-                ["/bin/sleep", "600"], environment: [:], streams: streams, place: .detached
+                ["/bin/sleep", "600"], environment: [:], output: log.descriptor, place: .detached
             ).get()
             try PrivateFile.writeJSON(ServerRecord(port: 1, pid: stale), to: directory.serverFile)
             #expect(StaleServer.isOurs(stale, directory) && !StaleServer.isOurs(other, directory))

@@ -3,15 +3,14 @@
 
 #include <sys/types.h>
 
-/// Starting a process in ways that Swift cannot reach: fork is not importable, and prctl is variadic.
+/// Starting a process in ways that Swift cannot reach: fork is not importable, and prctl is variadic. Nor can
+/// swift-subprocess 1.0, which runs the shell commands: it sets no parent-death signal and runs no code of ours between
+/// fork and exec, and it leaves no child running, since its calls return when the child has ended.
 
 /// How a process stands to the one that starts it.
 enum cprocess_place {
     /// A child. On Linux it is sent SIGTERM when the thread that starts it ends.
     CPROCESS_CHILD,
-    /// As a child, in a session of its own, and so in a process group of its own, without the terminal: not even
-    /// /dev/tty leads there.
-    CPROCESS_SESSION,
     /// In a session of its own and left to the system: it survives its parent and its terminal, and nobody has to wait
     /// for it.
     CPROCESS_DETACHED,
@@ -25,10 +24,8 @@ struct cprocess_command {
     char *const *arguments;
     /// The environment, ended by NULL.
     char *const *environment;
-    /// Where standard output goes; −1 for nowhere. Standard input is always empty.
+    /// Where standard output and standard error go. Standard input is always empty.
     int output_descriptor;
-    /// Where standard error goes; −1 for nowhere.
-    int error_descriptor;
     enum cprocess_place place;
 };
 

@@ -12,7 +12,7 @@ import NATS
 /// watching over what users make and what the disk holds.
 struct HostSession: Sendable {
     let supervisor: ServerSupervisor
-    let process: Subprocess
+    let process: ServerProcess
     let port: Int
     /// When the server was started, in seconds since 1970: older tokens it read itself.
     let start: Int64

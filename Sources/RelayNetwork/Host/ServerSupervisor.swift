@@ -49,13 +49,13 @@ struct ServerSupervisor: Sendable {
         }
     }
 
-    private func start(port: Int) async throws(NetworkError) -> Subprocess {
+    private func start(port: Int) async throws(NetworkError) -> ServerProcess {
         let configuration = ServerConfiguration(
             port: port, operatorToken: identity.operatorToken, systemAccount: identity.systemAccount.text,
             resolver: directory.resolver, store: directory.store,
             syncInterval: server.takesSyncInterval ? try directory.settings().syncInterval : nil)
         try PrivateFile.write(configuration.text.utf8, to: directory.serverConfiguration)
-        let process = try await Subprocess.start(
+        let process = try await ServerProcess.start(
             [server.path, "-c", directory.serverConfiguration],
             environment: ChildEnvironment.reduced(options.environment),
             log: try LogFile(directory.serverLog))
@@ -78,7 +78,7 @@ struct ServerSupervisor: Sendable {
     }
 
     /// Looks after one server until it ends, should end, or the task is cancelled.
-    private func serve(_ process: Subprocess, port: Int, startTime: Int64) async -> Ending {
+    private func serve(_ process: ServerProcess, port: Int, startTime: Int64) async -> Ending {
         await withTaskGroup(of: Ending.self) { group in
             group.addTask {
                 _ = await process.end()

@@ -41,9 +41,8 @@ struct HostLauncher: Sendable {
 
     private func launch() throws(NetworkError) {
         let log = try LogFile(directory.hostLog)
-        let streams = ProcessStart.Streams(output: log.descriptor, errors: log.descriptor)
         _ = try ProcessStart.start(
-            command, environment: ChildEnvironment.reduced(environment), streams: streams, place: .detached
+            command, environment: ChildEnvironment.reduced(environment), output: log.descriptor, place: .detached
         ).get()
     }
 }

@@ -2,6 +2,7 @@
 //
 // fork is not available in Swift, and three things need it: a controlling terminal, a parent that does job control as
 // a shell would, and a promise that no program is left behind when the test process dies without cleaning up.
+// swift-subprocess 1.0 has none of the three.
 #pragma once
 #include <stdint.h>
 #include <sys/types.h>

@@ -29,6 +29,21 @@ struct ShellCommandTests {
         #expect(outcome.text == "none\n")
     }
 
+    @Test("It has the variables that it is given and no others, and no descriptor of this process")
+    func inheritance() async throws {
+        let names = try await run("env | cut -d= -f1").text.split(separator: "\n").map(String.init)
+        let namesOfShells: Set<String> = ["PWD", "OLDPWD", "SHLVL", "_"]
+        #expect(Set(names).subtracting(namesOfShells) == ["PATH", "WORD"])
+        // A name that no shell has as a variable does not keep it from running.
+        let odd = ShellCommand("echo fine", environment: ["PATH": "/usr/bin:/bin", "1ST": "x", "": "y"])
+        #expect(try await odd.run().text == "fine\n")
+        let descriptor = open("/dev/null", O_RDONLY)
+        defer { close(descriptor) }
+        try #require(descriptor > 2)
+        let line = "for i in 1 3 \(descriptor); do if [ -e /dev/fd/$i ]; then echo open; else echo closed; fi; done"
+        #expect(try await run(line).text == "open\nclosed\nclosed\n")
+    }
+
     @Test("A failure has its status, a signal its number, and neither has the output")
     func failures() async {
         await #expect(throws: ShellCommandError.failed(3, "no network")) {
@@ -36,6 +51,7 @@ struct ShellCommandTests {
         }
         await #expect(throws: ShellCommandError.failed(127, nil)) { try await run("exec 2>/dev/null; no-such-program") }
         await #expect(throws: ShellCommandError.signalled(9, nil)) { try await run("kill -9 $$") }
+        await #expect(throws: ShellCommandError.failed(5, nil)) { try await run("exec >&- 2>&-; sleep 1; exit 5") }
     }
 
     @Test("What takes too long is ended, with everything that it has started")
@@ -70,4 +86,18 @@ struct ShellCommandTests {
         let left = try await run("sleep 600 & echo token")
         #expect(left.text == "token\n")
     }
+
+    #if os(Linux)
+        @Test("Nor is a process waited for that has left the group and holds the output")
+        func escape() async throws {
+            let folder = try TemporaryDirectory("shell")
+            let file = folder.path("id")
+            let escaped = "setsid sh -c 'echo $$ >\"$0\"; exec sleep 120' '\(file)' &"
+            let output = try await run("\(escaped) until [ -s '\(file)' ]; do sleep 0.1; done; echo token")
+            #expect(output.text == "token\n")
+            let id = try await process(in: file)
+            #expect(PrivateNetworkFixture.isRunning(id))
+            kill(id, SIGKILL)
+        }
+    #endif
 }

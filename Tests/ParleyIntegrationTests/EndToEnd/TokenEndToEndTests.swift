@@ -135,8 +135,10 @@ extension EndToEndTests {
             }
         }
 
-        @Test("A token command that hangs goes with the chat that started it")
-        func leaving() async throws {
+        @Test(
+            "A token command that hangs goes with the chat that started it, also when that is killed",
+            arguments: [true, false])
+        func leaving(isOrderly: Bool) async throws {
             try await PrivateNetworkFixture.run { network in
                 let url = try await network.started()
                 let place = network.folder.path("id")
@@ -150,8 +152,9 @@ extension EndToEndTests {
                     return process != nil
                 }
                 let id = try #require(process)
-                try chat.press(.ctrl("q"))
-                #expect(try await chat.waitForExit(deadline: .seconds(60)) == .exited(0))
+                if isOrderly { try chat.press(.ctrl("q")) } else { chat.signal(SIGKILL) }
+                let expected: TestSupport.ExitStatus = isOrderly ? .exited(0) : .signalled(SIGKILL)
+                #expect(try await chat.waitForExit(deadline: .seconds(60)) == expected)
                 try await eventually("the end of the command", deadline: .seconds(60)) {
                     !PrivateNetworkFixture.isRunning(id)
                 }

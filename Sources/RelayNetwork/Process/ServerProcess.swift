@@ -14,11 +14,12 @@ import NIOConcurrencyHelpers
 ///
 /// A thread of its own starts the child and waits for it: on Linux the kernel ends the child when the thread that
 /// started it ends, so that must be one that lives exactly as long.
-package final class Subprocess: Sendable {
-    /// The process's id; it belongs to nobody else as long as ``signal(_:)`` can use it.
+///
+/// It is started by our own code because swift-subprocess 1.0, which runs a ``ShellCommand``, has no way to set the
+/// signal that the kernel sends at the parent's end, and would leave a server behind when this process is killed.
+package final class ServerProcess: Sendable {
+    /// The process's id; it belongs to no other process as long as ``signal(_:)`` can use it.
     package let id: pid_t
-    /// Whether signals go to the whole process group that it leads, which is killed at its end.
-    private let leadsGroup: Bool
     private let state = NIOLockedValueBox(State())
 
     private struct State {
@@ -28,10 +29,7 @@ package final class Subprocess: Sendable {
         var nextWaiter: UInt64 = 0
     }
 
-    private init(id: pid_t, leadsGroup: Bool) {
-        self.id = id
-        self.leadsGroup = leadsGroup
-    }
+    private init(id: pid_t) { self.id = id }
 
     /// Starts a child.
     /// - Parameters:
@@ -39,28 +37,14 @@ package final class Subprocess: Sendable {
     ///   - log: where its output goes.
     package static func start(
         _ command: [String], environment: [String: String], log: LogFile
-    ) async throws(NetworkError) -> Subprocess {
-        try await start(
-            command, environment: environment, streams: .init(output: log.descriptor, errors: log.descriptor),
-            leadsGroup: false)
-    }
-
-    /// Starts a child.
-    /// - Parameters:
-    ///   - command: the path of the executable and its arguments.
-    ///   - streams: where its output goes; the descriptors stay the caller's.
-    ///   - leadsGroup: whether it gets a session and process group of its own, without the terminal; whatever it starts
-    ///     and leaves in that group takes its signals too, and is killed at its end.
-    static func start(
-        _ command: [String], environment: [String: String], streams: ProcessStart.Streams, leadsGroup: Bool
-    ) async throws(NetworkError) -> Subprocess {
-        let outcome = Completion<Result<Subprocess, NetworkError>>()
+    ) async throws(NetworkError) -> ServerProcess {
+        let outcome = Completion<Result<ServerProcess, NetworkError>>()
+        let output = log.descriptor
         let started = DedicatedThread.run {
-            let place = leadsGroup ? ProcessStart.Place.session : .child
-            switch ProcessStart.start(command, environment: environment, streams: streams, place: place) {
+            switch ProcessStart.start(command, environment: environment, output: output, place: .child) {
             case .failure(let error): outcome.fulfil(.failure(error))
             case .success(let id):
-                let process = Subprocess(id: id, leadsGroup: leadsGroup)
+                let process = ServerProcess(id: id)
                 outcome.fulfil(.success(process))
                 process.waitOnThread()
             }
@@ -73,7 +57,7 @@ package final class Subprocess: Sendable {
     package func signal(_ number: Int32) {
         // Under the lock that the reaping takes: the id cannot have gone to another process meanwhile.
         state.withLockedValue { state in
-            if state.status == nil { _ = kill(leadsGroup ? -id : id, number) }
+            if state.status == nil { _ = kill(id, number) }
         }
     }
 
@@ -124,8 +108,6 @@ package final class Subprocess: Sendable {
         _ = SystemCall.uninterrupted { waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) }
         let (status, waiters) = state.withLockedValue { state in
             var status: Int32 = 0
-            // While the leader is not reaped, its group's id is nobody else's.
-            if leadsGroup { _ = kill(-id, SIGKILL) }
             _ = SystemCall.uninterrupted { waitpid(id, &status, 0) }
             state.status = status
             defer { state.waiters = [:] }
@@ -137,25 +119,17 @@ package final class Subprocess: Sendable {
 
 /// Starting processes.
 enum ProcessStart {
-    /// Where a process's output goes; −1 for nowhere.
-    struct Streams: Sendable {
-        var output: Int32
-        var errors: Int32
-    }
-
-    /// How a process stands to its parent.
+    /// How a process is tied to its parent.
     enum Place: Sendable {
         /// It ends with the calling thread.
         case child
-        /// As a child, in a session of its own.
-        case session
-        /// It lives on in a session of its own.
+        /// It lives on in a session of its own. swift-subprocess has no call for that: each returns when the child has
+        /// ended.
         case detached
 
         fileprivate var code: cprocess_place {
             switch self {
             case .child: CPROCESS_CHILD
-            case .session: CPROCESS_SESSION
             case .detached: CPROCESS_DETACHED
             }
         }
@@ -164,9 +138,9 @@ enum ProcessStart {
     /// Starts a process and returns its id.
     /// - Parameters:
     ///   - command: the path of the executable, then its arguments.
-    ///   - streams: the descriptors that receive its output.
+    ///   - output: the descriptor that receives its output; it stays the caller's.
     static func start(
-        _ command: [String], environment: [String: String], streams: Streams, place: Place
+        _ command: [String], environment: [String: String], output: Int32, place: Place
     ) -> Result<pid_t, NetworkError> {
         guard let path = command.first else { return .failure(.hostNotStarted(reason: "no command was given")) }
         let arguments = CStrings(command)
@@ -175,7 +149,7 @@ enum ProcessStart {
         let code = path.withCString { path in
             var description = cprocess_command(
                 path: path, arguments: arguments.pointers, environment: variables.pointers,
-                output_descriptor: streams.output, error_descriptor: streams.errors, place: place.code)
+                output_descriptor: output, place: place.code)
             return withExtendedLifetime((arguments, variables)) { cprocess_start(&description, &id) }
         }
         guard code == 0 else {

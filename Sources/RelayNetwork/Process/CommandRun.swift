@@ -1,0 +1,205 @@
+import NIOConcurrencyHelpers
+import Subprocess
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// One run of a ``ShellCommand``.
+///
+/// swift-subprocess starts the shell in a session of its own, closes what is not for it, reads its pipes and reaps it.
+/// Done here is what it has no way to do: to bound the time, to keep of the complaints their end alone, and to kill what
+/// the shell leaves in its process group, also when this process ends first.
+final class CommandRun: Sendable {
+    private struct State {
+        /// The shell, which leads the group, from its start to its end.
+        var leader: Int32?
+        var hasEnded = false
+        var isToEnd = false
+        var isLate = false
+    }
+
+    private struct Collected: Sendable {
+        var output: [UInt8]
+        var errors: [UInt8]
+        /// Whether the shell's end could be awaited.
+        var isComplete: Bool
+    }
+
+    /// Runs the line, which is `$1`, in a shell without input. What would be its input is a pipe to which nobody writes,
+    /// and whose one writing end is held here: it closes when this process ends, and whoever waits for that, of the same
+    /// group and no child of the shell, kills the group.
+    private static let script = """
+        exec 3<&0 </dev/null
+        ( { read -r _ <&3; kill -s KILL 0; } >/dev/null 2>&1 & )
+        exec 3<&-
+        exec /bin/sh -c "$1"
+        """
+
+    private let command: ShellCommand
+    private let state = NIOLockedValueBox(State())
+
+    private init(_ command: ShellCommand) { self.command = command }
+
+    /// Runs a command. It ends at once when the task is cancelled, whatever is returned then.
+    static func result(of command: ShellCommand) async -> Result<ShellCommand.Output, ShellCommandError> {
+        let run = CommandRun(command)
+        // The library knows nothing of the cancellation: it would signal the shell by itself, and perhaps after reaping
+        // it, when the id may be another's.
+        let task = Task.detached { await run.result() }
+        return await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            run.end()
+        }
+    }
+
+    private func result() async -> Result<ShellCommand.Output, ShellCommandError> {
+        var options = PlatformOptions()
+        options.createSession = true
+        let collected: Collected
+        let status: TerminationStatus
+        do {
+            let outcome = try await Subprocess.run(
+                .path("/bin/sh"), arguments: ["-c", Self.script, "sh", command.line],
+                environment: .custom(variables), platformOptions: options,
+                input: .inputWriter, output: .sequence, error: .sequence
+            ) { execution in
+                await self.follow(execution)
+            }
+            collected = outcome.closureResult
+            status = outcome.terminationStatus
+        } catch {
+            return .failure(.notStarted)
+        }
+        guard collected.isComplete else { return .failure(.notStarted) }
+        if state.withLockedValue(\.isLate) { return .failure(.timedOut(command.limit)) }
+        if collected.output.count > ShellCommand.maximumOutput { return .failure(.tooMuchOutput) }
+        let complaint = Self.lastLine(collected.errors)
+        switch status {
+        case .signaled(let signal): return .failure(.signalled(signal, complaint))
+        case .exited(let code) where code != 0: return .failure(.failed(code, complaint))
+        case .exited:
+            let text = String(decoding: collected.output, as: UTF8.self)
+            return .success(ShellCommand.Output(text: text, lastComplaint: complaint))
+        }
+    }
+
+    /// The environment without names that begin with a digit: for one of those the library refuses to start anything.
+    private var variables: [Environment.Key: String] {
+        var variables: [Environment.Key: String] = [:]
+        for (name, value) in command.environment {
+            guard let first = name.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first),
+                let key = Environment.Key(rawValue: name)
+            else { continue }
+            variables[key] = value
+        }
+        return variables
+    }
+
+    private static func lastLine(_ bytes: [UInt8]) -> String? {
+        String(decoding: bytes, as: UTF8.self).split { $0.isNewline }
+            .last { !$0.allSatisfy(\.isWhitespace) }
+            .map { String($0.prefix(400)) }
+    }
+
+    // MARK: While it runs
+
+    /// Reads what the shell writes, and returns when it has ended. The library reaps it afterwards: only until then is
+    /// the group's id nobody else's.
+    private func follow(_ execution: Execution<CustomWriteInput, SequenceOutput, SequenceOutput>) async -> Collected {
+        let leader = execution.processIdentifier.value
+        state.withLockedValue { state in
+            state.leader = leader
+            // It was told to end while it was being started.
+            if state.isToEnd { _ = kill(-leader, SIGKILL) }
+        }
+        let alarm = Task {
+            try await Task.sleep(for: command.limit)
+            end(isLate: true)
+        }
+        defer { alarm.cancel() }
+        async let isComplete = awaitEnd(of: leader)
+        async let output = collectOutput(of: execution.standardOutput)
+        async let errors = collectErrors(of: execution.standardError)
+        return await Collected(output: output, errors: errors, isComplete: isComplete)
+    }
+
+    /// Kills the group, now or as soon as there is one.
+    private func end(isLate: Bool = false) {
+        state.withLockedValue { state in
+            guard !state.hasEnded else { return }
+            state.isToEnd = true
+            if isLate { state.isLate = true }
+            if let leader = state.leader { _ = kill(-leader, SIGKILL) }
+        }
+    }
+
+    /// Returns when the shell has ended, and what it left in its group was killed. False when that cannot be awaited.
+    private func awaitEnd(of leader: Int32) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isStarted = DedicatedThread.run { [self] in
+                var information = siginfo_t()
+                let (result, _) = SystemCall.uninterrupted {
+                    waitid(P_PID, id_t(leader), &information, WEXITED | WNOWAIT)
+                }
+                noteEnd(of: leader)
+                continuation.resume(returning: result == 0)
+            }
+            if !isStarted {
+                noteEnd(of: leader)
+                continuation.resume(returning: false)
+            }
+        }
+    }
+
+    private func noteEnd(of leader: Int32) {
+        state.withLockedValue { state in
+            _ = kill(-leader, SIGKILL)
+            state.leader = nil
+            state.hasEnded = true
+        }
+    }
+
+    // MARK: Reading
+
+    /// The standard output. Where it is too long, that ends the shell.
+    private func collectOutput(of stream: SubprocessOutputSequence) async -> [UInt8] {
+        var bytes: [UInt8] = []
+        await read(stream) { chunk in
+            bytes.append(contentsOf: chunk)
+            return bytes.count <= ShellCommand.maximumOutput
+        }
+        if bytes.count > ShellCommand.maximumOutput { end() }
+        return bytes
+    }
+
+    /// The end of the standard error.
+    private func collectErrors(of stream: SubprocessOutputSequence) async -> [UInt8] {
+        var bytes: [UInt8] = []
+        await read(stream) { chunk in
+            bytes.append(contentsOf: chunk)
+            if bytes.count > 2 * 4_096 { bytes.removeFirst(bytes.count - 4_096) }
+            return true
+        }
+        return bytes
+    }
+
+    /// Reads a pipe to its end, or to what is there when the shell has ended, as long as more is wanted.
+    private func read(_ stream: SubprocessOutputSequence, _ isMoreWanted: (UnsafeRawBufferPointer) -> Bool) async {
+        // What left the group might write for ever.
+        var roundsAfterEnd = 32
+        do {
+            for try await buffer in stream {
+                guard buffer.withUnsafeBytes({ isMoreWanted($0) }), roundsAfterEnd > 0 else { return }
+                if state.withLockedValue(\.hasEnded) { roundsAfterEnd -= 1 }
+            }
+        } catch {
+            // A pipe that cannot be read has nothing more to give.
+        }
+    }
+}
