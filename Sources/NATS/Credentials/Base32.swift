@@ -1,11 +1,32 @@
-/// RFC 4648 base32 without padding, the text form of nkeys.
-enum Base32 {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+/// RFC 4648 base32 without padding, the text form of nkeys and, in small letters, of identifiers.
+///
+/// It is written by hand because Foundation has no base32, and because what is decoded may be a seed, whose bytes must be
+/// wiped where the text turns out to be wrong.
+package enum Base32 {
+    /// Which letters stand for the first 26 values; the digits 2 to 7 follow them.
+    package enum Letters: Sendable {
+        /// `A` to `Z`.
+        case capital
+        /// `a` to `z`.
+        case small
 
-    /// The text of the bytes, in upper case.
-    static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+        fileprivate var first: UInt8 {
+            switch self {
+            case .capital: UInt8(ascii: "A")
+            case .small: UInt8(ascii: "a")
+            }
+        }
+    }
+
+    /// The text of the bytes.
+    package static func encode(_ bytes: some Sequence<UInt8>, letters: Letters = .capital) -> [UInt8] {
+        let firstLetter = letters.first
         var output: [UInt8] = []
         output.reserveCapacity(bytes.underestimatedCount * 8 / 5 + 2)
+        func append(_ value: UInt32) {
+            let value = UInt8(truncatingIfNeeded: value & 31)
+            output.append(value < 26 ? firstLetter + value : UInt8(ascii: "2") + (value - 26))
+        }
         var buffer: UInt32 = 0
         var bits: UInt32 = 0
         for byte in bytes {
@@ -13,17 +34,17 @@ enum Base32 {
             bits += 8
             while bits >= 5 {
                 bits -= 5
-                output.append(alphabet[Int((buffer >> bits) & 31)])
+                append(buffer >> bits)
             }
         }
-        if bits > 0 {
-            output.append(alphabet[Int((buffer << (5 - bits)) & 31)])
-        }
+        if bits > 0 { append(buffer << (5 - bits)) }
         return output
     }
 
-    /// The bytes of the text, or nil when a character or the unused last bits are wrong.
-    static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
+    /// The bytes of the text, or nil when a character, the length or the unused last bits are wrong.
+    package static func decode(_ text: some Sequence<UInt8>, letters: Letters = .capital) -> [UInt8]? {
+        let firstLetter = letters.first
+        let lastLetter = firstLetter + 25
         var output: [UInt8] = []
         output.reserveCapacity(text.underestimatedCount * 5 / 8 + 1)
         var buffer: UInt32 = 0
@@ -31,7 +52,7 @@ enum Base32 {
         for character in text {
             let value: UInt8
             switch character {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = character - UInt8(ascii: "A")
+            case firstLetter...lastLetter: value = character - firstLetter
             case UInt8(ascii: "2")...UInt8(ascii: "7"): value = character - UInt8(ascii: "2") + 26
             default:
                 Wiping.wipe(&output)

@@ -5,6 +5,8 @@
 #endif
 
 /// A moment by the server's clock, to the nanosecond, as JetStream stamps messages and streams.
+///
+/// Its text is read and written by hand because Foundation's format style stops at milliseconds.
 public struct ServerTime: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
     /// Nanoseconds since 1970-01-01T00:00:00Z.
     public var nanoseconds: Int64
@@ -67,12 +69,7 @@ public struct ServerTime: Sendable, Hashable, Comparable, Codable, CustomStringC
             else { return nil }
             offset = (hours * 3_600 + minutes * 60) * (bytes[position] == 0x2B ? 1 : -1)
         }
-        // Days since 1970 of the proleptic Gregorian calendar.
-        let shifted = month <= 2 ? year - 1 : year
-        let era = shifted / 400
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+        let days = CivilDate(year: year, month: month, day: day).daysSince1970
         let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, sumOverflow) = whole.addingReportingOverflow(fraction)
@@ -83,22 +80,13 @@ public struct ServerTime: Sendable, Hashable, Comparable, Codable, CustomStringC
     /// RFC 3339 in UTC, with nanoseconds.
     public var description: String {
         let seconds = nanoseconds / 1_000_000_000
-        let days = seconds / 86_400
+        let date = CivilDate(daysSince1970: seconds / 86_400)
         let rest = seconds % 86_400
-        let shifted = days + 719_468
-        let era = shifted / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthIndex = (5 * dayOfYear + 2) / 153
-        let day = dayOfYear - (153 * monthIndex + 2) / 5 + 1
-        let month = monthIndex < 10 ? monthIndex + 3 : monthIndex - 9
-        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
         func padded(_ value: Int64, _ width: Int) -> String {
             let digits = String(value)
             return String(repeating: "0", count: max(0, width - digits.count)) + digits
         }
-        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T\(padded(rest / 3_600, 2)):"
+        return "\(padded(date.year, 4))-\(padded(date.month, 2))-\(padded(date.day, 2))T\(padded(rest / 3_600, 2)):"
             + "\(padded(rest / 60 % 60, 2)):\(padded(rest % 60, 2)).\(padded(nanoseconds % 1_000_000_000, 9))Z"
     }
 

@@ -13,16 +13,18 @@ enum DisplayZone: Hashable, Sendable {
     /// A fixed distance from UTC, in seconds.
     case fixed(seconds: Int)
 
-    /// Seconds to add to UTC at `epochSeconds`.
-    func offset(at epochSeconds: Int64) -> Int {
+    /// The date and the time of day at `epochSeconds`, from the C library, and how many seconds the zone is ahead of UTC.
+    fileprivate func reading(at epochSeconds: Int64) -> (fields: tm, offset: Int64) {
+        var fields = tm()
         switch self {
         case .fixed(let seconds):
-            return seconds
+            var moment = time_t(epochSeconds + Int64(seconds))
+            gmtime_r(&moment, &fields)
+            return (fields, Int64(seconds))
         case .local:
             var moment = time_t(epochSeconds)
-            var fields = tm()
-            guard localtime_r(&moment, &fields) != nil else { return 0 }
-            return Int(fields.tm_gmtoff)
+            localtime_r(&moment, &fields)
+            return (fields, Int64(fields.tm_gmtoff))
         }
     }
 }
@@ -49,27 +51,17 @@ struct CivilTime: Hashable, Sendable {
     private static let secondsRange: ClosedRange<Int64> = -62_135_500_000...253_402_200_000
 
     init(_ timestamp: Timestamp, zone: DisplayZone) {
-        let whole = Self.floorDivide(timestamp.milliseconds, 1000)
-        let utc = min(max(whole, Self.secondsRange.lowerBound), Self.secondsRange.upperBound)
-        let seconds = utc + Int64(zone.offset(at: utc))
-        let days = Self.floorDivide(seconds, 86_400)
-        let second = Int(seconds - days * 86_400)
-        dayNumber = Int(days)
-        hour = second / 3600
-        minute = second % 3600 / 60
-        self.second = second % 60
-        millisecond = Int((timestamp.milliseconds % 1000 + 1000) % 1000)
-
-        // Counting years from 1 March puts the leap day last, so that month lengths follow one formula.
-        let shifted = Int(days) + 719_468
-        let era = shifted >= 0 ? shifted / 146_097 : (shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthFromMarch = (5 * dayOfYear + 2) / 153
-        day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-        month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        let whole = Timestamp.floorDivide(timestamp.milliseconds, 1_000)
+        let seconds = min(max(whole, Self.secondsRange.lowerBound), Self.secondsRange.upperBound)
+        let (fields, offset) = zone.reading(at: seconds)
+        year = Int(fields.tm_year) + 1_900
+        month = Int(fields.tm_mon) + 1
+        day = Int(fields.tm_mday)
+        hour = Int(fields.tm_hour)
+        minute = Int(fields.tm_min)
+        second = Int(fields.tm_sec)
+        millisecond = Int((timestamp.milliseconds % 1_000 + 1_000) % 1_000)
+        dayNumber = Int(Timestamp.floorDivide(seconds + offset, 86_400))
     }
 
     /// `10:01`.
@@ -106,9 +98,4 @@ struct CivilTime: Hashable, Sendable {
     ]
 
     private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-
-    private static func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
-        let quotient = value / divisor
-        return value % divisor < 0 ? quotient - 1 : quotient
-    }
 }

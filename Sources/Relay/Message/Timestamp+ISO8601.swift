@@ -1,3 +1,5 @@
+import NATS
+
 extension Timestamp {
     /// The moment in UTC as ISO 8601 with milliseconds, such as `2025-11-21T10:01:02.345Z`.
     ///
@@ -5,7 +7,7 @@ extension Timestamp {
     public var iso8601: String {
         let days = Timestamp.floorDivide(milliseconds, 86_400_000)
         let rest = milliseconds - days * 86_400_000
-        let (year, month, day) = Timestamp.civil(fromDays: days)
+        let date = CivilDate(daysSince1970: days)
         let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60)
         let (second, millisecond) = (rest / 1_000 % 60, rest % 1_000)
         return String(unsafeUninitializedCapacity: 40) { text in
@@ -25,12 +27,13 @@ extension Timestamp {
                     unit /= 10
                 }
             }
-            if !(0...9_999).contains(year) { write(year < 0 ? "-" : "+") }
-            write(abs(year), (0...9_999).contains(year) ? 4 : 6)
+            let isCommonYear = (0...9_999).contains(date.year)
+            if !isCommonYear { write(date.year < 0 ? "-" : "+") }
+            write(abs(date.year), isCommonYear ? 4 : 6)
             write("-")
-            write(month, 2)
+            write(date.month, 2)
             write("-")
-            write(day, 2)
+            write(date.day, 2)
             write("T")
             write(hour, 2)
             write(":")
@@ -53,41 +56,20 @@ extension Timestamp {
         guard let value = reader.moment() else { return nil }
         milliseconds = value
     }
-
-    /// The Gregorian date of a day number, counted from 1970-01-01. Eras of 400 years have 146,097 days.
-    private static func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let shifted = days + 719_468
-        let era = floorDivide(shifted, 146_097)
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
-    }
-
-    /// The day number of a Gregorian date, counted from 1970-01-01.
-    fileprivate static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let shiftedYear = month <= 2 ? year - 1 : year
-        let era = floorDivide(shiftedYear, 400)
-        let yearOfEra = shiftedYear - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-    }
 }
 
-/// Reads one ISO 8601 text from its bytes.
+/// Reads one ISO 8601 text from its bytes, by hand because Foundation's format style accepts one form and senders use
+/// several.
 private struct DateReader {
     private var rest: Substring.UTF8View
 
     init(_ text: String) { rest = Substring(text).utf8 }
 
     mutating func moment() -> Int64? {
-        guard let year = number(4), take("-"), let month = number(2), take("-"), let day = number(2),
-            (1...12).contains(month), (1...DateReader.length(ofMonth: month, year: year)).contains(day)
-        else { return nil }
-        let days = Timestamp.days(year: year, month: month, day: day)
+        guard let year = number(4), take("-"), let month = number(2), take("-"), let day = number(2) else { return nil }
+        let date = CivilDate(year: year, month: month, day: day)
+        guard date.exists else { return nil }
+        let days = date.daysSince1970
         if rest.isEmpty { return days * 86_400_000 }
 
         guard take("T") || take("t") || take(" "), let hour = number(2), take(":"), let minute = number(2),
@@ -150,13 +132,5 @@ private struct DateReader {
         guard rest.first == UInt8(ascii: character) else { return false }
         rest.removeFirst()
         return true
-    }
-
-    private static func length(ofMonth month: Int64, year: Int64) -> Int64 {
-        switch month {
-        case 4, 6, 9, 11: 30
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        default: 31
-        }
     }
 }

@@ -33,7 +33,8 @@ public struct Timestamp: Hashable, Comparable, Sendable, Codable {
 
     private static let secondsBound: UInt64 = 100_000_000_000
 
-    static func floorDivide(_ dividend: Int64, _ divisor: Int64) -> Int64 {
+    /// The quotient rounded down, also below zero, where `/` rounds up.
+    package static func floorDivide(_ dividend: Int64, _ divisor: Int64) -> Int64 {
         let (quotient, remainder) = dividend.quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
     }

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Appends JSON text.
 struct JSONWriter {
     private var bytes: [UInt8] = []
@@ -18,7 +24,7 @@ struct JSONWriter {
         case .unsigned(let number): append(String(number))
         case .double(let number): append(number.isFinite ? number.description : "null")
         case .string(let text): write(text)
-        case .binary(let data): write(Base64.encode(data))
+        case .binary(let data): write(Data(data).base64EncodedString())
         case .array(let values):
             append("[")
             for (index, value) in values.enumerated() {
@@ -45,7 +51,7 @@ struct JSONWriter {
             let clamped = min(max(moment, Timestamp.earliest.milliseconds), Timestamp.latest.milliseconds)
             write(Timestamp(milliseconds: clamped + Int64(nanoseconds / 1_000_000)).iso8601)
         case .extension(let type, let data):
-            write(.map(["type": .int(Int64(type)), "data": .string(Base64.encode(data))]))
+            write(.map(["type": .int(Int64(type)), "data": .string(Data(data).base64EncodedString())]))
         }
     }
 
