@@ -1,0 +1,83 @@
+import NIOCore
+
+/// What happens at its time: pings that find out whether the connection still lives, and requests that wait too long.
+extension ConnectionHandler {
+    func startPings(_ context: ChannelHandlerContext) {
+        let interval = core.options.pingInterval
+        if interval > .zero { SendQueue.setTimeout(interval + core.options.pongTimeout, context.channel) }
+        // Without an interval a ping leaves only when somebody asks for it.
+        let machine = LivenessMachine(
+            interval: interval > .zero ? interval.nanoseconds : .max, limit: core.options.pongTimeout.nanoseconds,
+            now: Self.now)
+        liveness = machine
+        askLiveness(at: machine.nextPing, context)
+    }
+
+    static var now: Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
+
+    /// Has the liveness judged now, ahead of its time.
+    func probe(limit: Duration) {
+        guard let context, core.isOpen, liveness?.hasten(now: Self.now, limit: limit.nanoseconds) == true else {
+            return
+        }
+        livenessAlarm?.cancel()
+        askLiveness(at: Self.now, context)
+    }
+
+    private func askLiveness(at moment: Int64, _ context: ChannelHandlerContext) {
+        guard moment < .max else { return }
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        livenessAlarm = context.eventLoop.scheduleTask(deadline: .uptimeNanoseconds(UInt64(clamping: moment))) {
+            bound.value.livenessMoment()
+        }
+    }
+
+    private func livenessMoment() {
+        guard let context, core.isOpen else { return }
+        let isPaused = core.isReadingPaused
+        if hasLeftUnread, !isPaused {
+            hasLeftUnread = false
+            liveness?.readingResumed()
+        }
+        let action = liveness?.momentCame(now: Self.now, isPaused: isPaused, outbound: core.outboundProgress)
+        switch action {
+        case .stale: fail(.staleConnection)
+        case .wait(let moment): askLiveness(at: moment, context)
+        case .ping(let moment):
+            ping = (try? core.sendPing()).map { ($0, .now()) }
+            if ping == nil { liveness?.pingFailed() }
+            askLiveness(at: moment, context)
+        case nil: break
+        }
+    }
+
+    func answered(_ waiter: Completion<Result<Void, NATSError>>?) {
+        guard let ping, ping.waiter === waiter else { return }
+        self.ping = nil
+        liveness?.answered()
+        core.emit(.roundTrip(.nanoseconds((NIODeadline.now() - ping.sent).nanoseconds)))
+    }
+
+    private func expireRequests() {
+        let late = core.requests.expire(at: .now())
+        guard !late.isEmpty else { return }
+        // A dead link is found by the liveness; a slow one has brought the requests when it has brought a ping behind them.
+        probe(limit: core.options.pongTimeout)
+        guard let waiter = try? core.sendPing() else { return core.requests.arrived(late, at: .now()) }
+        Task { [core] in
+            do throws(NATSError) { try await waiter.result() } catch { return }
+            core.requests.arrived(late, at: .now())
+        }
+    }
+
+    /// Runs only while requests wait; answers are late by at most one tick when they time out.
+    func startRequestClock() {
+        guard requestClock == nil, let context else { return }
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        requestClock = context.eventLoop.scheduleTask(in: .milliseconds(50)) {
+            bound.value.requestClock = nil
+            bound.value.expireRequests()
+            if !bound.value.core.requests.isEmpty { bound.value.startRequestClock() }
+        }
+    }
+}
