@@ -60,7 +60,7 @@ public actor RelayClient {
 
     // The exclusive session, and what the administrator has said: a concern of `RelayClient+Session`.
     var claim: SessionClaim?
-    /// The proofs of control messages that were believed, so that none counts twice; the oldest give way.
+    /// The proofs of control messages that were believed, so that none counts twice; the oldest are dropped.
     var provedControls: [String] = []
     /// Gives the session back after the end.
     var sessionRelease: Task<Void, Never>?
@@ -153,9 +153,9 @@ public actor RelayClient {
 
     /// Connects. Several calls at the same time share one connection and one outcome.
     ///
-    /// The local store opens first. A store that cannot be opened keeps nobody from connecting.
+    /// The local store opens first. A store that cannot be opened does not prevent the connection.
     ///
-    /// - Parameter timeLimit: seconds after which the attempt is given up for good; zero or less tries until it succeeds
+    /// - Parameter timeLimit: seconds after which the attempt is given up; zero or less tries until it succeeds
     ///   or a reason is final (Nexconn's and RongCloud's `timeLimit`).
     /// - Throws: ``RelayError/notInitialized`` before `prepare`, ``RelayError/connection(_:)`` with the reason the session
     ///   ended for, ``RelayError/cancelled``.
@@ -199,7 +199,7 @@ public actor RelayClient {
 
     func applyPolicy() {
         machine.policy = configuration.reconnect
-        // Without a provider there is nobody to ask, and a refused token is the end at once.
+        // Without a provider there is no one to ask, and a refused token is the end at once.
         if signIn.credentials.provider == nil { machine.policy.tokenRenewals = 0 }
     }
 
@@ -209,7 +209,7 @@ public actor RelayClient {
     /// The number of the newest dial.
     var generation: UInt64 { machine.generation }
 
-    /// Ends the session for good, from any state; only another `connect` starts one.
+    /// Ends the session from any state; only another `connect` starts one.
     public func disconnect() {
         handleLifecycle(.userDisconnected)
         handle(.disconnectRequested)

@@ -16,11 +16,11 @@ extension FaultProxy {
     public enum Fault: Hashable, Sendable {
         /// Nothing goes wrong.
         case passThrough
-        /// Nobody listens: a new connection is refused by the system, as after the server's death. The port stays
+        /// The port has no listener: the system refuses a new connection, as after the server's death. The port stays
         /// reserved.
         case refuse
         /// New connections are accepted and never hear a byte; the server is not dialled for them, now or later.
-        /// Connections that stand already lose the bytes of both directions.
+        /// Connections that are open already lose the bytes of both directions.
         case silent
         /// Bytes vanish and sockets stay open, as behind a cable that was pulled. Even the end of a connection is
         /// kept back until the fault is over.
@@ -44,13 +44,13 @@ extension FaultProxy {
 
     /// The connections that an act is about.
     public enum Connections: Hashable, Sendable {
-        /// Those that stand now.
+        /// Those that are open now.
         case present
         /// Those that come from now on.
         case new
         /// The one that comes next.
         case next
-        /// Those that stand and those that come.
+        /// Those that are open and those that come.
         case all
 
         var includesPresent: Bool { self == .present || self == .all }
@@ -58,7 +58,7 @@ extension FaultProxy {
 
     /// What has gone through the proxy.
     public struct Statistics: Hashable, Sendable {
-        /// Connections of clients that stand now.
+        /// How many connections of clients are open now.
         public internal(set) var openConnections = 0
         /// Connections of clients that were ever accepted.
         public internal(set) var acceptedConnections = 0

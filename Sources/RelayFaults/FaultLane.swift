@@ -2,7 +2,7 @@ import NATS
 import NIOCore
 
 /// Decides what happens to the bytes of one direction of one connection, and when. It knows lengths and times, not the
-/// bytes: whoever drives it keeps those, in the same order. Times count from the proxy's begin.
+/// bytes: its driver keeps those, in the same order. Times count from the proxy's beginning.
 struct FaultLane: Sendable {
     /// An end that comes after so many more forwarded bytes.
     struct Cut: Hashable, Sendable {

@@ -86,7 +86,7 @@ public final class FaultProxy: Sendable {
         await run { $0.cut(after: afterBytes, direction, how, connections) }
     }
 
-    /// Ends one direction of the connections that stand: its destination reads the end, the other direction goes on.
+    /// Ends one direction of the open connections: its destination reads the end, the other direction goes on.
     public func halfClose(_ direction: Direction) async {
         await run { $0.halfClose(direction) }
     }

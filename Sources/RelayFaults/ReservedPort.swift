@@ -6,8 +6,8 @@
     import Darwin
 #endif
 
-/// A port of 127.0.0.1 that stays ours while nobody listens at it: a socket is bound to it and never listens, so the
-/// system refuses connections and gives the port to nobody else.
+/// A port of 127.0.0.1 that stays ours while it has no listener: a socket is bound to it and never listens, so the
+/// system refuses connections and gives the port to no other process.
 final class ReservedPort: Sendable {
     let number: Int
     private let descriptor: Int32
@@ -17,11 +17,11 @@ final class ReservedPort: Sendable {
         (descriptor, number) = try Self.bound(to: wanted)
     }
 
-    /// A socket at this port that is to listen. Whoever takes it closes it.
+    /// A socket at this port that is to listen. The caller closes it.
     func listeningSocket() throws(FaultError) -> Int32 { try Self.bound(to: number).descriptor }
 
-    /// Has nobody listen at a socket any more, from now on. Closing it alone would not do where a child process is being
-    /// started at that moment: until it runs its own program it holds every descriptor of this one.
+    /// Stops a socket from listening, from now on. Closing it would not be enough if a child process is being started at
+    /// that moment: until the child runs its own program it holds every descriptor of this one.
     static func stopListening(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_RD)) }
 
     private static func bound(to wanted: Int) throws(FaultError) -> (descriptor: Int32, number: Int) {

@@ -55,7 +55,7 @@ struct CertificateSummary: Equatable {
         return absolute.lowercased().split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// A `*` stands for the whole first label, and not right above a top-level domain.
+    /// A `*` replaces the whole first label, and never the one directly above a top-level domain.
     private static func matches(_ pattern: [String], _ name: [String]) -> Bool {
         guard pattern.first == "*" else { return pattern == name }
         return pattern.count > 2 && pattern.count == name.count && name.first?.isEmpty == false

@@ -2,7 +2,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A value that arrives once, for one waiter. Whoever fulfils first wins; later calls change nothing.
+/// A value that arrives once, for one waiter. The first call that fulfils it wins; later ones change nothing.
 ///
 /// Fulfilling may come before the wait begins, so a cancellation that arrives early is not lost. Each message that is sent
 /// waits for one of these, so what is done to it can be specialized where it is used.
@@ -22,7 +22,7 @@ package final class Completion<Value: Sendable>: Sendable {
     @inlinable
     package init() { state = NIOLockedValueBox(.pending) }
 
-    /// Whether the value is there and nobody has taken it.
+    /// Whether the value is there and has not been taken.
     @inlinable
     package var isFulfilled: Bool {
         state.withLockedValue { if case .fulfilled = $0 { true } else { false } }
@@ -48,7 +48,7 @@ package final class Completion<Value: Sendable>: Sendable {
         return isFirst
     }
 
-    /// The value where it is there already; nobody can wait for it afterwards.
+    /// The value if it is there already; it cannot be waited for afterwards.
     @inlinable
     func take() -> Value? {
         state.withLockedValue { state in
@@ -100,7 +100,7 @@ extension Completion {
         return await value(onCancel: substitute)
     }
 
-    /// Hands over `value` once `limit` has passed, to be called off by whoever waited.
+    /// Hands over `value` once `limit` has passed. The waiter cancels this when it no longer needs it.
     ///
     /// A task that sleeps would leave its timer behind when it is cancelled, for each of many waits.
     package func fulfil(_ value: Value, after limit: Duration) -> Scheduled<Void> {

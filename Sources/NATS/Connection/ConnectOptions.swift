@@ -86,7 +86,7 @@ public struct ConnectOptions: Sendable {
     /// The time between two pings; zero sends none, and a peer that has gone silently is then never noticed.
     public var pingInterval: Duration
     /// How long after a ping the peer may be silent before the connection counts as dead. Anything it sends counts, and
-    /// while it takes a long queue of bytes that stands before the ping, however slowly, it counts as alive.
+    /// while it reads a long queue of bytes ahead of the ping, however slowly, it counts as alive.
     public var pongTimeout: Duration
     /// Whether messages that this connection publishes come back to its own subscriptions.
     public var echo: Bool

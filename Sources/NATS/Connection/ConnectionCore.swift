@@ -13,7 +13,8 @@ final class ConnectionCore: Sendable {
         var nextEventStream: UInt64 = 0
         var ending: Ending?
         var closeWaiters: [Completion<NATSError?>] = []
-        /// Pauses less resumptions. A reader may resume before its pause is counted, so it may be −1 for a moment.
+        /// The number of pauses minus the number of resumptions. A reader may resume before its pause is counted, so this
+        /// may be −1 for a moment.
         var pausedSubscriptions = 0
     }
 
@@ -223,7 +224,7 @@ final class ConnectionCore: Sendable {
         return waiter
     }
 
-    /// Whoever waits longest has the answer, and is returned.
+    /// The PONG answers the ping that has waited longest, which is returned.
     @discardableResult
     func pongReceived() -> Completion<Result<Void, NATSError>>? {
         let waiter = state.withLockedValue { state in state.pongs.isEmpty ? nil : state.pongs.removeFirst() }
@@ -274,7 +275,7 @@ final class ConnectionCore: Sendable {
         }
     }
 
-    /// Ends everything that waits, once. `nil` stands for `close()`.
+    /// Ends everything that waits, once. `nil` means `close()`.
     func end(_ error: NATSError?) {
         let ended = state.withLockedValue { state -> State? in
             guard state.ending == nil else { return nil }

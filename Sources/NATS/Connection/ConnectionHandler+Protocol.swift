@@ -42,7 +42,7 @@ extension ConnectionHandler: ProtocolSink {
     }
 
     func receivedPong() {
-        // Whoever waits for a PONG counts on what came before it.
+        // A caller that waits for a PONG expects everything that came before it to have been delivered.
         deliverStaged()
         switch machine.pongReceived() {
         case .succeed:

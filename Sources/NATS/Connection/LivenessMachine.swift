@@ -1,8 +1,8 @@
 /// Finds out whether the peer is still there, as a value: facts in, one action out; times are nanoseconds of any clock.
 ///
-/// Once per interval a PING goes out. Any byte that arrives within the time limit after it is life. A PING that stands
-/// behind many bytes which the peer has not taken yet is waited for as long as those get fewer: the peer is slow, not
-/// gone. Once it has taken the PING, the limit runs.
+/// Once per interval a PING goes out. Any byte that arrives within the time limit after it shows that the peer is there.
+/// If the PING is queued behind many bytes which the peer has not read yet, the machine waits for as long as those get
+/// fewer: the peer is slow, not gone. Once the peer has read the PING, the limit runs.
 struct LivenessMachine {
     enum Action: Equatable {
         /// Ask again at this moment.
@@ -29,7 +29,7 @@ struct LivenessMachine {
         var isExcused = false
         /// How long the answer may take.
         let limit: Int64
-        /// How much the peer must have taken to have the PING; nil when it has, as far as can be told.
+        /// How many bytes the peer must have read to have the PING; nil when it has read it, as far as this side can know.
         var target: Int?
         var acknowledged: Int
     }
@@ -66,7 +66,7 @@ struct LivenessMachine {
     /// The PING was answered.
     mutating func answered() { isPingOutstanding = false }
 
-    /// The PING could not be sent, so nobody owes an answer to it.
+    /// The PING could not be sent, so no answer to it is due.
     mutating func pingFailed() {
         isPingOutstanding = false
         probe = nil
@@ -74,7 +74,7 @@ struct LivenessMachine {
 
     /// Brings the next PING forward to now, unless an answer is being waited for already.
     ///
-    /// - Parameter limit: how long its answer may take at most where nothing stands before it, within the usual limit.
+    /// - Parameter limit: how long its answer may take at most if nothing is queued before it, within the usual limit.
     /// - Returns: whether the moment has come.
     mutating func hasten(now: Int64, limit: Int64) -> Bool {
         if let probe, !probe.hasHeard { return false }

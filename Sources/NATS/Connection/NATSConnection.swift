@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// One connection to one NATS server, from login to its end. It never reconnects: whoever wants that makes a new one.
+/// One connection to one NATS server, from login to its end. It never reconnects: a caller that wants to makes a new one.
 ///
 /// Publishing is synchronous: it appends to a buffer that the event loop writes once a turn, so thousands of small
 /// messages leave in few system calls. Everything ends with the last reference: the socket closes by itself.
@@ -172,10 +172,10 @@ public final class NATSConnection: Sendable {
     /// Where answers to this connection's requests arrive.
     public var inboxPrefix: String { core.inboxPrefix }
 
-    /// Whether the connection still stands, as far as this side knows.
+    /// Whether the connection is still open, as far as this side knows.
     public var isOpen: Bool { core.isOpen }
 
-    /// A subject under the permitted inbox prefix that nobody else uses.
+    /// A unique subject under the permitted inbox prefix.
     public func newInbox() -> String { core.inboxPrefix + "." + UniqueToken.next() }
 
     // MARK: Publishing
@@ -268,11 +268,12 @@ public final class NATSConnection: Sendable {
     /// Asks and waits for one answer, over the connection's shared inbox.
     ///
     /// - Parameters:
-    ///   - payload: the question.
-    ///   - subject: who is asked.
-    ///   - headers: the question's headers.
+    ///   - payload: the request's payload.
+    ///   - subject: the subject that the request goes to.
+    ///   - headers: the request's headers.
     ///   - timeout: how long the answer may take, to within 50 ms.
-    /// - Throws: `noResponders` at once when nobody listens, `timeout`, `publishNotPermitted`, `cancelled` …
+    /// - Throws: `noResponders` at once when the subject has no subscriber, `timeout`, `publishNotPermitted`,
+    ///   `cancelled` …
     public func request(
         _ payload: ByteBuffer, to subject: String, headers: NATSHeaders? = nil, timeout: Duration = .seconds(5)
     ) async throws(NATSError) -> NATSMessage {
@@ -295,7 +296,7 @@ public final class NATSConnection: Sendable {
     /// Asks, and has `answer` called once, on the event loop: the form for many requests in flight.
     ///
     /// - Parameters:
-    ///   - block: the question's headers as they stand on the wire.
+    ///   - block: the request's headers as they are written on the wire.
     ///   - isPatient: whether a request that may still be on its way when the time is up has its time once more from when
     ///     the server has it.
     @discardableResult
@@ -368,8 +369,8 @@ public final class NATSConnection: Sendable {
     /// Asks now, ahead of the next ping, whether the server is still there. The answer is an event: a round trip, or the
     /// end of a stale connection. A server that is slow to take what was sent before counts as being there.
     ///
-    /// - Parameter limit: how long the answer may take where nothing unsent stands before the question; nil, and never
-    ///   more, for the usual time.
+    /// - Parameter limit: how long the answer may take if nothing unsent is queued before the ping; nil for the usual time,
+    ///   which is also the most.
     public func probe(within limit: Duration? = nil) {
         core.eventLoop.execute { [core, handler] in
             handler.value.probe(limit: limit ?? core.options.pongTimeout)

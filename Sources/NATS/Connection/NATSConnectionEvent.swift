@@ -1,4 +1,4 @@
-/// Something that happened to a connection beside its messages.
+/// Something that happened to a connection, other than a message.
 public enum NATSConnectionEvent: Sendable, Hashable {
     /// The server sent a newer INFO.
     case infoChanged(ServerInfo)
@@ -14,7 +14,7 @@ public enum NATSConnectionEvent: Sendable, Hashable {
     case closed(NATSError?)
 }
 
-/// The events of a connection from the moment of asking on; bounded, the oldest give way.
+/// The events of a connection from the moment of asking on. Their number is bounded; the oldest are dropped.
 public struct NATSConnectionEvents: AsyncSequence, Sendable {
     /// What happened.
     public typealias Element = NATSConnectionEvent

@@ -23,7 +23,7 @@ final class OutboundBuffer: Sendable {
     private let limit: Int
 
     init(highWaterMark: Int, limit: Int) {
-        // Whoever waits after a refusal must find room, so the mark is never above the limit.
+        // A writer that waits after a refusal must find room, so the mark is never above the limit.
         self.highWaterMark = min(highWaterMark, limit)
         self.limit = limit
         state = NIOLockedValueBox(State(buffer: ByteBuffer()))

@@ -86,10 +86,10 @@ final class RequestTable: Sendable {
         }
     }
 
-    /// Registers a request and gives it its token. Whoever adds to the empty table starts the clock.
+    /// Registers a request and gives it its token. The caller that adds to the empty table starts the clock.
     ///
-    /// - Parameter patience: what the deadline is to be followed by while the request may still be on its way: so long
-    ///   from the moment on when the server is known to have it.
+    /// - Parameter patience: the time that a request gets once more if it may still be on its way when the deadline passes,
+    ///   counted from the moment when the server is known to have it.
     func add(
         subject: String, deadline: NIODeadline, patience: TimeAmount? = nil, answer: @escaping Answer
     ) throws(NATSError) -> (token: RequestToken, isFirst: Bool) {

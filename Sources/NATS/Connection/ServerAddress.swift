@@ -40,8 +40,8 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads an entry of `ServerInfo.connectURLs`: another server of the cluster that `known` belongs to.
     ///
-    /// It is reached as `known` is: with TLS and the same login where that has them. An IP address cannot be told from
-    /// a certificate's names, so it keeps the name that `known` was to have.
+    /// It is reached as `known` is: with TLS and the same login if that has them. An IP address does not show which names
+    /// its certificate has, so the certificate is expected to have the name that `known` has.
     ///
     /// - Returns: nil when the entry is no `host:port`.
     public init?(discovered entry: String, like known: ServerAddress) {

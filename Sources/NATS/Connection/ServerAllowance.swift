@@ -1,4 +1,5 @@
-/// How much a server may say beside messages before it counts as broken, as a value; times are nanoseconds of any clock.
+/// How much a server may say in addition to messages before it counts as broken, as a value; times are nanoseconds of
+/// any clock.
 struct ServerAllowance {
     /// Bytes of INFO at once. A cluster that changes fast sends some hundred lines of under 1 KiB.
     static let burst = 2 << 20

@@ -1,7 +1,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// How much a subscription holds for a slow reader, and what gives way beyond it.
+/// How much a subscription holds for a slow reader, and what is dropped beyond that.
 public struct BufferLimits: Sendable, Hashable {
     /// What happens to messages that find the buffer full.
     public enum Overflow: Sendable, Hashable {

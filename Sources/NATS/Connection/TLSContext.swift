@@ -22,8 +22,8 @@ enum TLSContext {
             throw .tls("a certificate or key file cannot be read; check that it exists and is PEM")
         }
         let name = address.expectedCertificateName
-        // An IP address cannot stand in SNI; the library then checks the certificate against the address of the socket's
-        // other end. Where that is not the server's own, the connection's own check of the name is the only one.
+        // SNI cannot hold an IP address; the library then checks the certificate against the address of the socket's
+        // other end. If that is not the server's own, only the connection's own check of the name counts.
         let isAddress = (try? SocketAddress(ipAddress: name, port: 0)) != nil
         if isAddress, isProxied || name != address.host {
             configuration.certificateVerification = .noHostnameVerification

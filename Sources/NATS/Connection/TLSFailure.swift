@@ -17,7 +17,7 @@ struct TLSFailure {
     /// Seconds since 1970.
     var now = Int64(Date().timeIntervalSince1970)
 
-    /// The words for an error of the TLS library; nil when it is none.
+    /// Describes an error of the TLS library; nil for any other error.
     func error(_ error: any Error) -> NATSError? {
         switch error {
         case NIOSSLError.uncleanShutdown: return .connectionLost("the peer ended the secure connection without a word")

@@ -4,7 +4,7 @@ struct URLAuthority {
     var host: String
     /// 1 to 65,535; nil when none is written.
     var port: Int?
-    /// What stands before the last `@`, as written. May be a secret.
+    /// The text before the last `@`, as written. May be a secret.
     var userInfo: String?
 
     /// Scheme, in lower case, and what follows `://`; nil without a scheme.
@@ -42,7 +42,7 @@ struct URLAuthority {
             host = rest[..<colon]
             portText = rest[rest.index(after: colon)...]
             guard !host.contains(":") else {
-                throw .invalidArgument("An IPv6 address stands in brackets: [::1]:4222.")
+                throw .invalidArgument("An IPv6 address needs brackets: [::1]:4222.")
             }
         } else {
             host = rest
@@ -58,13 +58,13 @@ struct URLAuthority {
         self.port = port
     }
 
-    /// Whether a host can stand in a URL, and so in a request to a proxy: no blanks, no line breaks, no path.
+    /// Whether a URL, and so a request to a proxy, can hold the host: no blanks, no line breaks, no path.
     static func isUsable(host: String) -> Bool {
         !host.isEmpty && host.utf8.count <= 253
             && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }
     }
 
-    /// Host and port as they stand in a URL.
+    /// Host and port as a URL writes them.
     static func text(host: String, port: Int) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
     /// User and password of user information; a text without a colon is the user alone.
@@ -73,7 +73,7 @@ struct URLAuthority {
         return (unescaped(userInfo[..<colon]), unescaped(userInfo[userInfo.index(after: colon)...]))
     }
 
-    /// `%40` and the like as the characters they stand for (RFC 3986, 2.1); what is no escape stays.
+    /// The text with `%40` and the like replaced by their characters (RFC 3986, 2.1); anything that is no escape stays.
     private static func unescaped(_ text: Substring) -> String {
         let bytes = Array(text.utf8)
         var result: [UInt8] = []

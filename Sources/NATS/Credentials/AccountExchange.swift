@@ -49,7 +49,7 @@ public struct AccountImport: Codable, Hashable, Sendable {
     public var subject: String
     /// The public key of the exporting account.
     public var account: String
-    /// The subject in this account; nil means the same. `$1` stands for the first `*` of ``subject``, and so on.
+    /// The subject in this account; nil means the same. `$1` is replaced by the first `*` of ``subject``, and so on.
     public var localSubject: String?
     /// What it is.
     public var kind: AccountExchangeKind
@@ -89,8 +89,8 @@ public enum AccountExchangeKind: String, Codable, Hashable, Sendable {
 
 /// Where the messages of a subject go instead.
 public struct SubjectMapping: Codable, Hashable, Sendable {
-    /// The subject that they go to. `$1` stands for the first `*` of the mapped subject; `>` at the end stands for `>`,
-    /// which servers before 2.10 refuse.
+    /// The subject that they go to. `$1` is replaced by the first `*` of the mapped subject, and `>` at the end by its
+    /// `>`, which servers before 2.10 refuse.
     public var subject: String
     /// The share of the messages, in percent.
     public var weight: Int

@@ -3,7 +3,7 @@
 /// It is written by hand because Foundation has no base32, and because what is decoded may be a seed, whose bytes must be
 /// wiped where the text turns out to be wrong.
 package enum Base32 {
-    /// Which letters stand for the first 26 values; the digits 2 to 7 follow them.
+    /// The letters of the first 26 values; the digits 2 to 7 follow them.
     package enum Letters: Sendable {
         /// `A` to `Z`.
         case capital

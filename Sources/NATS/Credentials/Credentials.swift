@@ -58,7 +58,7 @@ public struct Credentials: Sendable, Hashable {
             ------END NATS USER JWT------
 
             ************************* IMPORTANT *************************
-            Whoever has this seed is this user: keep it to yourself.
+            Anyone who has this seed is this user: keep it to yourself.
 
             -----BEGIN USER NKEY SEED-----
             \(seed)

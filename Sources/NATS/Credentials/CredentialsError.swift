@@ -12,7 +12,7 @@ public enum CredentialsError: Error, Hashable, Sendable {
         case badChecksum
         /// The first bytes name no known kind of key.
         case badPrefix
-        /// A sound key of a kind that cannot stand here.
+        /// A sound key of the wrong kind.
         case wrongKind
     }
 

@@ -93,8 +93,8 @@ public struct NKeyPair: Sendable {
 
     /// The Ed25519 signature of the bytes, 64 bytes long.
     ///
-    /// Should the crypto library refuse, which it has no reason to for a key that it made, the result is empty, and
-    /// whoever verifies it rejects it.
+    /// The crypto library has no reason to refuse a key that it made. If it does refuse, the result is empty, and
+    /// verifying it fails.
     public func sign(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         guard let signature = try? privateKey.signature(for: Array(bytes)) else { return [] }
         return Array(signature)

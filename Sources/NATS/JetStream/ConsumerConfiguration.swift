@@ -30,7 +30,7 @@ public struct ConsumerConfiguration: Sendable, Hashable, Codable {
     public var name: String
     /// The same name when the consumer is to survive its reader.
     public var durableName: String?
-    /// Words for people.
+    /// A description for people.
     public var description: String?
     /// The server's word for the start.
     var deliverPolicy: String

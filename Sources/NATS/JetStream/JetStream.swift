@@ -143,7 +143,7 @@ public struct JetStream: Sendable {
         let stream = try name(stream)
         let consumer = try name(configuration.name)
         let request = ConsumerRequest(stream: stream, config: configuration)
-        // The filter stands in the subject, where the server checks permissions; only durables with none lack it.
+        // The filter is part of the subject, where the server checks permissions; only durables without one lack it.
         let suffix = configuration.filter.map { "." + $0 } ?? ""
         return try await call("CONSUMER.CREATE.\(stream).\(consumer)\(suffix)", request)
     }
@@ -202,7 +202,7 @@ public struct JetStream: Sendable {
         }
     }
 
-    /// Stream and consumer names stand in subjects, so they must be single tokens.
+    /// Stream and consumer names are part of subjects, so they must be single tokens.
     func name(_ text: String) throws(NATSError) -> String {
         let isToken =
             !text.isEmpty && text.utf8.count <= 255

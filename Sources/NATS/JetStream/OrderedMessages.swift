@@ -156,8 +156,9 @@ final class LiveConsumer {
     private let stream: String
     let pulls: OpenPulls
     private var expectedConsumerSequence: UInt64 = 1
-    /// So many messages stand in the list of each subject's newest one, which the server makes with the consumer. It
-    /// strikes a message off that list before it knows whether a pull has room for it: one that did not fit would be lost.
+    /// How many messages are on the list of each subject's newest one, which the server makes with the consumer. It
+    /// strikes a message off that list before it knows whether a pull has room for it, so one that did not fit would be
+    /// lost.
     private let listed: UInt64
     /// What was found where only messages at hand were asked for.
     private var unread: Result<Outcome, NATSError>?

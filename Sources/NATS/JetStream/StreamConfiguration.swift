@@ -18,7 +18,7 @@ public struct StreamConfiguration: Sendable, Hashable, Codable {
         case memory
     }
 
-    /// What gives way when a limit is reached.
+    /// What is dropped or refused when a limit is reached.
     public enum Discard: String, Sendable, Hashable, Codable {
         /// The oldest message.
         case old
@@ -28,7 +28,7 @@ public struct StreamConfiguration: Sendable, Hashable, Codable {
 
     /// Its name: no dots, blanks, wildcards or slashes.
     public var name: String
-    /// Words for people.
+    /// A description for people.
     public var description: String?
     /// What it stores.
     public var subjects: [String]?
@@ -36,7 +36,7 @@ public struct StreamConfiguration: Sendable, Hashable, Codable {
     public var retention: Retention?
     /// Where they are kept.
     public var storage: Storage?
-    /// What gives way at a limit.
+    /// What is dropped or refused at a limit.
     public var discard: Discard?
     /// Number of servers that hold a copy, 1 to 5.
     public var replicas: Int?

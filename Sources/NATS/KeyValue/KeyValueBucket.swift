@@ -108,7 +108,7 @@ public struct KeyValueBucket: Sendable {
 
     /// The keys that have a value, in the order of their last change.
     ///
-    /// - Parameter pattern: only keys that match; `*` stands for one token, `>` for the rest.
+    /// - Parameter pattern: only keys that match; `*` matches one token, `>` the rest.
     /// - Throws: `timeout` when the server lets `jetStream.timeout` pass without the next key.
     public func keys(matching pattern: String = ">") async throws(NATSError) -> [String] {
         var keys: [String] = []

@@ -35,7 +35,7 @@ struct ConnectRequest: Encodable {
         case signature = "sig"
     }
 
-    /// The operation as it stands on the wire.
+    /// The operation as it is written on the wire.
     func line() throws(NATSError) -> [UInt8] {
         do {
             return Array("CONNECT ".utf8) + Array(try JSONEncoder().encode(self)) + [0x0D, 0x0A]

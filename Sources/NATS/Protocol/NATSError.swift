@@ -36,7 +36,7 @@ public enum NATSError: Error, Sendable, Hashable {
     case payloadTooLarge(bytes: Int, limit: Int)
     /// The outbound buffer is full because the link is slower than the publisher; await `drained()` and go on.
     case outboundBufferFull(bytes: Int)
-    /// Nobody subscribes to the subject of a request.
+    /// The subject of a request has no subscriber.
     case noResponders(subject: String)
     /// The server stopped answering pings.
     case staleConnection
@@ -106,8 +106,8 @@ public struct JetStreamFailure: Sendable, Hashable {
         default: return code == 503 || code == 408 || code == 409
         }
     }
-    /// Whether the message that was asked for, or was to be deleted, does not exist. Server 2.9 says so of a deletion
-    /// with the code that also stands for a stream without deletion (10057); only its words tell the two apart.
+    /// Whether the message that was asked for, or was to be deleted, does not exist. For a deletion, server 2.9 uses the
+    /// code that also means a stream without deletion (10057); only its text tells the two apart.
     public var meansMissingMessage: Bool {
         switch errorCode {
         case Self.sequenceNotFound, Self.noMessageFound: return true

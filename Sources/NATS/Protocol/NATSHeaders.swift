@@ -63,7 +63,7 @@ public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The block as it stands on the wire; nil without a header.
+    /// The block as it is written on the wire; nil without a header.
     ///
     /// - Throws: `invalidArgument` for a header that cannot be written without changing the frame around it.
     func block() throws(NATSError) -> ByteBuffer? {
@@ -76,7 +76,7 @@ public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         return buffer
     }
 
-    /// Appends the header block as it stands on the wire, with its closing empty line.
+    /// Appends the header block as it is written on the wire, with its closing empty line.
     func write(into buffer: inout ByteBuffer) {
         buffer.writeStaticString("NATS/1.0\r\n")
         for field in fields {

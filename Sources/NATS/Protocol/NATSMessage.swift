@@ -2,8 +2,8 @@ import NIOCore
 
 /// A message as it came from the server.
 ///
-/// The payload shares memory with the read that brought it (up to 256 KiB); whoever keeps messages for long keeps
-/// `bytes`, a copy, instead.
+/// The payload shares memory with the read that brought it (up to 256 KiB); to keep messages for long, keep `bytes`, a
+/// copy, instead.
 public struct NATSMessage: Sendable {
     /// The subject it was published to.
     public let subject: String
@@ -57,7 +57,7 @@ public struct NATSMessage: Sendable {
     /// The status code of a server-made message, such as 503 "no responders".
     public var status: Int? { headerBlock?.status }
 
-    /// The words beside the status code.
+    /// The text after the status code.
     public var statusText: String? { headerBlock?.statusText }
 
     /// Whether a header block came with the message.

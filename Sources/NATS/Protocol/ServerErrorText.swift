@@ -54,7 +54,7 @@ enum ServerErrorText: Equatable {
 
     private static func quotedSubject(_ text: String) -> String { quoted(after: "", in: text) ?? "" }
 
-    /// The first quoted words that stand right behind `words`, after the subject where `words` are not empty.
+    /// The first quoted text directly behind `words`, after the subject if `words` is not empty.
     private static func quoted(after words: String, in text: String) -> String? {
         let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
         var index = words.isEmpty ? 1 : 3

@@ -20,7 +20,7 @@ public struct ServerInfo: Sendable, Hashable, Codable {
     public var supportsHeaders: Bool?
     /// Largest message it takes, in bytes, headers included. An account's limit may lower it after login.
     public var maximumPayload: Int = 1_048_576
-    /// Whether the limit stood in the INFO; else it is the servers' default.
+    /// Whether the INFO named the limit; otherwise it is the servers' default.
     private var statesMaximumPayload = false
     /// Whether JetStream is on at this server.
     public var hasJetStream: Bool?

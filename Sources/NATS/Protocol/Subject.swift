@@ -46,7 +46,7 @@ enum Subject {
         }
     }
 
-    /// Whether a queue group's name can stand in a SUB line.
+    /// Whether a SUB line can hold the name as that of a queue group.
     static func isQueueName(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 255 && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
     }

@@ -4,8 +4,8 @@ import NIOHTTP1
 import NIOPosix
 import NIOSOCKS
 
-/// What a failure before the tunnel stands means: the proxy's own word, trouble of the network on the way to it, or a
-/// server that the proxy cannot reach. Only the first is final.
+/// What a failure before the tunnel is open means: the proxy's own answer, trouble of the network on the way to it, or
+/// a server that the proxy cannot reach. Only the first is final.
 struct ProxyFailure {
     var proxy: ProxyAddress
     var server: ServerAddress
@@ -24,7 +24,7 @@ struct ProxyFailure {
         }
     }
 
-    /// What the status of an answer to CONNECT means; nil when the tunnel stands.
+    /// What the status of an answer to CONNECT means; nil when the tunnel is open.
     func error(status: HTTPResponseStatus) -> NATSError? {
         let shown = "\(status.code) \(status.reasonPhrase)"
         switch status.code {
@@ -65,7 +65,7 @@ struct ProxyFailure {
         let translated = errors.map { error($0) }
         func isRefusal(_ error: NATSError) -> Bool { if case .proxy = error { true } else { false } }
         func isUnreachable(_ error: NATSError) -> Bool { if case .unreachable = error { true } else { false } }
-        // An address that did not answer may be the one that works. One whose network is not there tells nothing.
+        // An address that did not answer may be the one that works. One whose network is not there says nothing.
         return translated.first { !isRefusal($0) && !isUnreachable($0) } ?? translated.first(where: isRefusal)
             ?? translated.first ?? closed
     }

@@ -3,8 +3,8 @@ import NIOExtras
 import NIOHTTP1
 import NIOSOCKS
 
-/// Stands between the handlers that speak with the proxy and the connection's own: to the latter the channel becomes
-/// active when the tunnel stands, and what goes wrong before is told as the proxy's failure.
+/// Sits between the handlers that speak with the proxy and the connection's own. For the latter, the channel becomes
+/// active when the tunnel is open, and anything that goes wrong before is reported as the proxy's failure.
 final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 

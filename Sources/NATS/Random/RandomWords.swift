@@ -38,7 +38,8 @@ package struct RandomWords: RandomNumberGenerator {
     }
 }
 
-/// Names that nobody guesses, however many others he knows: 22 characters of base 62, 130 bits of the system's generator.
+/// Names that cannot be guessed, however many others are known: 22 characters of base 62, 130 bits of the system's
+/// generator.
 package enum UniqueToken {
     private static let length = 22
     private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)

@@ -54,7 +54,7 @@ package struct ConnectionMachine: Sendable {
     var hasConnected = false
     /// Whether RECONNECTING was delivered for the present outage.
     var isOutageAnnounced = false
-    /// Whether the connection stands again and RECONNECTED waits for what is still failing.
+    /// Whether the connection is open again and RECONNECTED waits for what is still failing.
     var isRecoveryUnannounced = false
     /// What is followed and is not live on the present connection, by name.
     var failing: [String] = []
@@ -126,7 +126,7 @@ package struct ConnectionMachine: Sendable {
     var hasSocket: Bool { phase == .restoring || phase == .online }
 
     /// A limit or window that has passed counts before anything else that happens, even when its timer is late: after a
-    /// laptop slept, say. Only a connection that stands is kept.
+    /// laptop slept, say. Only an open connection is kept.
     private mutating func expire(before event: Event, at now: ContinuousClock.Instant) {
         if case .restored = event { return }
         if case .disconnectRequested = event { return }

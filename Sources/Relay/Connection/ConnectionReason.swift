@@ -74,7 +74,7 @@ extension ConnectionReason {
         }
     }
 
-    /// Whether the connection, which stands, is to be made anew for this reason.
+    /// Whether the open connection is to be replaced by a new one for this reason.
     var isRenewal: Bool {
         if case .permissionsChanged = self { return true }
         return false

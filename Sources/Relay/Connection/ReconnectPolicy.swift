@@ -20,7 +20,7 @@ public struct ReconnectPolicy: Hashable, Sendable {
     public var longOutage: Duration
     /// The least time between two dials when a person's keys ask for attempts.
     public var nudgeSpacing: Duration
-    /// How long a connection must have stood for its loss to start the schedule anew; a shorter one continues it.
+    /// How long a connection must have been open for its loss to start the schedule anew; a shorter one continues it.
     public var stableAfter: Duration
     /// How many times in a row a token provider is asked for a new token, when the old one has expired or is refused,
     /// before the client stops. Nothing is asked without a provider.

@@ -66,7 +66,7 @@ extension RelayClient {
     /// Lets what waits leave over this link.
     func openOutbox(over link: LiveLink, _ namespace: RelayConfiguration.Namespace) {
         guard let jetStream = link.jetStream else { return }
-        // Credentials that name nobody have been accepted; what waited for a name goes under this client's.
+        // Credentials without a user's name have been accepted; lines that waited for a name are sent under this client's.
         signLines(as: user ?? clientID)
         publisher.open(jetStream, namespace)
     }

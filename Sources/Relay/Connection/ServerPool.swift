@@ -3,7 +3,7 @@ import NATS
 /// The servers of one network and the order in which they are tried, as a pure value.
 ///
 /// Configured servers come first, in their order; those that a server names in its INFO (`connect_urls`) follow in an
-/// order drawn by chance, so that not every client runs to the same one. Whoever fails goes to the end.
+/// random order, so that not every client goes to the same one. A server that fails goes to the end.
 public struct ServerPool: Hashable, Sendable {
     /// The configured servers.
     public private(set) var configured: [ServerAddress]
@@ -33,7 +33,7 @@ public struct ServerPool: Hashable, Sendable {
         configured = servers
     }
 
-    /// Takes in what a server said about the others. An empty list changes nothing: a lone server names nobody.
+    /// Takes in what a server said about the others. An empty list changes nothing: a lone server names no others.
     ///
     /// - Parameters:
     ///   - servers: the list, with TLS settings like those of the server that sent it.

@@ -2,9 +2,9 @@
 ///
 /// ``reconnect`` is the umbrella topic under which RelayX delivers the three reconnection events as strings.
 public enum SystemEvent: String, Hashable, Sendable, CaseIterable {
-    /// The session's first connection stands. Once per session.
+    /// The session's first connection is open. Once per session.
     case connected = "CONNECTED"
-    /// The session is over, by `close()` or for good. Once per session.
+    /// The session is over, by `close()` or because nothing is tried any more. Once per session.
     case disconnected = "DISCONNECTED"
     /// The topic that carries the three reconnection events.
     case reconnect = "RECONNECT"

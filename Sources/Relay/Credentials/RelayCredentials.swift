@@ -113,7 +113,7 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
             Authentication(credentials), user: try? Self.user(of: credentials.jwt), token: credentials.jwt)
     }
 
-    /// Who a JWT names: its name where that can stand in a subject.
+    /// The user whom a JWT names: its name, if a subject can hold that.
     private static func user(of token: String) throws(RelayError) -> String? {
         do throws(CredentialsError) {
             let claims = try UserClaims.decode(token)

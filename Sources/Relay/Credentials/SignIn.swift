@@ -23,7 +23,7 @@ struct SignIn: Sendable {
         case sameUser
         /// There is a user now where none was known.
         case firstUser
-        /// They are another user's, or nobody's.
+        /// They belong to another user, or to none.
         case otherUser
     }
 
@@ -58,7 +58,7 @@ struct SignIn: Sendable {
     /// The provider is being asked. It never has two questions at the same time.
     mutating func asked(_ question: Question) { self.question = question }
 
-    /// The provider has answered, perhaps when nobody waits for it any more: the next dial uses what it gave.
+    /// The provider has answered, perhaps too late for the dial that asked: the next dial uses its answer.
     ///
     /// - Returns: what that changes; nil when there is nothing to take, and ``Change/refused`` when it may not be taken.
     mutating func answered(_ credentials: RelayCredentials?, epoch: UInt64) -> Change? {

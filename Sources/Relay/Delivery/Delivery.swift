@@ -42,7 +42,7 @@ package struct Delivery: Sendable {
     private var resent = ResentMessages()
     /// The newest sequence of the topics' stream that an acknowledgement told.
     private var newestSequence: UInt64?
-    /// Whether the server tells by itself that nobody takes a letter.
+    /// Whether the server says without being asked that no postbox takes a letter.
     private var serverTellsOfRecipients = true
 
     /// An empty one, closed.
@@ -89,7 +89,7 @@ package struct Delivery: Sendable {
 
     /// The subscriptions are live on a connection: what waits may leave.
     ///
-    /// - Parameter tellsOfRecipients: whether the server tells by itself that nobody takes a letter.
+    /// - Parameter tellsOfRecipients: whether the server says without being asked that no postbox takes a letter.
     package mutating func opened(tellsOfRecipients: Bool, at now: ContinuousClock.Instant) -> [Action] {
         serverTellsOfRecipients = tellsOfRecipients
         // The stream may be another one by now.
@@ -194,8 +194,8 @@ package struct Delivery: Sendable {
         }
     }
 
-    /// The network said how a letter's postbox stands; nil when it did not answer. A postbox that takes letters was without
-    /// a leader for a moment, and the letter goes again.
+    /// The network reported the state of a letter's postbox; nil when it did not answer. A postbox that takes letters was
+    /// without a leader for a moment, and the letter is sent again.
     ///
     /// - Parameter isRefused: whether the letter itself was refused before; otherwise it is under way.
     package mutating func recipientAnswered(
@@ -266,7 +266,7 @@ package struct Delivery: Sendable {
             for late in batch.late {
                 switch late.message.destination {
                 case .topic(let topic): actions.append(.lookUp(late, topic: topic))
-                // Nobody but its owner reads a postbox.
+                // Only its owner reads a postbox.
                 case .postbox:
                     finish(late.message.id, .uncertain, into: &actions)
                     hasRoom = true

@@ -39,7 +39,7 @@ struct OutboxEntry: Sendable {
 /// would overtake an earlier one when another server takes over in between.
 struct OutboxLane: Sendable {
     let destination: Destination
-    /// In the order in which they came, with those that have ended and stand between others.
+    /// In the order in which they came, including ended ones that lie between others.
     private var entries: [OutboxEntry] = []
     /// The place of the first of them, counted from the lane's beginning.
     private var base = 0
@@ -67,7 +67,7 @@ struct OutboxLane: Sendable {
 
     /// An answer that takes longer than this and twice its usual time stops what is behind it.
     private static let patience = Duration.milliseconds(250)
-    /// What stands where a message was, so that its memory is free.
+    /// Takes the place of a message that has ended, so that its memory is free.
     private static let nothing = OutboxMessage(id: "", destination: .topic(""), payload: [])
 
     init(to destination: Destination) { self.destination = destination }
@@ -192,7 +192,7 @@ struct OutboxLane: Sendable {
         next = min(next, index)
         refused = min(place, refused ?? place)
         window = 1
-        // Those sent beside it are refused for the same cause.
+        // Those sent along with it are refused for the same cause.
         if heldUntil.map({ $0 <= now }) ?? true {
             refusals += 1
             heldUntil = now + hold
@@ -202,7 +202,7 @@ struct OutboxLane: Sendable {
     /// How often in a row the lane was refused.
     var refusalCount: Int { refusals }
 
-    /// Everything waits again after the connection was lost, which counts as nobody's refusal.
+    /// Everything waits again after the connection was lost, which does not count as a refusal.
     mutating func putAllBack() {
         for index in first..<entries.count {
             entries[index].refusedSince = nil

@@ -4,7 +4,7 @@ public struct OutboxPolicy: Hashable, Sendable {
     public enum Overflow: Hashable, Sendable {
         /// The new message is refused.
         case rejectNew
-        /// The oldest waiting messages give way.
+        /// The oldest waiting messages are dropped.
         case dropOldest
     }
 

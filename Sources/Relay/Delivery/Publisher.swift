@@ -36,7 +36,7 @@ final class Publisher: Sendable {
     /// Where publishes are.
     let board = StatusBoard<PublishNews>(nil, bufferedValues: 65_536)
     private let state: NIOLockedValueBox<State>
-    /// What the server has answered and nobody has taken in yet: one task takes many.
+    /// The server's answers that have not been taken in yet: one task takes many.
     private let answers = NIOLockedValueBox<[Answer]>([])
 
     private struct Answer {
@@ -176,7 +176,7 @@ final class Publisher: Sendable {
     /// Whether somebody waits in ``flushed()``.
     var isFlushAwaited: Bool { state.withLockedValue { !$0.flushWaiters.isEmpty } }
 
-    /// Waits until everything has ended, as long as the connection stands and `limit` has not passed.
+    /// Waits until everything has ended, as long as the connection is open and `limit` has not passed.
     func waitUntilEmpty(_ limit: Duration) async {
         let waiter = Completion<Bool>()
         let waits = state.withLockedValue { state in
@@ -302,7 +302,7 @@ final class Publisher: Sendable {
                 return answers
             }
             // The failure of a connection says nothing about its messages, which go back into the queue with the news of the
-            // loss. A late acknowledgement counts all the same: the server has the message.
+            // loss. A late acknowledgement still counts: the server has the message.
             let present = state.route.flatMap { $0.jetStream.connection.isOpen ? $0.number : nil }
             let heard = taken.lazy.filter { answer in
                 if case .failure = answer.result { answer.route == present } else { true }
@@ -321,7 +321,7 @@ final class Publisher: Sendable {
 
     // MARK: Questions
 
-    /// How a letter's postbox stands; nil where the network does not tell.
+    /// The state of a letter's postbox; nil if the network does not say.
     private static func recipient(
         _ user: String, _ postbox: String, _ route: Route, isRefused: Bool, _ clock: any Timekeeper
     ) async -> RecipientReply.State? {

@@ -15,7 +15,7 @@ public final class PendingPublish: Sendable {
 
     private struct State {
         var outcome: PublishOutcome?
-        /// Whoever came to wait before the end.
+        /// The caller that came to wait before the end.
         var waiter: Completion<PublishOutcome?>?
     }
 

@@ -12,7 +12,7 @@ public struct ResentMessage: Hashable, Sendable {
 struct ResentMessages: Sendable {
     private(set) var messages: [ResentMessage] = []
     private var places: [String: Int] = [:]
-    /// More are sent all the same, and not listed.
+    /// More are still sent, but not listed.
     private static let limit = 10_000
 
     /// Notes what waits. What was stored before the last connection broke while it was flushed stays on the list.

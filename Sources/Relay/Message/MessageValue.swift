@@ -1,7 +1,7 @@
 /// Any value that a message can carry: what MessagePack can express, and therefore all of JSON.
 ///
-/// Two values are equal when they would be encoded alike, so `1` and `1.0` differ, and so do maps whose entries stand
-/// in another order.
+/// Two values are equal when they would be encoded alike, so `1` and `1.0` differ, and so do maps whose entries have
+/// another order.
 public enum MessageValue: Hashable, Sendable {
     /// Nothing.
     case null

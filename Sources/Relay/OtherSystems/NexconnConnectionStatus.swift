@@ -97,7 +97,7 @@ extension NexconnConnectionStatus {
     /// Whether a number has a meaning of its own here, so that another system's code of that number cannot be shown.
     private static func isKnown(_ code: Int) -> Bool { known.contains { $0.rawValue == code } }
 
-    /// The state and reason that this status stands for.
+    /// The state and reason that this status means.
     public var meaning: (state: ConnectionStatus.State, reason: ConnectionReason?) {
         switch self {
         case .connected: (.connected, nil)

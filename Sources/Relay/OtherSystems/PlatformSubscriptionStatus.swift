@@ -25,7 +25,7 @@ extension PlatformSubscriptionStatus {
         }
     }
 
-    /// The state and reason that this word stands for.
+    /// The state and reason that this word means.
     public var meaning: (state: ConnectionStatus.State, reason: ConnectionReason?) {
         switch self {
         case .initialized: (.initialized, nil)

@@ -2,7 +2,7 @@
 public final class ConnectParams {
     /// The access token, a bearer JWT.
     public var token: String
-    /// Seconds after which connecting is given up for good; zero or less tries until it succeeds or a reason is final.
+    /// Seconds after which connecting is given up; zero or less tries until it succeeds or a reason is final.
     public var timeout = 0
 
     /// Parameters with a token and no limit.

@@ -4,12 +4,12 @@ extension RelayClient {
     ///
     /// - Parameters:
     ///   - token: a bearer JWT.
-    ///   - timeLimit: seconds after which connecting is given up for good; zero or less tries until it succeeds or a
+    ///   - timeLimit: seconds after which connecting is given up; zero or less tries until it succeeds or a
     ///     reason is final.
     ///   - dbOpened: called once, before the network is touched: ``RongCloudCode/success`` or
     ///     ``RongCloudCode/databaseError``. Not called when the token is refused unseen.
     ///   - success: called with the user once connected; then `error` is not called.
-    ///   - error: called with the code of what ended the attempt for good; then `success` is not called.
+    ///   - error: called with the code of what ended the attempt; then `success` is not called.
     public nonisolated func connect(
         withToken token: String, timeLimit: Int = 0,
         dbOpened: (@Sendable (RongCloudCode) -> Void)? = nil,

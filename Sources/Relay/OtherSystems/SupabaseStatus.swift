@@ -19,7 +19,7 @@ extension SupabaseStatus {
             }
     }
 
-    /// The state that this word stands for.
+    /// The state that this word means.
     public var state: ConnectionStatus.State {
         switch self {
         case .disconnected: .disconnected

@@ -5,7 +5,7 @@ import NATS
 /// The check tells damage, a code of another kind and a guess from the real thing; it is no signature, and none is
 /// needed: the server's permissions decide what a user may touch.
 enum OpaqueCode {
-    /// What a code stands for; a code of one kind is never read as another.
+    /// What a code identifies; a code of one kind is never read as another.
     enum Kind: UInt64 {
         case message = 0x6D65_7373_6167_6531
         case page = 0x7061_6765_746F_6B31

@@ -89,7 +89,7 @@ public struct PostboxReply: Codable, Hashable, Sendable {
 
 /// The answer to somebody who asks `relay.recipient.<user>.<postbox>` whether a letter can be sent there.
 public struct RecipientReply: Codable, Hashable, Sendable {
-    /// How a postbox stands to its senders.
+    /// Whether a postbox takes letters.
     public enum State: String, Codable, Hashable, Sendable {
         /// It takes letters.
         case accepting
@@ -101,7 +101,7 @@ public struct RecipientReply: Codable, Hashable, Sendable {
         case unknownUser
     }
 
-    /// How it stands; nil when the network could not find out now.
+    /// Its state; nil when the network could not find out now.
     public var state: State?
 
     /// Makes an answer.

@@ -30,7 +30,7 @@ public struct ControlMessage: Hashable, Sendable {
         case applicationBlocked
         /// What the user may do has changed; a new connection has the rights that hold now.
         case permissionsChanged
-        /// Any other cause, by the status code of RongCloud or Nexconn that stands for it.
+        /// Any other cause, as the status code that RongCloud or Nexconn has for it.
         case code(Int)
     }
 
@@ -101,7 +101,7 @@ extension ControlMessage {
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             return Array(try encoder.encode(Wire(facts: facts, proof: proof)))
         } catch {
-            throw .invalidArgument("A control message is signed with the account's key, and this is not one")
+            throw .invalidArgument("A control message is signed with an account's key, and this key is of another kind")
         }
     }
 

@@ -16,7 +16,7 @@ extension RelayClient {
         guard let claim, revision >= claim.revision ?? 0 else { return nil }
         switch claim.step(onChange: holder) {
         case .leave(let device): return device
-        // An entry of this client whose acknowledgement was lost: the next one builds on it all the same.
+        // An entry of this client whose acknowledgement was lost: the next one still builds on it.
         case .keep where holder == claim.me: wroteSession(revision)
         case .keep, .write: break
         }

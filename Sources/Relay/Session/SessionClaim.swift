@@ -8,8 +8,8 @@
 /// do out.
 ///
 /// The bucket `relay_sessions` holds one entry per user: who holds the session. Its owner writes it again every
-/// ``renewal``; an entry that is not renewed vanishes by the bucket's age limit, so a device that died blocks nobody for
-/// long.
+/// ``renewal``; an entry that is not renewed vanishes by the bucket's age limit, so a device that died does not block
+/// others for long.
 package struct SessionClaim: Hashable, Sendable {
     /// How often the owner writes its entry again; a third of the bucket's age limit.
     static let renewal = Duration.seconds(30)

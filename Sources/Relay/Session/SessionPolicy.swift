@@ -8,7 +8,7 @@ public enum SessionPolicy: Hashable, Sendable {
 
 /// Which of two devices of one user stays connected (RongCloud's and Nexconn's reconnect kick).
 public enum KickPolicy: String, Hashable, Sendable, CaseIterable {
-    /// The device that connects takes the session over; the other one is told by whom and stays out.
+    /// The device that connects takes the session over; the other one learns by whom and stays out.
     case takeOver = "take-over"
     /// The device that connects, for the first time or again, stays out while another one holds the session.
     case yield

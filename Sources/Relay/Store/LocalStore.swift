@@ -42,7 +42,7 @@ public final class LocalStore: Sendable {
     ///
     /// A file that is no readable database is renamed to end in `.damaged`, with its log, or in `.damaged-2` and so on
     /// where an earlier one has that name, so that nothing is destroyed; an empty store takes its place. One process
-    /// opens a store at a time, by a lock on a file beside it. Blocks for as long as the disk takes, and some seconds
+    /// opens a store at a time, by a lock on a file next to it. Blocks for as long as the disk takes, and some seconds
     /// when another process is opening the same store.
     ///
     /// - Returns: the store, and whether a damaged one was put aside.
@@ -52,7 +52,7 @@ public final class LocalStore: Sendable {
             return (try failing("the memory") { LocalStore(try prepared(DatabaseQueue())) }, false)
         }
         try prepareFile(path)
-        // Whoever finds a damaged store must not put the new one aside that another has just made.
+        // A process that finds a damaged store must not put aside the new one that another has just made.
         let lock = try lock(path + ".lock")
         defer { close(lock) }
         do {
@@ -152,7 +152,7 @@ public final class LocalStore: Sendable {
                 close(descriptor)
                 throw .storage("\(path): \(words(code))")
             }
-            // The store is opened on a thread that may block, and a lock that another process holds tells nobody when it goes.
+            // The store is opened on a thread that may block, and the system does not say when another process unlocks the file.
             usleep(5_000)
         }
         return descriptor

@@ -17,7 +17,7 @@ final class StatusBoard<Value: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - current: what a watcher gets first; nil for pure events.
-    ///   - bufferedValues: how many changes are held for a slow watcher; the oldest give way.
+    ///   - bufferedValues: how many changes are held for a slow watcher; the oldest are dropped.
     init(_ current: Value?, bufferedValues: Int) {
         state = NIOLockedValueBox(State(current: current))
         self.bufferedValues = bufferedValues

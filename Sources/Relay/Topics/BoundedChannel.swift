@@ -10,7 +10,7 @@ final class BoundedChannel<Element: Sendable>: Sendable {
         var first = 0
         /// Bytes of the elements that wait.
         var bytes = 0
-        /// Bytes of the elements that were taken and still stand before the first.
+        /// Bytes of the elements that were taken and still lie before the first.
         var passedBytes = 0
         var reader: Completion<Wakeup>?
         var writer: Completion<Wakeup>?
@@ -61,8 +61,8 @@ final class BoundedChannel<Element: Sendable>: Sendable {
     /// Adds an element, waiting for room; false when the channel is closed or the task was cancelled.
     func send(_ element: Element) async -> Bool { await send(contentsOf: [element]) == 1 }
 
-    /// Adds elements in their order, waiting for room for the next of them; the last may come to stand beyond the bound by
-    /// as many as there are.
+    /// Adds elements in their order, waiting for room for the next of them. The channel may go beyond its bound by as many
+    /// as there are.
     ///
     /// - Parameter bytes: the bytes of all of them, where known.
     /// - Returns: how many were added: fewer than there are when the channel is closed or the task was cancelled.

@@ -6,7 +6,7 @@ protocol Follower: Sendable {
     var name: String { get }
     /// Follows over this link.
     ///
-    /// - Parameter report: hears how it stands, each time that changes.
+    /// - Parameter report: called with each change of the follower's standing.
     /// - Returns: fulfilled once nothing that is stored later can be missed, or once it has failed.
     func follow(
         over link: LiveLink, _ namespace: RelayConfiguration.Namespace,
@@ -16,7 +16,7 @@ protocol Follower: Sendable {
     func end(_ ending: Result<Void, RelayError>)
 }
 
-/// How something that is followed stands on the present connection.
+/// Whether something that is followed works on the present connection.
 enum FollowerStanding: Hashable, Sendable {
     /// Nothing that is stored later can be missed.
     case live
@@ -24,7 +24,7 @@ enum FollowerStanding: Hashable, Sendable {
     case failed(passes: Bool)
 }
 
-/// What is brought back on every connection, and how each stands, as a value.
+/// What is brought back on every connection, and the standing of each, as a value.
 struct Following: Sendable {
     private var followers: [UInt64: any Follower] = [:]
     private var failures: [UInt64: Bool] = [:]
@@ -53,7 +53,7 @@ struct Following: Sendable {
         return followers.removeValue(forKey: key)
     }
 
-    /// Something stands otherwise than before; false when that is no news.
+    /// The standing of something has been reported; false when that is no news.
     mutating func changed(_ key: UInt64, _ standing: FollowerStanding) -> Bool {
         guard followers[key] != nil else { return false }
         let failure: Bool? = if case .failed(let passes) = standing { passes } else { nil }

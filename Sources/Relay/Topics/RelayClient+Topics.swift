@@ -33,7 +33,7 @@ extension RelayClient {
     /// Subscribes to a topic or pattern, connected or not.
     ///
     /// - Parameters:
-    ///   - topic: a topic; `*` stands for one token, `>` at the end for one or more.
+    ///   - topic: a topic; `*` matches one token, `>` at the end one or more.
     ///   - start: where to begin.
     ///   - withPayload: whether each message has all that was stored in ``TopicMessage/payload``. A MessagePack map or a
     ///     JSON object that is no message of this network's then comes as one, instead of as unreadable: the map itself is

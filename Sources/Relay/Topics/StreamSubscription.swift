@@ -20,13 +20,13 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
     /// A stored message; with it comes the stream's incarnation, and whether the message was missed at first. The
     /// identifier is the sender's.
     var message: @Sendable (StoredMessage, _ incarnation: UInt64, _ isRecovered: Bool) -> (Event, id: String?)
-    /// Everything stored so far has been told.
+    /// Everything stored so far has been delivered.
     var live: Event
     /// So many messages are gone.
     var lost: @Sendable (UInt64) -> Event
     /// The stream was made anew.
     var restarted: Event?
-    /// The subscription does not stand for now; whether that passes by itself.
+    /// The subscription is interrupted for now; `passes` says whether that passes by itself.
     var interrupted: @Sendable (RelayError, _ passes: Bool) -> Event
 }
 
@@ -47,8 +47,8 @@ package enum SubscriptionNews<Event: Sendable>: Sendable {
 
 /// A part of a stream followed through any number of connections: each message once, in order.
 ///
-/// The cursor outlives connections. While one stands, a task reads an ordered consumer and waits for the reader's room,
-/// so that nothing is lost to a slow reader: what it has not taken stays on the server.
+/// The cursor outlives connections. While one is open, a task reads an ordered consumer and waits for the reader's room,
+/// so that a slow reader loses nothing: what it has not taken stays on the server.
 final class StreamSubscription<Event: Sendable>: Sendable {
     private enum Held {
         case news(SubscriptionNews<Event>)
@@ -62,12 +62,12 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var task: Task<Void, Never>?
         /// What the cursor has passed and the channel had no room for when the connection was lost.
         var held: [Held] = []
-        /// Whether the reader is to be told already that what comes next was stored before, or that nothing comes: a reader
-        /// that never reads is told once, however often the connection is lost.
+        /// Whether the reader has been sent the news that what comes next was stored before, or that nothing comes: a reader
+        /// that never reads gets it once, however often the connection is lost.
         var isCatchingUp = false
         var isInterruptionHeld = false
 
-        /// Keeps a loss to be told, in one figure with one that has not been told yet.
+        /// Keeps a loss to be reported, in one figure with one that has not been reported yet.
         mutating func holdLoss(_ count: UInt64) {
             if case .lost(let earlier)? = held.last {
                 held[held.count - 1] = .lost(earlier + count)
@@ -92,9 +92,9 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - source: where to read; asked again whenever the stream has to be found anew.
-    ///   - report: hears how it stands, each time that changes.
-    /// - Returns: fulfilled once the server's consumer stands, so that nothing stored later is missed, or when it does not
-    ///   for now.
+    ///   - report: called with each change of the subscription's standing.
+    /// - Returns: fulfilled once the server has the consumer, so that nothing stored later is missed, or when it cannot have
+    ///   it for now.
     func follow(
         _ clock: any Timekeeper, report: @escaping @Sendable (FollowerStanding) async -> Void,
         _ source: @escaping @Sendable () async -> StreamSource?
@@ -118,7 +118,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         state.withLockedValue { $0.task?.cancel() }
     }
 
-    /// Ends the subscription for good.
+    /// Ends the subscription.
     func end(_ ending: Result<Void, RelayError> = .success(())) {
         pause()
         channel.close(ending)
@@ -131,7 +131,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     ) async {
         var failures = 0
         var told: (error: NATSError, passes: Bool)?
-        // What is stored by now is to be told before anything new, however long it takes to get at it.
+        // What is stored by now is delivered before anything new, however long it takes to get it.
         markCatchingUp()
         while !Task.isCancelled {
             guard let source = await source() else { return }
@@ -166,7 +166,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                 if !passes || failures > 1 {
                     await report(.failed(passes: passes))
                     opened.fulfil(())
-                    // What passes is told once, at whatever step it is noticed.
+                    // A failure that passes is reported once, at whichever step it is noticed.
                     if told.map({ $0.passes != passes || !passes && $0.error != error }) ?? true {
                         told = (error, passes)
                         let event = words.interrupted(RelayError(error, during: "the subscription"), passes)
@@ -184,7 +184,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         if isNews { channel.mark(.catchingUp) }
     }
 
-    /// Tells of an interruption. A reader that has no room for it now hears of it when the subscription stands again.
+    /// Reports an interruption. A reader that has no room for it now hears of it when the subscription works again.
     private func tell(interruption event: Event) {
         let hasRoom = !channel.isFull
         state.withLockedValue { state in
@@ -196,7 +196,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         if hasRoom { channel.mark(.event(event)) }
     }
 
-    /// Whether a subscription stood for so long that what ends it now has nothing to do with what failed before.
+    /// Whether a subscription worked for so long that what ends it now has nothing to do with what failed before.
     private static func hasStood(since moment: ContinuousClock.Instant?, _ clock: any Timekeeper) -> Bool {
         moment.map { clock.now - $0 > .seconds(30) } ?? false
     }
@@ -207,9 +207,9 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             ? .milliseconds(min(125 << min(failures, 4), 2_000)) : .milliseconds(min(500 << min(failures, 6), 30_000))
     }
 
-    /// Whether a failure passes by itself while the connection stands.
+    /// Whether a failure passes by itself while the connection is open.
     private static func passes(_ error: NATSError, _ jetStream: JetStream) -> Bool {
-        // Nobody answers for good where the server has no JetStream.
+        // A server without JetStream will never answer.
         if case .noResponders = error { return jetStream.connection.info.hasJetStream == true }
         return error.isRetryable
     }
@@ -261,7 +261,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     private static var batch: Int { 256 }
     private static var batchBytes: Int { 1 << 20 }
 
-    /// Hands messages over, each that is new. The cursor is this task's own meanwhile: nobody else moves it, and decoding
+    /// Hands messages over, each that is new. The cursor is this task's own meanwhile: nothing else moves it, and decoding
     /// needs no lock.
     private func deliver(_ messages: [StoredMessage]) async -> Bool {
         var (cursor, incarnation) = state.withLockedValue { state in

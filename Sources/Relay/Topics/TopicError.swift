@@ -26,7 +26,7 @@ extension TopicError: CustomStringConvertible {
         case .invalidCharacter(let character):
             "A topic cannot contain \(TopicError.shown(character)). Use letters, digits, - _ ~ and dots."
         case .emptyToken: "A topic cannot begin or end with a dot, or have two dots together."
-        case .misplacedTail: "In a topic pattern, > stands alone or as the last token, as in chat.>."
+        case .misplacedTail: "In a topic pattern, > is the only or the last token, as in chat.>."
         case .wildcard: "A message needs one concrete topic; * and > are for subscriptions only."
         case .reserved(let name): "\(name) is the name of a system event. Choose another topic."
         }

@@ -83,7 +83,7 @@ package struct TopicMerge: Sendable {
                     if sequence <= sources[source].passed { beginAnew() }
                     sources[source].append(Entry(event: event, sequence: sequence, arrival: now, bytes: bytes))
                 } else {
-                    // All subscriptions are of one stream: that it was made anew is told once.
+                    // All subscriptions are of one stream: that it was made anew is reported once.
                     if event == .restarted {
                         if sources[source].knowsOfRestart {
                             sources[source].knowsOfRestart = false
@@ -155,7 +155,7 @@ package struct TopicMerge: Sendable {
             guard sources[index].mayBring(between: newest, and: sequence), let oldest = oldestArrival() else {
                 continue
             }
-            // One that came earlier and stands behind this one must not wait for longer because of it.
+            // One that came earlier and is behind this one must not wait for longer because of it.
             var moment = oldest + limits.hold
             if !sources[index].isLive { moment = max(moment, sources[index].heard + limits.patience) }
             latest = max(latest ?? moment, moment)
@@ -193,7 +193,7 @@ package struct TopicMerge: Sendable {
 }
 
 extension TopicMerge {
-    /// Where a message stands in the stream; nil for an event that is none.
+    /// The place of a message in the stream; nil for an event that is none.
     private static func sequence(of event: TopicEvent) -> UInt64? {
         switch event {
         case .message(let message): message.sequence

@@ -18,8 +18,8 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
     public var sentAt: Timestamp
     /// Whether it was missed during an outage and recovered afterwards.
     public var isRecovered: Bool
-    /// Everything that the payload holds, keys included that this version gives no meaning to; nil where nobody asked for
-    /// it.
+    /// Everything that the payload holds, including keys that this version gives no meaning to; nil unless it was asked
+    /// for.
     public var payload: MessageMap?
 
     /// Makes a message.

@@ -2,7 +2,7 @@ import NATS
 
 /// What a subscription asks for: a concrete topic, or one with wildcards.
 ///
-/// `*` stands for exactly one token; `>` stands for one or more and is always last.
+/// `*` matches exactly one token; `>` matches one or more and is always last.
 public struct TopicPattern: Hashable, Sendable {
     /// The pattern as people write it.
     public let text: String

@@ -5,7 +5,7 @@ import Relay
 final class ConnectionWatcher: MessageListener {
     func onMessage(_ message: Any) {
         switch message as? String {
-        case SystemEvent.connected.rawValue: print("The first connection of this session stands.")
+        case SystemEvent.connected.rawValue: print("The first connection of this session is open.")
         case SystemEvent.reconnecting.rawValue: print("The connection broke; Relay is bringing it back.")
         case SystemEvent.reconnected.rawValue: print("It is back: subscriptions are live, the outbox is empty.")
         case SystemEvent.reconn_failed.rawValue: print("Two minutes were not enough.")

@@ -47,7 +47,7 @@ struct ControlMessageTests {
         #expect(throws: RelayError.invalidMessage("it is no control message")) { try read(Array("banned".utf8)) }
         #expect(
             throws: RelayError.invalidArgument(
-                "A control message is signed with the account's key, and this is not one")
+                "A control message is signed with an account's key, and this key is of another kind")
         ) {
             try message.encoded(for: "alice", signedBy: .generate(.user), at: 1_000)
         }

@@ -16,7 +16,7 @@ package struct LifecycleMachine: Sendable {
         case active(Bool)
         /// The user asked for a connection.
         case userConnected
-        /// The user ended the connection, or it ended for good.
+        /// The user ended the connection, or it ended and is not tried again.
         case userDisconnected
         /// The grace timer reached its moment.
         case timerFired(TimerID)

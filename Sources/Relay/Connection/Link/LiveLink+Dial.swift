@@ -60,7 +60,7 @@ extension LiveLink {
             await inClient { [generation] in $0.dialFailed(reason, to: address, generation: generation) }
             return
         }
-        // A dial that nobody waits for any more takes its socket with it.
+        // A dial that is no longer waited for closes its socket.
         guard adopt(connection) else { return connection.closeNow() }
         guard await inClient({ $0.dialSucceeded(self, connection, to: address) }) != nil else {
             return connection.closeNow()

@@ -75,7 +75,7 @@ extension LiveLink {
                     name: names.namespace, hash: names.hash, apiPrefix: names.api ?? JetStream.standardPrefix,
                     topics: names.topics, streamCreated: names.created)
             } catch .noResponders(let subject) {
-                // The names of an earlier connection hold while nobody says otherwise.
+                // The names of an earlier connection hold until the service names others.
                 if let known { return known }
                 // A network that has just started answers a moment later than its server.
                 guard clock.now < deadline else { throw .noResponders(subject: subject) }

@@ -84,7 +84,7 @@ extension LiveLink {
                     if let other { await displaced(by: other) }
                 }
             } catch {
-                // A consumer that is lost while the connection stands is made anew.
+                // A consumer that is lost while the connection is open is made anew.
             }
             try? await surroundings.clock.sleep(for: .seconds(1))
         }
@@ -111,7 +111,7 @@ extension LiveLink {
         await inClient { [generation] in $0.displaced(by: device, generation: generation) }
     }
 
-    /// Gives a session back, where nobody has taken it meanwhile.
+    /// Gives a session back, unless another device has taken it meanwhile.
     static func release(_ claim: SessionClaim, of user: String, over jetStream: JetStream) async {
         var jetStream = jetStream
         jetStream.timeout = .seconds(1)

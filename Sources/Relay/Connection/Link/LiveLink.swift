@@ -56,7 +56,7 @@ final class LiveLink: Sendable {
         return task
     }
 
-    /// The login has succeeded; false when nobody waits for it any more.
+    /// The login has succeeded; false when it is no longer waited for.
     func adopt(_ connection: NATSConnection) -> Bool {
         state.withLockedValue { state in
             guard !state.hasEnded else { return false }
@@ -122,13 +122,13 @@ final class LiveLink: Sendable {
                     await link.inClient { $0.heardControl(bytes, for: user, generation: link.generation) }
                 }
             } catch {
-                // The end of the connection has its own news, and a refused subject is heard by nobody.
+                // The end of the connection has its own news, and a refused subject has no listener.
             }
         }
         state.withLockedValue { $0.control = control }
     }
 
-    /// A connection that stood is of no use any more.
+    /// A connection that was open is of no use any more.
     func lost(_ reason: ConnectionReason) async {
         let (connection, control) = state.withLockedValue { ($0.connection, $0.control) }
         // What the administrator said before the server closed it is why it was closed.

@@ -3,7 +3,7 @@ import NIOCore
 
 /// What the system knows of its networks at one moment, as far as it matters to a client: a pure value.
 public struct NetworkPath: Sendable, Hashable {
-    /// What a client is told.
+    /// What a client learns.
     public enum Change: Sendable, Hashable {
         /// There is no way to any server.
         case unavailable

@@ -3,8 +3,8 @@ import NATS
 
 /// Tells when the way to the servers goes, comes back or becomes another, as the system's route socket reports it.
 ///
-/// It sleeps until the kernel speaks. Where the socket cannot be opened or the system says nothing (a sandbox), the
-/// network counts as available, and nothing is told afterwards. It ends, and its streams with it, with its last
+/// It sleeps until the kernel reports something. If the socket cannot be opened or the system reports nothing (in a
+/// sandbox), the network counts as available, and no change follows. It ends, and its streams with it, with its last
 /// reference.
 public final class NetworkPathMonitor: Sendable {
     private let watch: NetworkPathWatch
@@ -13,7 +13,7 @@ public final class NetworkPathMonitor: Sendable {
     /// Begins to watch.
     ///
     /// - Parameter servers: those the client speaks with, or the proxy that it goes through. Servers on this machine
-    ///   need no route; an empty list stands for servers that are not known yet, and needs none either.
+    ///   need no route; an empty list means servers that are not known yet, and needs none either.
     public convenience init(servers: [ServerAddress]) {
         self.init(servers: servers, open: parley_route_socket_open)
     }

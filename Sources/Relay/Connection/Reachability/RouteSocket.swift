@@ -12,7 +12,7 @@ import NIOConcurrencyHelpers
 /// Listens on the kernel's route socket and says, once for each burst, that something has changed. What the messages
 /// hold is not read: a look at the whole is simpler, and right also when messages were lost.
 final class RouteSocket: Sendable {
-    /// How long a burst may go on before it is told; one change of network is many messages.
+    /// How long a burst may go on before it is reported; one change of network is many messages.
     private static let burst = DispatchTimeInterval.milliseconds(100)
 
     /// Dispatch's sources may be used from any thread, which their type does not say.
@@ -44,7 +44,7 @@ final class RouteSocket: Sendable {
                 if !source.base.isCancelled { changed() }
             }
         }
-        // Only when nobody listens any more may the number be used anew.
+        // The number may be used again only once the source has stopped listening.
         source.base.setCancelHandler { Self.closeDescriptor(descriptor) }
         source.base.activate()
     }
