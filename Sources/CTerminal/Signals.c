@@ -67,7 +67,7 @@ static bool can_write(int fd, int milliseconds) {
 }
 
 static void write_all(int fd, const uint8_t *bytes, size_t count) {
-    // A terminal that nobody reads would block the process's end: then what is queued is thrown away.
+    // A terminal that is not read would block the process's end, so its queued output is thrown away.
     if (!can_write(fd, 100)) {
         tcflush(fd, TCOFLUSH);
         if (!can_write(fd, 0)) {
@@ -208,7 +208,7 @@ static void handle_crash(int number, siginfo_t *info, void *context) {
     const int error = errno;
     restore_terminal();
     replay_errors();
-    // Whoever was here before (a debugger's or the runtime's reporter) has the last word; mostly that is the default.
+    // The earlier handler (a debugger's or the runtime's reporter) has the last word; mostly that is the default.
     sigaction(number, &previous_actions[number], NULL);
     errno = error;
     // A fault happens again on return, at the place where it happened. A sent signal has to be sent again.

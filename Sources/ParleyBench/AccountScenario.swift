@@ -65,8 +65,8 @@ enum AccountScenario {
         return duration
     }
 
-    /// Publishing to the topics' stream and reading from it through a user's imports, beside the same without imports:
-    /// the rate as a part of the other one, and the server's CPU time as a multiple.
+    /// Publishing to the topics' stream and reading from it through a user's imports, compared with the same without
+    /// imports: the rate as a part of the other one, and the server's CPU time as a multiple.
     private static func imports(_ user: Credentials, _ network: BenchNetwork) async throws -> Measurement {
         let words = Words([
             "subject=\(network.description.hash).bench", "stream=\(network.description.namespace)_stream",
@@ -85,7 +85,7 @@ enum AccountScenario {
             var ratios: [Double] = []
             var server = (direct: 0.0, imported: 0.0)
             for round in 0..<rounds {
-                // Whoever comes second finds warmer caches; the two take turns.
+                // The second of them finds warmer caches, so the two take turns.
                 let isFirst = round.isMultiple(of: 2)
                 let early = try await part(scenario, isFirst ? direct : imported, network)
                 let late = try await part(scenario, isFirst ? imported : direct, network)

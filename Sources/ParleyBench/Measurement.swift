@@ -73,7 +73,7 @@ enum Meter {
         var line = [CChar](repeating: 0, count: 1_024)
         guard fgets(&line, Int32(line.count), file) != nil else { return 0 }
         let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        // The program's name stands in parentheses and may have spaces; 11 fields behind it are the two times.
+        // The program's name is in parentheses and may have spaces; 11 fields behind it are the two times.
         let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
         guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else { return 0 }
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
@@ -107,7 +107,7 @@ enum Meter {
         (0..<4_096).count { fcntl(Int32($0), F_GETFD) >= 0 }
     }
 
-    /// Writes a line at once, so that whoever waits for it sees it.
+    /// Writes a line at once, so that a process that waits for it sees it.
     static func say(_ line: String) {
         print(line)
         fflush(nil)

@@ -52,7 +52,7 @@ enum OutageScenario: String, CaseIterable {
         var delays: [Double] = []
         var floors: [Double] = []
         for round in 0..<count {
-            // Only a connection that has stood for a while begins the ladder of waits anew.
+            // Only a connection that has been open for a while begins the ladder of waits anew.
             try await Task.sleep(for: client.configuration.reconnect.stableAfter + .milliseconds(100))
             let statuses = client.statuses
             let connected = Task { () -> Double in

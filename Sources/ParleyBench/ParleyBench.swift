@@ -9,8 +9,9 @@ import NATS
 #endif
 
 /// Benchmarks of the NATS client and of the client core. `parley-bench URL SCENARIO k=v …` runs one and prints a line of
-/// JSON; `parley-bench reconnect|cuts k=v …` rehearses outages on a server of its own, and `parley-bench relay k=v …` measures
-/// the client core beside the wire, `parley-bench accounts k=v …` a private network with many users; without words it starts servers, runs everything, and prints a table.
+/// JSON; `parley-bench reconnect|cuts k=v …` rehearses outages on a server of its own, `parley-bench relay k=v …` measures
+/// the client core against the bare wire, and `parley-bench accounts k=v …` a private network with many users. Without
+/// arguments it starts servers, runs everything, and prints a table.
 @main
 enum ParleyBench {
     static func main() async {

@@ -4,7 +4,7 @@ import Relay
 import Synchronization
 
 /// What the client core costs above the wire: `n` (200000) messages through ``RelayClient``, from a pool's task and from the
-/// main actor, each beside the NATS layer doing the same in the same run, on a server of its own.
+/// main actor, each compared with the NATS layer doing the same in the same run, on a server of its own.
 enum RelayScenario {
     /// The scenario's name on the command line.
     static let name = "relay"

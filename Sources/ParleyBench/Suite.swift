@@ -8,7 +8,7 @@ import Synchronization
     import Foundation
 #endif
 
-/// All scenarios on servers that this process starts, as a table beside the floor measured in the same run.
+/// All scenarios on servers that this process starts, as a table with the floor measured in the same run.
 enum Suite {
     @concurrent
     static func run() async throws {

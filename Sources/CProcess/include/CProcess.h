@@ -7,7 +7,7 @@
 /// swift-subprocess 1.0, which runs the shell commands: it sets no parent-death signal and runs no code of ours between
 /// fork and exec, and it leaves no child running, since its calls return when the child has ended.
 
-/// How a process stands to the one that starts it.
+/// How a process is tied to the one that starts it.
 enum cprocess_place {
     /// A child. On Linux it is sent SIGTERM when the thread that starts it ends.
     CPROCESS_CHILD,

@@ -1,7 +1,7 @@
 #ifndef CTERMINAL_H
 #define CTERMINAL_H
 
-// The feature macros stand here and not in the build settings, which Swift's importer does not see.
+// The feature macros are here and not in the build settings, which Swift's importer does not see.
 #ifndef _XOPEN_SOURCE_EXTENDED
 #define _XOPEN_SOURCE_EXTENDED 1
 #endif

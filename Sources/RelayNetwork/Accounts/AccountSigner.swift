@@ -2,7 +2,7 @@ import NATS
 
 /// Makes the tokens of users' accounts from their records and lays them where the server looks for accounts.
 struct AccountSigner {
-    /// What the tokens depend on beside the records; when it changes, all are signed anew.
+    /// What the tokens depend on in addition to the records; when it changes, all are signed anew.
     struct Form: Codable, Hashable {
         var mappings: UserPermissions.MappingStyle
         var limits: NetworkSettings.UserLimits
@@ -24,7 +24,7 @@ struct AccountSigner {
     private let root: NKeyPair
     private let isBlocked: Bool
 
-    /// Prepares for signing as things stand now.
+    /// Prepares for signing with the settings of this moment.
     init(_ directory: NetworkDirectory, _ identity: NetworkIdentity) throws(NetworkError) {
         let known = Self.form(in: directory)
         let form = Form(try directory.settings(), mappings: known?.mappings ?? .wildcards)

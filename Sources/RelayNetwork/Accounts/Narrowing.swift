@@ -29,8 +29,8 @@ extension NetworkDirectory {
 }
 
 extension JetStream {
-    /// Deletes the consumers that read subjects which a user has lost. Whose each is, the server does not know; the
-    /// readers of other users notice and make theirs anew.
+    /// Deletes the consumers that read subjects which a user has lost. The server does not know which user made which
+    /// consumer; the readers of other users notice and make theirs anew.
     func endReaders(in stream: String, of lost: [String], besides kept: [String]) async throws(NATSError) {
         for consumer in try await consumers(in: stream) {
             let filters = consumer.filters.isEmpty ? [">"] : consumer.filters

@@ -14,7 +14,7 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
     public struct StreamBounds: Codable, Hashable, Sendable {
         /// Most bytes of all its messages.
         public var maximumBytes: Int64
-        /// Longest age of a message in seconds; 0 keeps it until it gives way to newer ones.
+        /// Longest age of a message in seconds; 0 keeps it until newer ones need its room.
         public var maximumAge: Int64
         /// Most bytes of one message.
         public var maximumMessageBytes: Int32
@@ -48,9 +48,9 @@ public struct NetworkSettings: Codable, Hashable, Sendable {
         }
     }
 
-    /// The stream of all topics; the oldest messages give way to new ones.
+    /// The stream of all topics; when it is full, new messages replace the oldest.
     public var topics = StreamBounds(bytes: 1 << 30, consumers: 20_000)
-    /// Each user's stream of postboxes; a full one takes no letters, and senders are told.
+    /// Each user's stream of postboxes; a full one refuses letters, and their senders learn that.
     public var postboxes = StreamBounds(bytes: 256 << 20, consumers: 1_000)
     /// Most letters in one user's postboxes.
     public var maximumLetters: Int64 = 100_000

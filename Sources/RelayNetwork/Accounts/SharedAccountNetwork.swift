@@ -25,7 +25,7 @@ struct SharedAccountNetwork {
     }
 
     private func carryOver(_ name: UserName, _ accounts: AccountSigner) throws(NetworkError) {
-        // A file that is damaged belongs to nobody who could use it; a new one is made when the user comes.
+        // A damaged file is of no use to any user; a new one is made when the user comes.
         guard let old = try? Credentials.load(path: directory.credentialsPath(for: name)),
             let claims = try? old.claims()
         else { return }

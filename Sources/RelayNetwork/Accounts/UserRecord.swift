@@ -4,7 +4,7 @@ import NATS
 struct UserRecord: Codable, Hashable, Sendable {
     /// The user's name.
     var name: String
-    /// The public key of the user's account. Nobody has its secret: the host's signing key stands in for it.
+    /// The public key of the user's account. Its secret is not kept: the host's signing key is used instead.
     var account: String
     /// The topics granted.
     var topics: [String]

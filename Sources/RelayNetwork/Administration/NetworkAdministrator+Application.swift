@@ -2,10 +2,10 @@ import NATS
 import Relay
 
 extension NetworkAdministrator {
-    /// Blocks the whole network for its users until ``unblockApplication()``: every connection ends and nobody gets in.
-    /// Messages, postboxes and users stay. Needs no running network.
-    /// - Throws: as ``ban(user:reason:)``, and `.timedOut` when connections do not end; the block stays, and nobody gets
-    ///   in anew.
+    /// Blocks the whole network for its users until ``unblockApplication()``: every connection ends and new ones are
+    /// refused. Messages, postboxes and users stay. Needs no running network.
+    /// - Throws: as ``ban(user:reason:)``, and `.timedOut` when connections do not end; the block stays, and new
+    ///   connections are refused.
     public func blockApplication(reason: String? = nil) async throws(NetworkError) {
         let reason = try Self.checked(reason)
         try await alone { identity throws(NetworkError) in
@@ -16,7 +16,7 @@ extension NetworkAdministrator {
             try await onServer(identity) { system, url throws(NetworkError) in
                 let connected = Set(try await system.connections().map(\.account))
                 let users = connected.compactMap(directory.user(ofAccount:))
-                // Clients that cannot be told are kept out all the same.
+                // Clients that the message does not reach are still kept out.
                 try? await tell(users.map(\.text), .applicationBlocked, reason, url, identity)
                 // Who is connected first; the server may know the accounts of others.
                 try await install(users, system)

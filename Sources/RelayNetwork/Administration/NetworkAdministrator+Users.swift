@@ -28,8 +28,8 @@ public struct NetworkUser: Hashable, Sendable {
 extension NetworkAdministrator {
     /// Makes a user. One who exists gets what is given here, in force at once, and new credentials for the same key.
     /// - Parameters:
-    ///   - topics: the patterns granted; nil leaves a known user's as they are and grants a new one all.
-    ///   - expires: the end, in seconds since 1970; nil leaves a known user's as it is, and a new one has none.
+    ///   - topics: the patterns granted; nil keeps those of a known user, and grants a new user all topics.
+    ///   - expires: the end, in seconds since 1970; nil keeps that of a known user, and a new user has none.
     /// - Throws: `NetworkError.invalidGrant`, `.userBanned`, `.userDeactivated`, and as ``kick(user:reason:)``.
     @discardableResult
     public func add(
@@ -118,8 +118,9 @@ extension NetworkAdministrator {
         if isRunning != nil { directory.forgetNarrowings() }
     }
 
-    /// Deletes the consumers that read topics which a user has lost: a consumer goes on delivering whatever its user may
-    /// do by now. Whose each is, the server does not know; the readers of other users notice and make theirs anew.
+    /// Deletes the consumers that read topics which a user has lost: a consumer goes on delivering even if its user may no
+    /// longer read. The server does not know which user made which consumer; the readers of other users notice and make
+    /// theirs anew.
     private func endReaders(
         of lost: [String], besides kept: [String], _ url: String, _ identity: NetworkIdentity
     ) async throws(NetworkError) {

@@ -7,7 +7,7 @@ import Relay
     import Foundation
 #endif
 
-/// The administrator's acts on a private network: whoever can read its folder is its administrator.
+/// The administrator's acts on a private network. A person who can read its folder is its administrator.
 ///
 /// Each act first tells the user's clients why, by a signed ``Relay/ControlMessage``, and then has the server act.
 /// Acts run one after the other, whichever processes they come from. Bans and closed accounts need no running network.
@@ -17,7 +17,7 @@ public struct NetworkAdministrator: Sendable {
 
     /// The network's folder.
     public let directory: NetworkDirectory
-    /// Who acts, as clients are told; nil leaves it open.
+    /// The administrator's name, which clients receive; nil if they are not to learn it.
     public let name: String?
 
     /// Names a network; nothing is read or made yet.
@@ -111,7 +111,7 @@ public struct NetworkAdministrator: Sendable {
                 return wasAdmitted
             }
             try await onServer(identity) { system, url throws(NetworkError) in
-                // Clients that cannot be told are kept out all the same.
+                // Clients that the message does not reach are still kept out.
                 try? await tell([user.text], kind, reason, url, identity)
                 try await system.install(token)
             }

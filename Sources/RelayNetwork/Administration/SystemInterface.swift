@@ -50,7 +50,7 @@ struct SystemInterface: Sendable {
             do throws(NetworkError) {
                 answer = try await ask(question, subject)
             } catch .connection(.noResponders) where account != nil {
-                // An account that the server has not met has nobody connected.
+                // An account that the server does not know has no connections.
                 return []
             }
             let page = try answer.content()
@@ -83,7 +83,7 @@ struct SystemInterface: Sendable {
         }
     }
 
-    /// Hands the server an account's token; it holds from then on, and for connections that stand too.
+    /// Hands the server an account's token, which holds from then on, for open connections too.
     func install(_ token: String) async throws(NetworkError) {
         let answer: Answer<Acceptance> = try await ask(token, "$SYS.REQ.CLAIMS.UPDATE")
         _ = try answer.content()

@@ -42,7 +42,7 @@ public struct NetworkDirectory: Hashable, Sendable {
     var keys: String { path + "/keys" }
     var users: String { path + "/users" }
     var resolver: String { path + "/resolver" }
-    /// What the users' tokens depend on beside their records.
+    /// What the users' tokens depend on in addition to their records.
     var accountsFile: String { path + "/accounts.json" }
     /// There until the host has brought the streams of all postboxes in line with what holds for them now.
     var unalignedMarker: String { path + "/unaligned" }

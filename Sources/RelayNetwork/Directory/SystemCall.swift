@@ -8,7 +8,7 @@
 
 /// What the wrappers of system calls share.
 enum SystemCall {
-    /// The words for an errno.
+    /// The system's description of an errno.
     static func reason(_ code: Int32) -> String {
         strerror(code).map { String(cString: $0) } ?? "error \(code)"
     }

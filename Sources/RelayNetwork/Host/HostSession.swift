@@ -80,7 +80,7 @@ struct HostSession: Sendable {
         directory.forgetNarrowings()
     }
 
-    /// Does all that is done as long as the connection stands.
+    /// Does the host's work as long as the connection is open.
     private func untilOneEnds(
         _ services: NetworkServices, _ guardian: PushConsumerGuard, _ keeping: NATSConnection,
         _ settings: NetworkSettings
@@ -121,8 +121,8 @@ struct HostSession: Sendable {
         }
     }
 
-    /// An administrator who acted while this server was starting saw no network to tell; it is told now. None acts
-    /// meanwhile, or an older token could take the place of a newer one.
+    /// An administrator who acted while this server was starting could not hand it the tokens, so they are installed now.
+    /// Acts wait meanwhile: otherwise an older token could replace a newer one.
     private func installNewerTokens(_ connection: NATSConnection) async throws(NATSError) {
         let directory = supervisor.directory
         do throws(NetworkError) {
@@ -151,8 +151,8 @@ struct HostSession: Sendable {
         return nil
     }
 
-    /// Keeps the server from filling the disk: a server that cannot write ends JetStream altogether, and nobody could
-    /// read any more.
+    /// Keeps the server from filling the disk: a server that cannot write ends JetStream altogether, and then users could
+    /// not even read.
     private func watchDisk(_ settings: NetworkSettings) async {
         let directory = supervisor.directory
         var diskGuard = DiskGuard(reserved: settings.reservedDiskBytes)
@@ -168,7 +168,7 @@ struct HostSession: Sendable {
                     supervisor.log.note("the disk of \(directory.store) \(state)")
                 } catch {
                     diskGuard.forget()
-                    supervisor.log.note("the disk's state could not be told to the server: \(error)")
+                    supervisor.log.note("the server could not be informed of the disk's state: \(error)")
                 }
             }
             do { try await Task.sleep(for: .seconds(1)) } catch { return }

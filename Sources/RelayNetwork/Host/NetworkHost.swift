@@ -14,7 +14,7 @@ import NATS
 #endif
 
 /// The process behind a private network: it keeps a `nats-server` running, makes what the network needs on it, answers
-/// its services, and ends when nobody has used the network for a while.
+/// its services, and ends when the network has been unused for a while.
 ///
 /// The application runs it from a hidden subcommand that ``NetworkLease`` starts; one host runs for each folder.
 public struct NetworkHost: Sendable {
@@ -41,11 +41,11 @@ public struct NetworkHost: Sendable {
     public enum Outcome: Hashable, Sendable {
         /// Another host runs already; there was nothing to do.
         case alreadyRunning
-        /// Nobody used the network any more.
+        /// The network was no longer used.
         case idle
         /// A signal or the cancellation of the task ended it.
         case stopped
-        /// It could not go on; clients are told.
+        /// It could not go on; clients learn why.
         case failed(NetworkError)
     }
 
@@ -110,7 +110,7 @@ public struct NetworkHost: Sendable {
     /// Why the supervision ends.
     private enum Ending: Sendable {
         case stopped
-        /// Nobody is left; the lock keeps new clients waiting until the server is gone and a new host can start.
+        /// No client is left; the lock keeps new ones waiting until the server is gone and a new host can start.
         case idle(FileLock)
         case failed(NetworkError)
 

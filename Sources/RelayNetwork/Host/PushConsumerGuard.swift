@@ -8,8 +8,8 @@ import NATS
 
 /// Deletes consumers that would have JetStream write to subjects of their maker's choice.
 ///
-/// The delivery subject of a push consumer stands in the request's body, which no permission looks at. The server hands
-/// such deliveries to literal subscriptions only, and the network has none; this is the second lock on the same door.
+/// The delivery subject of a push consumer is part of the request's body, which no permission covers. The server hands
+/// such deliveries to literal subscriptions only, and the network has none; this is a second safeguard.
 struct PushConsumerGuard: Sendable {
     /// Where the server reports each call that changes something.
     static let subject = "$JS.EVENT.ADVISORY.API"

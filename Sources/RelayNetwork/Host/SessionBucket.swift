@@ -1,7 +1,7 @@
 import NATS
 
 /// The bucket of exclusive sessions: a key for each user, gone 90 s after its owner last wrote it, so that a session
-/// whose owner died without a word keeps nobody out for long. Owners write theirs every 30 s.
+/// whose owner died without releasing it does not keep other devices out for long. Owners write theirs every 30 s.
 struct SessionBucket: Sendable {
     /// The bucket's name.
     static let name = "relay_sessions"

@@ -44,7 +44,7 @@ public enum NetworkControl {
         return lease.description
     }
 
-    /// Lets the network end: now when nobody uses it, else soon after the last client has left.
+    /// Lets the network end: now if it is unused, otherwise soon after the last client has left.
     /// - Parameter evenIfUsed: ends it now in any case; clients that reconnect start it again.
     /// - Throws: `NetworkError.file`, `.timedOut` when it does not end, `.cancelled`.
     @discardableResult

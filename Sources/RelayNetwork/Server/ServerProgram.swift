@@ -23,7 +23,7 @@ package struct ServerProgram: Hashable, Sendable {
         ServerProgram(path: path, version: await version(of: path, within: .seconds(10)))
     }
 
-    /// Whether one mapping can stand for a whole branch of subjects.
+    /// Whether one mapping can cover a whole branch of subjects.
     var mapsWildcards: Bool { isAtLeast(2, 10) }
     /// Whether its configuration may say how often it forces what is stored onto the disk.
     var takesSyncInterval: Bool { isAtLeast(2, 10) }

@@ -133,7 +133,7 @@ struct NetworkServices: Sendable {
         let tokens = message.subject.split(separator: ".").map(String.init)
         guard tokens.count == 4 else { return nil }
         if tokens[1] == "recipient" { return await postboxes.reply(aboutPostbox: tokens[3], of: tokens[2]) }
-        // The imports let nobody ask under another one's name; that they do is not taken on trust.
+        // The imports keep users from asking under another user's name; that is still checked here.
         guard tokens[2] == user.text else { return nil }
         return await postboxes.reply(to: message.bytes, verb: tokens[3], of: user)
     }

@@ -12,8 +12,8 @@ import Relay
 /// Creates, enables, disables and deletes users' postboxes (`relay.postbox.<user>.<verb>`), and tells senders whether a
 /// postbox takes letters (`relay.recipient.<user>.<postbox>`).
 ///
-/// A user's register is the truth; the stream's subjects follow it, and whoever changed the register brings them in line,
-/// again when another host was faster.
+/// A user's register is the truth and the stream's subjects follow it. The host that changed the register brings them
+/// in line, and does so again if another host was faster.
 struct PostboxService: Sendable {
     private let jetStream: JetStream
     private let bucket: KeyValueBucket

@@ -9,11 +9,11 @@
 /// A grid of cells: what views draw on, what the session shows, what golden tests read.
 ///
 /// A value without any terminal behind it. Everything written is clipped to the canvas, and the two halves of a wide
-/// character always stand side by side: one that would be cut becomes blank.
+/// character are always side by side: one that would be cut becomes blank.
 public struct Canvas: Hashable, Sendable {
     /// The canvas's extent.
     public let size: Size
-    /// Where the cursor stands, or nil when it is hidden. Outside the canvas it counts as hidden.
+    /// The cursor's place, or nil when it is hidden. Outside the canvas it counts as hidden.
     public var cursor: Position?
     private(set) var cells: [Cell]
 

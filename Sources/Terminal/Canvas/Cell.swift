@@ -1,4 +1,4 @@
-/// One cell of a canvas: what stands in it, and how.
+/// One cell of a canvas: its text and its style.
 public struct Cell: Hashable, Sendable {
     /// What is drawn; `Cluster.continuation` in the right half of a wide character.
     public internal(set) var cluster: Cluster

@@ -1,9 +1,9 @@
-/// One change of a text: what stood there, what took its place.
+/// One change of a text: the old text and the new one.
 struct Edit: Sendable {
     var start: Int
     var removed: [Character]
     var inserted: [Character]
-    /// Where the cursor stood before.
+    /// Where the cursor was before.
     var cursor: Int
 }
 

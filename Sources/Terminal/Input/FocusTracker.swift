@@ -4,7 +4,7 @@
 /// reports it once by mistake, cannot silence the program. A focus-out counts only after the terminal has shown that it
 /// reports focus; any key or paste means foreground.
 public struct FocusTracker: Hashable, Sendable {
-    /// What the tracker is told.
+    /// What the tracker takes in.
     public enum Event: Hashable, Sendable {
         /// The terminal reported that its window came into focus.
         case focusIn

@@ -133,7 +133,7 @@ public enum TerminalReply: Hashable, Sendable {
     case mode(number: Int, state: Int)
     /// DA1: the terminal's kind. Every terminal answers, so it closes a list of questions.
     case deviceAttributes
-    /// CPR: where the cursor stands, from 0.
+    /// CPR: where the cursor is, from 0.
     case cursorPosition(row: Int, column: Int)
 }
 

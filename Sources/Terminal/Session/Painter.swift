@@ -177,7 +177,7 @@ struct Painter {
 }
 
 extension Canvas {
-    /// Blanks a wide character that stands directly before the last cell of the last row.
+    /// Blanks a wide character directly before the last cell of the last row.
     fileprivate mutating func narrowCornerNeighbour() {
         let (row, column) = (size.rows - 1, size.columns - 2)
         guard row >= 0, column >= 1, self[row, column].cluster == .continuation else { return }

@@ -5,7 +5,7 @@ struct Palette: Sendable {
     /// The number of colours: 0 none, 8, 16, 256, or 2²⁴ for direct colour.
     let count: Int
 
-    /// The number that ncurses has for a colour, -1 for the terminal's own, and whether bold stands in for brightness.
+    /// The number that ncurses has for a colour, -1 for the terminal's own, and whether bold replaces brightness.
     func index(of color: Color) -> (number: Int, needsBold: Bool) {
         switch color {
         case .standard: (-1, false)

@@ -78,7 +78,7 @@ extension TerminalSession {
         send(Array("\u{1B}]2;\(title)\u{1B}\\".utf8))
     }
 
-    /// Writes beside ncurses, whose own buffer is empty between two frames.
+    /// Writes past ncurses, whose own buffer is empty between two frames.
     func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -49,7 +49,7 @@ public final class TerminalSession {
         case suspending
         /// The process runs again after a stop; the screen has been drawn anew.
         case resumed
-        /// The terminal is gone; nothing more can be read or shown. Said once.
+        /// The terminal is gone; nothing more can be read or shown. This event comes once.
         case hangUp
         /// A signal asks for the end: finish within the grace period, `close()` and `endProcess(by:)`.
         case terminate(signal: Int32)

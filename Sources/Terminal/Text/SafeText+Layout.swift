@@ -23,7 +23,7 @@ extension SafeText {
         return SafeText(clusters: Array(clusters[start...]), width: used)
     }
 
-    /// What stands right of the first `columns`; the right half of a wide character that is cut becomes a space.
+    /// The text right of the first `columns`; the right half of a wide character that is cut becomes a space.
     public func dropFirst(columns: Int) -> SafeText {
         guard columns > 0 else { return self }
         var passed = 0
@@ -52,7 +52,7 @@ extension SafeText {
     }
 
     /// Breaks the text into lines of at most `columns`, between words where it can. A wide character that is wider than
-    /// the line stands on a line alone. There is always at least one line; `columns` below 1 count as 1.
+    /// the line has a line of its own. There is always at least one line; `columns` below 1 count as 1.
     public func wrapped(columns: Int) -> [SafeText] {
         let columns = max(1, columns)
         if width <= columns { return [self] }

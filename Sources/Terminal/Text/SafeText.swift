@@ -2,7 +2,7 @@
 ///
 /// The one gate through which every text reaches the screen, wherever it comes from. What leaves it holds no C0, DEL or
 /// C1 control, no bidirectional control, no tag and no other invisible format character. It is composed (NFC), and each
-/// cluster stands in the form whose width all terminals agree on: a joined emoji as its first part, no skin tone, no
+/// cluster has the form whose width all terminals agree on: a joined emoji as its first part, no skin tone, no
 /// variation selector, at most four marks, U+FFFD for what is too new to have an agreed width. The original text stays
 /// with the caller, for copying, searching and editing.
 public struct SafeText: Hashable, Sendable, CustomStringConvertible {

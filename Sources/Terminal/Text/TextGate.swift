@@ -78,7 +78,7 @@ struct TextGate {
                 return
             }
             if TextWidth.isSkinTone(base), TextWidth.isPictograph(previous.base) { return }
-            // Some vowel signs of Indic scripts take a column of their own and compose all the same.
+            // Some vowel signs of Indic scripts take a column of their own and still compose.
             if previous.count == 1, (0x9BE...0x1B35).contains(base),
                 let composed = Composition.compose(previous.base, base)
             {
@@ -100,7 +100,7 @@ struct TextGate {
     }
 
     private mutating func put(mark: Unicode.Scalar) {
-        // A mark at the beginning has nothing to stand on; U+25CC is the customary place-holder.
+        // A mark at the beginning has nothing to combine with; U+25CC is the customary place-holder.
         var cluster = current ?? Cluster(base: 0x25CC, width: 1)
         let markClass = mark.properties.canonicalCombiningClass.rawValue
         let isBlocked = cluster.count > 1 && (lastClass == 0 || lastClass >= markClass)

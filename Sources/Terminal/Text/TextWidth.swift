@@ -23,7 +23,7 @@ public enum TextWidth {
         case lineBreak
         /// Drawn as one space.
         case tab
-        /// Stands on the character before it.
+        /// Combines with the character before it.
         case mark
         /// Joins the emoji around it.
         case joiner
