@@ -16,7 +16,7 @@ struct ChatCommand: ParsableCommand {
             valueName: "seconds"))
     var suspendAfter: Double?
 
-    @Argument(help: "Topics to join; * stands for one token, > at the end for the rest.")
+    @Argument(help: "Topics to join; * matches one token, > at the end the rest.")
     var topics: [String] = []
 
     func validate() throws {

@@ -35,7 +35,7 @@ struct ConnectionOptions: ParsableArguments {
         let source = credentialsSource(profile, environment)
         var plan = ConnectionPlan(target: try target(profile, source, environment))
         if case .command(let command) = source { plan.tokenCommand = command }
-        // The private network is on this machine; what is configured is checked all the same.
+        // The private network is on this machine, but the configuration is still checked.
         if case .servers(let servers, _, _) = plan.target {
             plan.proxy = try proxy(profile, to: servers, environment)
         } else {
@@ -187,7 +187,7 @@ struct ConnectionPlan: Sendable {
         case .privateNetwork(let user): return StorePlace.path(network: "local", user: user, environment)
         case .servers(let addresses, let credentials, let user):
             let user = credentials.user ?? user
-            // A token tells whose it is only when it is there; users must not share a store.
+            // A token names its user; until one arrives the user is not known, and users must not share a store.
             guard let server = addresses.first, user != nil || tokenCommand == nil else { return nil }
             return StorePlace.path(
                 network: "\(server.host)-\(server.port)", user: user ?? Self.anonymous, account: credentials.account,

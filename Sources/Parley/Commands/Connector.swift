@@ -18,9 +18,9 @@ import RelayNetwork
 struct Connector: Sendable {
     let configuration: RelayConfiguration
     let user: String
-    /// Whether the credentials name the user; else the name stands for anybody.
+    /// Whether the credentials name the user; otherwise any user may have the name.
     let isNamed: Bool
-    /// The network's name beside the user's, as in `alice@local`.
+    /// The network's name after the user's, as in `alice@local`.
     let network: String
     /// Where access tokens come from.
     let tokenCommand: TokenCommand?
@@ -28,11 +28,11 @@ struct Connector: Sendable {
 
     /// What a client is for.
     enum Purpose: Sendable {
-        /// One piece of work, beside whatever else its user has connected.
+        /// One piece of work, next to any other connections of its user.
         case work
         /// Being connected: it takes part in the rule of one session for each user.
         case presence
-        /// Being connected with a person before it, whose store is kept on this machine.
+        /// Being connected for a person at the screen, whose store is kept on this machine.
         case chat(LifecyclePolicy)
     }
 

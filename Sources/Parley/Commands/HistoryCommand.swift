@@ -23,7 +23,7 @@ struct HistoryCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object for each message.")
     var json = false
 
-    @Argument(help: "The topic; * stands for one token, > at the end for the rest.")
+    @Argument(help: "The topic; * matches one token, > at the end the rest.")
     var topic: String
 
     func validate() throws {

@@ -23,9 +23,9 @@ struct AdministrationOptions: ParsableArguments {
     }
 }
 
-/// Why an act is done, as the user is told.
+/// Why an act is done, in words for the user.
 struct ReasonOption: ParsableArguments {
-    @Option(help: ArgumentHelp("Why, as the user is told.", valueName: "text"))
+    @Option(help: ArgumentHelp("Why, in words for the user.", valueName: "text"))
     var reason: String?
 }
 

@@ -81,7 +81,8 @@ struct NetworkUserListCommand: AsyncParsableCommand {
 /// `parley network user show`.
 struct NetworkUserShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Tell how a user stands, what it may use, until when, and where it is connected."
+        commandName: "show",
+        abstract: "Show a user's standing, what it may use, until when, and where it is connected."
     )
     @Flag(help: "Print one JSON object.") var json = false
     @Argument(help: "The user's name.") var name: String
@@ -106,7 +107,7 @@ struct NetworkUserGrantCommand: AsyncParsableCommand {
         commandName: "grant", abstract: "Let a user use these topics and no others, from now on.")
     @Option(
         parsing: .upToNextOption,
-        help: ArgumentHelp("The topics; > stands for all.", valueName: "pattern"))
+        help: ArgumentHelp("The topics; > means all.", valueName: "pattern"))
     var topics: [String]
     @OptionGroup var why: ReasonOption
     @OptionGroup var options: AdministrationOptions

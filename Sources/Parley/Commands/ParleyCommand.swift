@@ -25,7 +25,7 @@ struct ParleyCommand: AsyncParsableCommand {
         await main(words)
     }
 
-    /// Puts identity and server behind the subcommand when they stand before it, as in `parley --as alice tail chat.qa`.
+    /// Moves identity and server behind the subcommand when they are before it, as in `parley --as alice tail chat.qa`.
     static func rearranged(_ words: [String]) -> [String] {
         let leading = leadingFlags(words)
         guard leading > 0, leading < words.count, names.contains(words[leading]) else { return words }
@@ -34,7 +34,7 @@ struct ParleyCommand: AsyncParsableCommand {
         return Array(rest[..<end]) + words[..<leading] + rest[end...]
     }
 
-    /// The word whose help is asked for as if it were a command, and is none. Since a topic can stand there too, the
+    /// A word that help is asked for as if it were a command, although it is none. Since a topic can be in its place, the
     /// chat's help would be shown for it; a topic of several tokens or a pattern is no attempt at a command.
     static func unknownCommand(_ words: [String]) -> String? {
         let asked = words.prefix { $0 != "--" }

@@ -34,7 +34,7 @@ struct SendCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard timeout > 0, timeout.isFinite else { throw ValidationError("--timeout takes seconds, more than 0.") }
-        if lines, text != nil { throw ValidationError("--lines reads standard input, so there is no TEXT beside it.") }
+        if lines, text != nil { throw ValidationError("--lines reads standard input, so it cannot be used with TEXT.") }
     }
 
     func run() async throws {
@@ -43,7 +43,7 @@ struct SendCommand: AsyncParsableCommand {
             let deadline = ContinuousClock.now + limit
             let connector = try Connector(connection.plan())
             let client = try await connector.connect(timeLimit: max(1, Int(timeout.rounded(.up))))
-            // Whose a token is, is known when it is there.
+            // A token names its user; until one arrives the user is not known.
             let user = client.user ?? connector.user
             if lines {
                 try await sendLines(client, user)

@@ -21,7 +21,7 @@ struct TailCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object for each message.")
     var json = false
 
-    @Argument(help: "Topics; * stands for one token, > at the end for the rest.")
+    @Argument(help: "Topics; * matches one token, > at the end the rest.")
     var topics: [String]
 
     func validate() throws {

@@ -59,7 +59,7 @@ struct WatchCommand: AsyncParsableCommand {
         }
     }
 
-    /// Prints until the connection is over for good, by itself or because time or a signal asked for it.
+    /// Prints until the session is over, by itself or because time or a signal asked for it.
     private func watch(_ client: RelayClient) async -> Ending {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(65_536))
         let signals = EndingSignals()
@@ -82,7 +82,7 @@ struct WatchCommand: AsyncParsableCommand {
                 if let line = report.take(await settled(status, client), at: now) { write(line) }
                 if !hasBegun, let ending { return ending }
                 if !hasBegun {
-                    // Nothing of the network is touched before the first line stands.
+                    // The network is not touched before the first line is printed.
                     hasBegun = true
                     await client.beginConnecting()
                     if let limit = length.flatMap(PastTime.seconds) {
@@ -107,7 +107,7 @@ struct WatchCommand: AsyncParsableCommand {
         return ending ?? .connection(nil)
     }
 
-    /// The first round trip is told a moment after the connection stands; it belongs on that line.
+    /// The first round trip is reported a moment after the connection is open; it belongs on that line.
     private func settled(_ status: ConnectionStatus, _ client: RelayClient) async -> ConnectionStatus {
         guard status.state == .connected, status.roundTripTime == nil else { return status }
         for _ in 0..<5 {

@@ -1,6 +1,6 @@
 /// A named way to connect, as the configuration file describes it.
 struct Profile: Hashable, Sendable {
-    /// Server addresses; none stands for the private network.
+    /// Server addresses; none means the private network.
     var servers: [String] = []
     /// A credentials file; `~/` is the home folder.
     var creds: String?

@@ -4,8 +4,8 @@ import RelayNetwork
 
 /// Asks a profile's `token_command` for an access token whenever the client core wants one.
 ///
-/// Its failures are told on standard error, which is the error log while the screen is up, and to ``failures``: what the
-/// core gets to know is only that there is no token. Nothing here shows a token.
+/// Its failures are written to standard error, which is the error log while the screen is up, and to ``failures``: the
+/// core only learns that there is no token. Nothing here shows a token.
 final class TokenCommand: Sendable {
     private typealias Run = Task<Result<ShellCommand.Output, ShellCommandError>, Never>
 
@@ -30,8 +30,8 @@ final class TokenCommand: Sendable {
 
     /// Runs the command and reads its token.
     ///
-    /// - Parameter isQuiet: whether nothing is told, since the caller tells it.
-    /// - Throws: ``Failure``, which was told then, or `CancellationError`.
+    /// - Parameter isQuiet: whether a failure is not reported here, since the caller reports it.
+    /// - Throws: ``Failure``, which has then been reported, or `CancellationError`.
     func token(isQuiet: Bool = false) async throws -> String {
         do {
             let output = try await run()
@@ -49,7 +49,7 @@ final class TokenCommand: Sendable {
         }
     }
 
-    /// Ends a command that still runs, now and for good: whoever leaves the program leaves none behind.
+    /// Ends a command that still runs, so that none is left behind when the program ends.
     func end() {
         let runs = state.withLockedValue { state in
             state.isOver = true

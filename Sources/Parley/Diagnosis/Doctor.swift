@@ -19,7 +19,7 @@ import Terminal
 struct Doctor {
     let options: ConnectionOptions
     var environment = ProcessInfo.processInfo.environment
-    /// Told each finding as soon as it stands.
+    /// Called with each finding as soon as it is known.
     let report: (Finding) -> Void
 
     func run() async {
@@ -181,7 +181,7 @@ struct Doctor {
             let path = directory.credentialsPath(for: try UserName(user))
             let addresses = try RelayConfiguration.addresses([status.server ?? ""])
             guard access(path, F_OK) == 0 else {
-                // They are made by whoever connects; a look makes nobody a user.
+                // Connecting makes them; a check must not make a user.
                 report(Self.credentialsToCome(user))
                 return await touch(addresses, .init(servers: .fixed(addresses)))
             }

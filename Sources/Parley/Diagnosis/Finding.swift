@@ -3,7 +3,7 @@ import Terminal
 
 /// What one check of `parley doctor` found.
 struct Finding: Hashable, Sendable {
-    /// How it stands.
+    /// How it turned out.
     enum Outcome: Hashable, Sendable {
         case ok
         /// It works, and could be better.

@@ -30,7 +30,7 @@ struct ServerFindings: Sendable {
 
     private static func name(_ address: ServerAddress) -> String { "server \(address)" }
 
-    /// What stands in the way of a TCP connection; nil when nothing does.
+    /// What prevents a TCP connection; nil when nothing does.
     private func obstacle(_ address: ServerAddress) async -> Finding? {
         // The proxy finds the server, and this machine need not know the way.
         guard configuration.proxy == nil else { return nil }

@@ -58,17 +58,17 @@ enum TerminalFindings {
         }.first
         guard let (name, value) = set else {
             return Finding(
-                "locale", .warning, "none is set; Parley writes UTF-8 all the same", fix: "export LANG=C.UTF-8")
+                "locale", .warning, "none is set; Parley still writes UTF-8", fix: "export LANG=C.UTF-8")
         }
         let charset = value.split(separator: ".", maxSplits: 1).last?.lowercased().filter { $0 != "-" } ?? ""
         guard charset.hasPrefix("utf8") else {
             return Finding(
-                "locale", .warning, "\(name)=\(value) is not UTF-8; Parley writes UTF-8 all the same",
+                "locale", .warning, "\(name)=\(value) is not UTF-8; Parley still writes UTF-8",
                 fix: "export \(name)=C.UTF-8")
         }
         guard isInstalled else {
             return Finding(
-                "locale", .warning, "\(name)=\(value) is not installed here; Parley writes UTF-8 all the same",
+                "locale", .warning, "\(name)=\(value) is not installed here; Parley still writes UTF-8",
                 fix: "export \(name)=C.UTF-8, or install that locale")
         }
         return Finding("locale", .ok, "UTF-8 (\(name)=\(value))")

@@ -55,7 +55,7 @@ enum SlashCommand: Hashable, Sendable {
         }
     }
 
-    /// Reads what stands in the compose pane.
+    /// Reads the text of the compose pane.
     ///
     /// - Returns: nil when the text is not a command but a message.
     /// - Throws: `Failure` when it begins like a command and is none.
@@ -66,7 +66,7 @@ enum SlashCommand: Hashable, Sendable {
         let rest = body.dropFirst(name.count).drop { $0.isWhitespace }
         let argument = String(rest)
         let word = String(rest.prefix { !$0.isWhitespace })
-        // All of it: a topic has no spaces, and whoever writes some is told so rather than half understood.
+        // All of it: a topic has no spaces, and a text with some is refused rather than half understood.
         let topic = String(argument.reversed().drop { $0.isWhitespace }.reversed())
         switch name.lowercased() {
         case "join":
@@ -97,7 +97,7 @@ enum SlashCommand: Hashable, Sendable {
         }
     }
 
-    /// The message in a text that is not a command: a doubled slash stands for one.
+    /// The message in a text that is not a command: a doubled slash means one.
     static func message(in text: String) -> String {
         text.hasPrefix("//") ? String(text.dropFirst()) : text
     }

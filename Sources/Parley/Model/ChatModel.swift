@@ -147,7 +147,7 @@ struct ChatModel: Equatable, Sendable {
         notice = Notice(kind: kind, text: text, until: now.instant.advanced(by: wait), subject: subject)
     }
 
-    /// Takes a notice away whose subject is settled.
+    /// Takes away a notice whose subject is settled.
     mutating func withdrawNotice(about subject: Notice.Subject) {
         if notice?.subject == subject { notice = nil }
     }
@@ -161,7 +161,7 @@ struct ChatModel: Equatable, Sendable {
     /// Lines and letters that are with the core, not yet on the network.
     var queuedCount: Int { outgoing.count }
 
-    /// Messages that came while nobody looked, in all topics.
+    /// Messages that came while their topic was out of view, in all topics.
     var unreadMessages: Int { conversations.all.reduce(0) { $0 &+ $1.unread } }
 
     /// Letters that wait in the postboxes.

@@ -55,7 +55,7 @@ struct ConnectionLog: Equatable, Sendable {
         let earlier = status
         status = new
         guard new.isNews(after: earlier) else {
-            // The first round trip is measured a moment after the connection stands, and belongs to that line.
+            // The first round trip is measured a moment after the connection is open, and belongs to that line.
             amendLast { if $0.state == new.state, $0.roundTrip == nil { $0.roundTrip = new.roundTripTime } }
             return
         }

@@ -14,9 +14,9 @@ struct Conversation: Equatable, Sendable {
     /// Own lines that the stream does not hold, oldest first.
     private(set) var pending: [PendingLine] = []
     private var sequences: [MessageKey: UInt64] = [:]
-    /// Messages that came while nobody looked.
+    /// Messages that came while the topic was out of view.
     private(set) var unread = 0
-    /// The first message that came while nobody looked; "new" is written above it.
+    /// The first message that came while the topic was out of view; "new" is written above it.
     private(set) var newMarker: RowPosition?
     /// The subscription's state.
     var subscription = Subscription.joining
@@ -104,7 +104,7 @@ struct Conversation: Equatable, Sendable {
     /// Takes in messages of the live subscription or of history, in any order, each once.
     ///
     /// - Parameters:
-    ///   - countsUnread: whether nobody looks at them now; false for history.
+    ///   - countsUnread: whether they are out of view now; false for history.
     ///   - user: who is signed in; lines that claim this name count as own ones. Nil where others share the name.
     /// - Returns: the messages that were new here.
     @discardableResult

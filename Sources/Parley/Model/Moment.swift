@@ -4,6 +4,6 @@ import Relay
 struct Moment: Hashable, Sendable {
     /// The monotonic clock: deadlines and countdowns.
     var instant: ContinuousClock.Instant
-    /// The wall clock: what is written beside a line.
+    /// The wall clock: what is written next to a line.
     var wall: Timestamp
 }

@@ -10,7 +10,7 @@ enum SidebarRow: Hashable, Sendable {
     /// One postbox, by its place in the list.
     case postbox(Int)
 
-    /// Whether the cursor can stand on it.
+    /// Whether the cursor can be on it.
     var isSelectable: Bool { self != .topicsHeading }
 }
 

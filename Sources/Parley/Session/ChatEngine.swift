@@ -94,7 +94,7 @@ actor ChatEngine {
 
     private func take(_ status: ConnectionStatus) async {
         if status.state == .connected, let name = client.user, name != user || !connector.isNamed {
-            // Whose a token is can be read when it is there.
+            // A token names its user; until one arrives the user is not known.
             user = name
             await queue.send(.identified(.init(user: name, network: connector.network)))
         }

@@ -87,8 +87,8 @@ struct ChatSession {
         frames.invalidate()
     }
 
-    /// What the passing of time alone can change on the screen, beside a countdown. Small: a copy of the model that outlived
-    /// an event would have everything copied that the event touches.
+    /// What the passing of time alone can change on the screen, other than a countdown. It is small because a copy of the
+    /// model that outlived an event would cause everything to be copied that the event touches.
     private struct ShownTime: Equatable {
         let notice: ChatModel.Notice?
         let outage: String?

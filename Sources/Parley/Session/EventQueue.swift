@@ -2,7 +2,7 @@ import NIOConcurrencyHelpers
 import Relay
 import Terminal
 
-/// Core news on its way to the thread that owns the screen. Bounded: whoever brings more waits until it is taken.
+/// Core news on its way to the thread that owns the screen. It is bounded: a sender of more waits until there is room.
 final class EventQueue: Sendable {
     private struct State {
         var events: [ChatEvent] = []
@@ -62,7 +62,7 @@ final class EventQueue: Sendable {
         return events
     }
 
-    /// Nobody takes events any more.
+    /// Events are no longer taken.
     func close() {
         state.withLockedValue { $0.isClosed = true }
         _ = drain()

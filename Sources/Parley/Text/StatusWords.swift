@@ -1,7 +1,7 @@
 import Relay
 
 extension ConnectionStatus.State {
-    /// A symbol for each state, so that none needs its colour to be told from the others.
+    /// A symbol for each state, so that colour is not needed to distinguish them.
     var symbol: String {
         switch self {
         case .initialized: "○"
@@ -38,7 +38,7 @@ extension ConnectionStatus {
 }
 
 extension ConnectionReason {
-    /// A few words for where a sentence has no room.
+    /// A short form for places without room for a sentence.
     var shortWords: String {
         switch self {
         case .closedByUser: "closed here"
@@ -109,7 +109,7 @@ struct StatusChange: Hashable, Sendable {
         let isSameState = earlier?.state == status.state
         // An attempt that begins has no reason of its own yet: it still carries the last failure's.
         repeatsReason = isSameState && earlier?.reason == status.reason && status.nextRetryAt == nil
-        // The wait for the first call to connect is nobody's concern.
+        // The wait for the first call to connect is of no interest.
         if let earlier, let since, !isSameState, earlier.state != .initialized {
             before = Span(state: earlier.state, lasted: since.duration(to: now))
         } else {

@@ -43,7 +43,7 @@ enum ChatEvent: Equatable, Sendable {
         /// Older messages, and whether they reach the stream's beginning.
         case history([TopicMessage], isComplete: Bool)
         case historyFailed(RelayError)
-        /// The subscription does not stand; it is tried again.
+        /// The subscription has failed; it is tried again.
         case failed(RelayError)
     }
 

@@ -40,7 +40,7 @@ extension ChatModel {
             say("This is the postbox: r replies, /post USER/POSTBOX TEXT writes a letter.", .failure)
         case .conversation(let name):
             if conversations.named(name)?.isPattern == false { return name }
-            say("\(name) stands for many topics. /join the one to write to.", .failure)
+            say("\(name) is a pattern for many topics. /join the one to write to.", .failure)
         }
         return nil
     }

@@ -114,7 +114,7 @@ extension ChatModel {
         }
     }
 
-    /// A letter that was not sent is not lost: it stands in the compose pane again, or waits in its history.
+    /// A letter that was not sent is not lost: it is put back into the compose pane, or waits in its history.
     private mutating func giveBack(_ command: String, _ words: String) {
         if compose.isEmpty {
             compose.set(command)

@@ -98,7 +98,7 @@ extension ChatModel {
         return []
     }
 
-    /// Does what a key stands for.
+    /// Carries out a key's action.
     mutating func perform(_ action: KeyAction, isSecondInterrupt: Bool) -> [ChatEffect] {
         switch action {
         case .help: overlay = .help(scroll: 0)
@@ -224,7 +224,7 @@ extension ChatModel {
         return []
     }
 
-    /// Opens what a sidebar row stands for.
+    /// Opens what a sidebar row names.
     mutating func openSidebarRow(_ index: Int) -> [ChatEffect] {
         switch view(ofSidebarRow: index) {
         case .inbox(let box):

@@ -201,7 +201,7 @@ extension ChatModel {
             return
         }
         guard !from.hasPrefix("~") else {
-            return say("The network itself sent this; nobody reads an answer.", .failure)
+            return say("The network itself sent this; an answer would not be read.", .failure)
         }
         let address = SafeAddress.of(from)
         beginLetter(address.contains("/") ? "/post \(address) " : "/post \(address)/")

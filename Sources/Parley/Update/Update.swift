@@ -69,7 +69,7 @@ extension ChatModel {
         return effects + [.openPostbox]
     }
 
-    /// What follows from any event: what is in view is read, and every cursor stands on something.
+    /// What follows from any event: what is in view counts as read, and every cursor is on something.
     fileprivate mutating func settle(lookedAtBefore: String?) {
         if let before = lookedAtBefore, before != lookedAt { conversations.update(before) { $0.lookAway() } }
         if isWatching, let name = lookedAt { conversations.update(name) { $0.markRead() } }

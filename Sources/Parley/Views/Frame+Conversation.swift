@@ -86,7 +86,7 @@ extension Frame {
         }
     }
 
-    /// What stands left and right of a message's first line: time, name, and what became of it.
+    /// Draws what is left and right of a message's first line: time, name, and what became of it.
     private mutating func drawMargin(
         of source: ConversationRow, in row: Rect, _ parts: ConversationLayout.Columns
     ) {

@@ -1,7 +1,7 @@
 import Relay
 import Terminal
 
-/// Where the postbox's table, the open letter and the progress of a deletion stand in the main pane.
+/// The places of the postbox's table, the open letter and the progress of a deletion in the main pane.
 struct InboxLayout: Hashable {
     /// The letters' rows; empty where the open letter takes the whole pane.
     let table: Rect

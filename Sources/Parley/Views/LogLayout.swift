@@ -28,7 +28,7 @@ struct LogLayout {
 
     /// Columns of a time.
     static let timeColumns = 12
-    /// Where the text of an entry begins: beside the time where there is room for both, else below it.
+    /// Where the text of an entry begins: next to the time if there is room for both, otherwise below it.
     var indent: Int { isStacked ? 2 : Self.timeColumns + 3 }
     private var isStacked: Bool { columns < 44 }
 
@@ -42,7 +42,7 @@ struct LogLayout {
         if civil.dayNumber != dayBefore { lines.append(.date(civil.dateLine(currentYear: nil))) }
         let (mark, text, state) = parts(of: entry.event)
         if isStacked {
-            // The symbol stays beside the time, and the word with it where it fits.
+            // The symbol stays next to the time, and so does the word if it fits.
             let room = columns - Self.timeColumns - 2
             let isWhole = mark.width <= room
             lines.append(

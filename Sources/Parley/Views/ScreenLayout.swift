@@ -1,11 +1,11 @@
 import Terminal
 
-/// Where everything stands on a screen of some size. Views draw by it and mouse clicks are found by it, so the two
+/// The place of everything on a screen of some size. Views draw by it and mouse clicks are found by it, so the two
 /// cannot differ.
 struct ScreenLayout: Hashable, Sendable {
     /// Under this size nothing can be shown but that the screen is too small.
     static let minimum = Size(rows: 5, columns: 20)
-    /// From this width on the sidebar stands beside the main pane.
+    /// From this width on the sidebar is next to the main pane.
     static let sidebarFrom = 60
 
     let size: Size
