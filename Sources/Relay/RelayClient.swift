@@ -104,7 +104,7 @@ public actor RelayClient {
         link?.end()
         link?.connection?.closeNow()
         renewal?.cancel()
-        signIn.question?.answer.cancel()
+        signIn.tokenRequest?.answer.cancel()
         network.end()
         storeOpening?.cancel()
         connectionTimers.cancelAll()

@@ -1,6 +1,6 @@
 import NATS
 
-// As whom the client connects.
+// The user and the credentials that the client connects with.
 extension RelayClient {
     /// Opens the store and connects. The client may be released meanwhile, which ends the attempt.
     ///
@@ -49,15 +49,15 @@ extension RelayClient {
         handle(.credentialsRenewed(generation: generation))
     }
 
-    /// The question for the first credentials, where there are none.
-    func missingCredentials() -> SignIn.Question? { signIn.credentials.isMissing ? askProvider() : nil }
+    /// The request for the first credentials; nil when there are some already.
+    func missingCredentials() -> SignIn.TokenRequest? { signIn.credentials.isMissing ? askProvider() : nil }
 
     /// Asks the provider once; the machine counts.
     func renewCredentials(_ generation: UInt64) {
-        guard let question = askProvider() else { return handle(.credentialsUnavailable(generation: generation)) }
+        guard let tokenRequest = askProvider() else { return handle(.credentialsUnavailable(generation: generation)) }
         renewal?.cancel()
         renewal = Task { [weak self, limits, surroundings] in
-            let isRenewed = await question.wait(limits.provider, surroundings.clock)
+            let isRenewed = await tokenRequest.wait(limits.provider, surroundings.clock)
             guard !Task.isCancelled else { return }
             await self?.handle(
                 isRenewed
@@ -65,21 +65,21 @@ extension RelayClient {
         }
     }
 
-    /// The question to the provider; nil without one.
-    private func askProvider() -> SignIn.Question? {
-        if let question = signIn.question { return question }
+    /// Asks the provider, unless it is being asked already; nil without a provider.
+    private func askProvider() -> SignIn.TokenRequest? {
+        if let tokenRequest = signIn.tokenRequest { return tokenRequest }
         guard let provider = signIn.credentials.provider else { return nil }
         let epoch = signIn.epoch
         let answer = Task { [weak self] in
             let credentials = try? await provider()
             return await self?.providerAnswered(credentials, epoch: epoch) ?? false
         }
-        let question = SignIn.Question(answer: answer, epoch: epoch)
-        signIn.asked(question)
-        return question
+        let tokenRequest = SignIn.TokenRequest(answer: answer, epoch: epoch)
+        signIn.asked(tokenRequest)
+        return tokenRequest
     }
 
-    /// - Returns: whether there are other credentials now than when it was asked.
+    /// - Returns: whether the call has brought other credentials than there were before it.
     private func providerAnswered(_ credentials: RelayCredentials?, epoch: UInt64) -> Bool {
         guard let change = signIn.answered(credentials, epoch: epoch), change != .refused else { return false }
         identityChanged(change)

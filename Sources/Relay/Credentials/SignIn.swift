@@ -1,13 +1,13 @@
-/// As whom the next dial goes, and what the token provider is being asked, as a value.
+/// Which user the next dial signs in as, and what the token provider is being asked, as a value.
 struct SignIn: Sendable {
-    /// What the provider was asked, until it returns. Askers that come meanwhile join it.
-    struct Question: Sendable {
-        /// Whether there are other credentials now than when it was asked.
+    /// A call of the token provider, until it returns. Callers that need a token meanwhile wait for the same one.
+    struct TokenRequest: Sendable {
+        /// Whether the call has brought other credentials than there were before it.
         let answer: Task<Bool, Never>
-        /// Which credentials it is to replace.
+        /// The epoch of the credentials that it is to replace.
         let epoch: UInt64
 
-        /// As the answer; false when the provider takes longer than this, which calls it off.
+        /// Waits for the answer; false when the provider takes longer than `limit`, which cancels the call.
         func wait(_ limit: Duration, _ clock: any Timekeeper) async -> Bool {
             if let answer = await within(limit, clock, { [answer] in await answer.value }) { return answer }
             if !Task.isCancelled { answer.cancel() }
@@ -17,25 +17,25 @@ struct SignIn: Sendable {
 
     /// What other credentials bring.
     enum Change: Hashable, Sendable {
-        /// They are another user's, which may not be now: nothing has changed.
+        /// They belong to another user, who may not sign in now: nothing has changed.
         case refused
-        /// They are the same user's.
+        /// They belong to the same user.
         case sameUser
-        /// There is a user now where none was known.
+        /// The user, who was not known before, is known now.
         case firstUser
         /// They belong to another user, or to none.
         case otherUser
     }
 
     private(set) var credentials: RelayCredentials
-    /// Who this is; nil when neither credentials nor configuration tell.
+    /// The user's name; nil when neither credentials nor configuration have it.
     private(set) var user: String?
-    /// What the provider is being asked.
-    private(set) var question: Question?
+    /// The call of the provider that is under way.
+    private(set) var tokenRequest: TokenRequest?
     /// Counts the credentials that the application gave.
     private(set) var epoch: UInt64 = 0
-    /// Whether the provider gave a token that no server has refused yet.
-    private var hasUnrefusedToken = false
+    /// Whether the provider gave a token that no server has refused yet; it is tried even if it seems to have expired.
+    private var trustsProvidedToken = false
 
     init(_ configuration: RelayConfiguration) {
         credentials = configuration.credentials
@@ -49,26 +49,26 @@ struct SignIn: Sendable {
         let change = replace(credentials, mayChangeUser: mayChangeUser)
         guard change != .refused else { return .refused }
         epoch += 1
-        question?.answer.cancel()
-        question = nil
-        hasUnrefusedToken = false
+        tokenRequest?.answer.cancel()
+        tokenRequest = nil
+        trustsProvidedToken = false
         return change
     }
 
-    /// The provider is being asked. It never has two questions at the same time.
-    mutating func asked(_ question: Question) { self.question = question }
+    /// The provider is being asked. It is never asked twice at the same time.
+    mutating func asked(_ tokenRequest: TokenRequest) { self.tokenRequest = tokenRequest }
 
     /// The provider has answered, perhaps too late for the dial that asked: the next dial uses its answer.
     ///
     /// - Returns: what that changes; nil when there is nothing to take, and ``Change/refused`` when it may not be taken.
     mutating func answered(_ credentials: RelayCredentials?, epoch: UInt64) -> Change? {
-        if question?.epoch == epoch { question = nil }
+        if tokenRequest?.epoch == epoch { tokenRequest = nil }
         // What the application gave meanwhile is newer.
         guard epoch == self.epoch else { return .sameUser }
         guard let credentials else { return nil }
         let isFirst = self.credentials.isMissing && user == nil
         let change = replace(credentials.keepingProvider(self.credentials.provider), mayChangeUser: isFirst)
-        if change != .refused { hasUnrefusedToken = true }
+        if change != .refused { trustsProvidedToken = true }
         return change
     }
 
@@ -83,13 +83,13 @@ struct SignIn: Sendable {
 
     /// The server has refused the token, or the connection that it opened: the provider's next one is another.
     mutating func wasRefused(for reason: ConnectionReason) {
-        if reason.isRenewable { hasUnrefusedToken = false }
+        if reason.isRenewable { trustsProvidedToken = false }
     }
 
     /// Whether dialling is of no use, by the wall's clock.
     func isExpired(at now: Int64) -> Bool {
-        // A token that has just been made is the server's to judge: the clock here may be wrong.
-        credentials.provider != nil && !hasUnrefusedToken && credentials.isExpired(at: now)
+        // The server judges a token that has just been made: the clock here may be wrong.
+        credentials.provider != nil && !trustsProvidedToken && credentials.isExpired(at: now)
     }
 
     /// The server never says why it refuses a token; the token itself may.

@@ -10,23 +10,23 @@ import Testing
 struct TokenProviderClientTests {
     /// A provider whose answers come when the test gives them, whether or not anybody still waits.
     private final class Desk: Sendable {
-        private let questions = NIOLockedValueBox<[Completion<RelayCredentials?>]>([])
+        private let requests = NIOLockedValueBox<[Completion<RelayCredentials?>]>([])
 
-        var count: Int { questions.withLockedValue(\.count) }
+        var count: Int { requests.withLockedValue(\.count) }
 
         func ask() async throws -> RelayCredentials {
-            let question = Completion<RelayCredentials?>()
-            questions.withLockedValue { $0.append(question) }
-            guard let credentials = await question.value() else { throw RelayError.cancelled }
+            let tokenRequest = Completion<RelayCredentials?>()
+            requests.withLockedValue { $0.append(tokenRequest) }
+            guard let credentials = await tokenRequest.value() else { throw RelayError.cancelled }
             return credentials
         }
 
         func answer(_ credentials: RelayCredentials?, to index: Int = 0) {
-            questions.withLockedValue { $0[index] }.fulfil(credentials)
+            requests.withLockedValue { $0[index] }.fulfil(credentials)
         }
 
         func isAsked(_ times: Int = 1) async throws {
-            try await eventually("question number \(times)") { count == times }
+            try await eventually("request number \(times)") { count == times }
         }
     }
 
@@ -38,11 +38,11 @@ struct TokenProviderClientTests {
         let client = network.client(with: .provided(startingWith: start) { try await desk.ask() })
         await client.beginConnecting()
         try await desk.isAsked()
-        let question = try #require(await client.signIn.question)
+        let tokenRequest = try #require(await client.signIn.tokenRequest)
         await client.disconnect()
         try await client.use(UserToken.credentials(for: "bob"))
         desk.answer(try UserToken.credentials())
-        _ = await question.answer.value
+        _ = await tokenRequest.answer.value
         #expect(client.user == "bob")
         try await client.connect()
         #expect(client.user == "bob")

@@ -12,7 +12,9 @@ struct SignInTests {
         SignIn(RelayConfiguration(servers: .fixed([]), credentials: credentials))
     }
 
-    private func question(_ epoch: UInt64) -> SignIn.Question { SignIn.Question(answer: Task { false }, epoch: epoch) }
+    private func tokenRequest(_ epoch: UInt64) -> SignIn.TokenRequest {
+        SignIn.TokenRequest(answer: Task { false }, epoch: epoch)
+    }
 
     @Test("B7 another user's credentials are taken only where they may be")
     func otherUser() throws {
@@ -28,17 +30,17 @@ struct SignInTests {
     func answers() throws {
         var signIn = signIn(provided(startingWith: nil))
         #expect(signIn.credentials.isMissing)
-        signIn.asked(question(0))
+        signIn.asked(tokenRequest(0))
         #expect(try signIn.answered(UserToken.credentials(), epoch: 0) == .firstUser)
-        #expect(signIn.question == nil && signIn.user == "alice" && !signIn.credentials.isMissing)
-        signIn.asked(question(0))
+        #expect(signIn.tokenRequest == nil && signIn.user == "alice" && !signIn.credentials.isMissing)
+        signIn.asked(tokenRequest(0))
         // A renewal names no other user.
         #expect(try signIn.answered(UserToken.credentials(for: "bob"), epoch: 0) == .refused)
-        #expect(signIn.user == "alice" && signIn.question == nil)
+        #expect(signIn.user == "alice" && signIn.tokenRequest == nil)
         #expect(signIn.answered(nil, epoch: 0) == nil)
-        signIn.asked(question(0))
+        signIn.asked(tokenRequest(0))
         #expect(try signIn.use(UserToken.credentials(), mayChangeUser: false) == .sameUser)
-        #expect(signIn.question == nil)
+        #expect(signIn.tokenRequest == nil)
         // What comes late replaces nothing.
         #expect(try signIn.answered(UserToken.credentials(for: "mallory"), epoch: 0) == .sameUser)
         #expect(signIn.user == "alice")

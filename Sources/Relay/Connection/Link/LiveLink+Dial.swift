@@ -12,8 +12,8 @@ extension LiveLink {
         start { link in
             // The local store comes before the first byte on the network.
             _ = await opening.value
-            if let question = await link.inClient({ $0.missingCredentials() }) ?? nil,
-                await !question.wait(limits.provider, link.surroundings.clock)
+            if let tokenRequest = await link.inClient({ $0.missingCredentials() }) ?? nil,
+                await !tokenRequest.wait(limits.provider, link.surroundings.clock)
             {
                 return await link.dialFailed(.invalidCredentials("the token provider gave none"))
             }
