@@ -40,7 +40,7 @@ enum AccountScenario {
         for user in users { logins.append(try await login(user, network)) }
         let after = Meter.memory(of: server)
 
-        // The first logins meet an empty server; the last ones tell what a user of a large network waits.
+        // The first logins meet an empty server; the last ones show how long a user of a large network waits.
         let last = max(100, count / 10)
         var again: [Double] = []
         for user in users.suffix(last) { again.append(try await login(user, network)) }

@@ -66,7 +66,7 @@ enum Meter {
             + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6
     }
 
-    /// CPU seconds of another process, all threads, in steps of 10 ms; 0 where the system does not tell.
+    /// CPU seconds of another process, all threads, in steps of 10 ms; 0 if the system does not say.
     static func cpu(of process: pid_t) -> Double {
         guard let file = fopen("/proc/\(process)/stat", "r") else { return 0 }
         defer { fclose(file) }
@@ -90,7 +90,7 @@ enum Meter {
         #endif
     }
 
-    /// The memory that a process, or this one, holds now, in KiB; 0 where the system does not tell.
+    /// The memory that a process, or this one, holds now, in KiB; 0 if the system does not say.
     static func memory(of process: pid_t? = nil) -> Double {
         let name = process.map { "\($0)" } ?? "self"
         guard let file = fopen("/proc/\(name)/statm", "r") else { return 0 }

@@ -84,7 +84,7 @@ enum Suite {
         }
     }
 
-    /// Publishes once the server says that somebody listens.
+    /// Publishes once the server knows of a subscriber.
     private static func feedWhenHeard(_ parameters: Parameters) async throws {
         let connection = try await parameters.connection()
         while true {

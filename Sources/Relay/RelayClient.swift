@@ -133,10 +133,10 @@ public actor RelayClient {
 
     // MARK: Connection
 
-    /// What the client was made and prepared with, with the newest credentials.
+    /// The configuration from the initializer and from `prepare`, with the newest credentials.
     public nonisolated var configuration: RelayConfiguration { settings.withLockedValue(\.configuration) }
 
-    /// Who this client is on the network; nil when neither credentials nor configuration tell.
+    /// The client's user name on the network; nil when neither credentials nor configuration have it.
     public nonisolated var user: String? { configuration.user }
 
     /// The present status.
@@ -178,7 +178,7 @@ public actor RelayClient {
         return (waiter, key)
     }
 
-    /// Begins to connect and returns at once; ``statuses`` tells what comes of it.
+    /// Begins to connect and returns at once; ``statuses`` reports what comes of it.
     public func beginConnecting() {
         guard settings.withLockedValue(\.isPrepared) else { return }
         beginSession(timeLimit: nil)

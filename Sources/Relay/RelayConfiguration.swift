@@ -26,9 +26,9 @@ public struct RelayConfiguration: Sendable {
         public var hash: String
         /// What the subjects of JetStream's calls begin with.
         public var apiPrefix: String
-        /// The topics that the user was granted; nil where the network does not tell.
+        /// The topics that the user was granted; nil if the network does not say.
         public var topics: [String]?
-        /// When the stream of topics was made, in nanoseconds since 1970; nil where the network does not tell.
+        /// When the stream of topics was made, in nanoseconds since 1970; nil if the network does not say.
         public var streamCreated: UInt64?
 
         /// Creates a namespace.
@@ -50,7 +50,7 @@ public struct RelayConfiguration: Sendable {
     public var servers: Servers
     /// Who this is.
     public var credentials: RelayCredentials
-    /// The user's name, where the credentials don't tell.
+    /// The user's name, for credentials that do not have it.
     public var user: String?
     /// The namespace to use where the network has no namespace service.
     public var namespace: Namespace?

@@ -25,7 +25,7 @@ public enum RelayError: Error, Hashable, Sendable {
     case invalidToken
     /// Nothing exists under this identifier any more.
     case notFound(String)
-    /// The postbox, written `user/postbox`, takes no message, for this reason where the network tells it.
+    /// The postbox, written `user/postbox`, takes no message; the reason is the network's, if it gives one.
     case postboxNotAccepting(String, because: RecipientReply.State? = nil)
     /// The server's permissions refuse this operation.
     case notAuthorized(String)

@@ -68,7 +68,7 @@ extension FaultProxy {
         public internal(set) var bytesFromServer = 0
         /// Bytes of both directions that were swallowed.
         public internal(set) var swallowedBytes = 0
-        /// Connections that the proxy was told to cut and has cut.
+        /// How many connections the proxy has cut on request.
         public internal(set) var cuts = 0
     }
 }

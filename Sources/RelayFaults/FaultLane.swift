@@ -22,7 +22,7 @@ struct FaultLane: Sendable {
         var cut: Cut?
     }
 
-    /// What is to be done now.
+    /// What the driver has to do now.
     enum Step: Hashable, Sendable {
         /// Write the first so many of the bytes kept.
         case forward(Int)

@@ -14,7 +14,7 @@ final class FaultLink {
     /// The two sides.
     enum Side: Sendable { case client, server }
 
-    /// How long a side may take to end after it was told to.
+    /// How long a side may take to end after it was asked to.
     private static let endLimit = TimeAmount.seconds(5)
 
     let number: Int
@@ -66,7 +66,7 @@ final class FaultLink {
     func left(_ side: Side) {
         if side == .client { client = nil } else { server = nil }
         if isEnding { return forgetWhenBothLeft() }
-        // A side that was told the end before goes with its own, of which no separate word comes.
+        // A side that has had the end of the other direction leaves with its own end, which is not reported separately.
         if flow(to: side)?.isOutputClosed == true {
             flow(from: side)?.sourceEnded()
         } else {

@@ -94,7 +94,7 @@ int cterminal_pending_death(void);
 void cterminal_extend_grace(unsigned seconds);
 /// Ends the process by `signal`'s default action, so that the parent sees that signal.
 void cterminal_die(int signal) __attribute__((noreturn));
-/// Settles a request to stop, and tells whether a stop makes sense: false when no job-control shell could continue us.
+/// Settles a request to stop, and says whether a stop makes sense: false when no job-control shell could continue us.
 bool cterminal_can_stop(void);
 /// Stops this process, or with `whole_group` its process group; returns when it runs again.
 void cterminal_stop(bool whole_group);

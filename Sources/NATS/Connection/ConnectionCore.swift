@@ -173,7 +173,7 @@ final class ConnectionCore: Sendable {
         sendEnding { ProtocolEncoder.writeUnsubscribe(sid: sid, after: nil, into: &$0) }
     }
 
-    /// The server refused or took away a subscription; without a number, subject and queue group have to tell which.
+    /// The server refused or took away a subscription; without a number, subject and queue group identify it.
     func failSubscriptions(to subject: String, queue: String?, sid: UInt64?, with error: NATSError) {
         let buffers = state.withLockedValue { state -> [SubscriptionBuffer] in
             let found = state.subscriptions.filter { number, subscription in

@@ -5,7 +5,7 @@ extension ConnectionHandler {
     func startPings(_ context: ChannelHandlerContext) {
         let interval = core.options.pingInterval
         if interval > .zero { SendQueue.setTimeout(interval + core.options.pongTimeout, context.channel) }
-        // Without an interval a ping leaves only when somebody asks for it.
+        // Without an interval a ping leaves only when it is asked for.
         let machine = LivenessMachine(
             interval: interval > .zero ? interval.nanoseconds : .max, limit: core.options.pongTimeout.nanoseconds,
             now: Self.now)

@@ -43,7 +43,7 @@ struct HandshakeMachine {
         }
     }
 
-    /// INFO came. `hasTrailingBytes` tells of plain bytes behind it, which cannot be trusted once TLS is on.
+    /// INFO came. `hasTrailingBytes` says that plain bytes follow it, which cannot be trusted once TLS is on.
     mutating func infoReceived(_ newer: ServerInfo, hasTrailingBytes: Bool) -> Action {
         switch state {
         case .waitingForInfo:

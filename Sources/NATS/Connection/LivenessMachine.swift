@@ -15,7 +15,7 @@ struct LivenessMachine {
 
     /// How far this side's bytes have come.
     struct Outbound: Equatable {
-        /// Grows whenever the peer's system takes bytes; by how much tells nothing.
+        /// Grows whenever the peer's system takes bytes; the amount means nothing.
         var acknowledged = 0
         /// Bytes that the peer's system has taken since the connection began.
         var taken = 0
@@ -34,9 +34,9 @@ struct LivenessMachine {
         var acknowledged: Int
     }
 
-    /// A living link takes so little at once; more may need longer than the limit.
+    /// A living link takes this little at once; more may need longer than the limit.
     private static let shortQueue = 64 << 10
-    /// As much does not hold up a PING at all.
+    /// This much does not hold up a PING at all.
     private static let emptyQueue = 4 << 10
 
     private let interval: Int64
@@ -44,7 +44,7 @@ struct LivenessMachine {
     private var probe: Probe?
     private(set) var nextPing: Int64
     private var isPingOutstanding = false
-    /// How long the answer to the next PING may take at most, when somebody asked for it.
+    /// How long the answer to the next PING may take at most, if that PING was asked for.
     private var hastenedLimit: Int64?
     /// When the machine wanted to be asked next.
     private var due: Int64

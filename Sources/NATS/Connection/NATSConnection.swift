@@ -180,7 +180,7 @@ public final class NATSConnection: Sendable {
 
     // MARK: Publishing
 
-    /// Publishes a message. It is written soon; `flush` tells that the server has it.
+    /// Publishes a message. It is written soon; `flush` returns once the server has it.
     ///
     /// - Parameters:
     ///   - payload: the message, at most what `info.maximumPayload` says together with its headers.

@@ -8,7 +8,7 @@ final class OutboundBuffer: Sendable {
         var isFlushScheduled = false
         /// What was taken and is not written yet, in numbers of takings.
         var onTheirWay = 0
-        /// Whether somebody wanted to take while too much was on its way.
+        /// Whether a take was put off because too much was on its way.
         var isHeld = false
         /// Bytes appended and not yet taken by the socket.
         var unwritten = 0

@@ -1,7 +1,8 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// What tells one request's answer from all others: 64 random bits, so that who has seen some knows no other.
+/// Distinguishes one request's answer from all others: 64 random bits, so that having seen some does not help to guess
+/// another.
 struct RequestToken: Hashable {
     /// Characters of its text: ten of six bits, behind one with the four that are left.
     static let length = 11

@@ -10,7 +10,7 @@ import NIOCore
 
 /// What the system knows of the bytes that a socket was given.
 enum SendQueue {
-    /// Bytes that the peer's system has not acknowledged yet; 0 when the system does not tell.
+    /// Bytes that the peer's system has not acknowledged yet; 0 when the system does not say.
     static func unacknowledgedBytes(_ channel: any Channel) -> Int {
         let bytes = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
             descriptor -> Int in
@@ -25,7 +25,7 @@ enum SendQueue {
         return max(0, bytes.flatMap { $0 } ?? 0)
     }
 
-    /// Bytes that the peer's system has acknowledged since the connection began; nil when the system does not tell.
+    /// Bytes that the peer's system has acknowledged since the connection began; nil when the system does not say.
     static func acknowledgedBytes(_ channel: any Channel) -> Int? {
         #if os(Linux)
             // `tcpi_bytes_acked` of `struct tcp_info`, which grows at its end and never changes before it; not all C

@@ -7,8 +7,8 @@ import NIOSSL
     import Foundation
 #endif
 
-/// Says in words why a secure connection failed. The TLS library tells only that a certificate was refused, so the
-/// certificate itself is looked at for the reason.
+/// Says in words why a secure connection failed. The TLS library only says that a certificate was refused, so the
+/// reason is looked for in the certificate itself.
 struct TLSFailure {
     /// The name that the certificate should be for.
     var name: String
@@ -32,7 +32,7 @@ struct TLSFailure {
         }
     }
 
-    /// The certificate is valid and for somebody else.
+    /// The certificate is valid, but for another name.
     var wrongName: String { certificate?.wrongName(name) ?? "the certificate is not for \(name)" }
 
     private var refusal: String {

@@ -11,7 +11,7 @@ extension Credentials {
     /// - Throws: `CredentialsError.fileTooOpen` when the group or others may read it, naming the `chmod` that mends it;
     ///   `.fileNotFound`, `.fileUnreadable`, `.fileTooLarge`; and what ``init(parsing:)`` throws.
     public static func load(path: String) throws(CredentialsError) -> Credentials {
-        // Without O_NONBLOCK a named pipe at the path would hold the open until somebody writes.
+        // Without O_NONBLOCK a named pipe at the path would block the call until it has a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             let code = errno

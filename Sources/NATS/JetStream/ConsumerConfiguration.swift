@@ -2,7 +2,7 @@
 public enum StartPosition: Sendable, Hashable {
     /// With the oldest message.
     case all
-    /// With what is stored from now on.
+    /// With the next message that is stored.
     case new
     /// With the newest message.
     case last
@@ -104,7 +104,7 @@ public struct ConsumerInfo: Sendable, Hashable, Decodable {
     public var name: String
     /// Messages that it has not delivered yet.
     public var pending: UInt64
-    /// The stream sequence behind which it begins or goes on; 0 for the beginning, nil when the server does not tell.
+    /// The stream sequence behind which it begins or goes on; 0 for the beginning, nil when the server does not say.
     public var deliveredSequence: UInt64? { delivered?.streamSequence }
     private var delivered: Place?
     private var configuration: Reading?

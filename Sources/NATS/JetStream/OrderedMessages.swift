@@ -109,7 +109,7 @@ public struct OrderedMessages: AsyncSequence, Sendable {
                     self.consumer = consumer
                     if initiallyPending == nil { initiallyPending = consumer.pendingAtStart }
                     if cursor == nil, source.start == .new || source.start == .last {
-                        // A later consumer must not begin anew with what is newest by then.
+                        // A later consumer must not begin again with the message that is newest by then.
                         cursor = consumer.sequenceAtStart
                     }
                     return

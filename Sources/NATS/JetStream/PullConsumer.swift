@@ -37,7 +37,8 @@ public struct PullConsumer: Sendable {
         do throws(NATSError) {
             try await fetch(max(1, batch), expires: expires, into: &messages)
         } catch {
-            // What is acknowledged one by one would be delivered again only after its time, and counts as tried.
+            // Messages that want their own acknowledgement would be delivered again only after their time, and count as
+            // tried.
             if messages.isEmpty { throw error }
         }
         return messages

@@ -9,7 +9,7 @@ enum PullStatus: Equatable {
     /// It was refused, or what it asked is gone.
     case failed(JetStreamFailure)
 
-    /// Reads a message; nil for one that tells no status.
+    /// Reads a message; nil for one without a status.
     init?(_ message: NATSMessage) {
         guard message.hasStatusLine, let block = message.headerBlock, let status = block.status else { return nil }
         let text = block.statusText ?? "pull refused"

@@ -56,7 +56,7 @@ public struct StoredMessage: Sendable {
     }
 }
 
-/// What the reply subject of a delivered message tells: 9 tokens, or from 11 on with domain and account.
+/// What the reply subject of a delivered message says: 9 tokens, or from 11 on with domain and account.
 struct DeliveryPlace: Equatable {
     var streamSequence: UInt64
     var consumerSequence: UInt64

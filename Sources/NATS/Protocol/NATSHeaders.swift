@@ -89,13 +89,13 @@ public struct NATSHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     }
 }
 
-/// A header block of a received message: status line and fields, read only when somebody asks.
+/// A header block of a received message: status line and fields, read only when they are asked for.
 struct HeaderBlock {
     var status: Int?
     var statusText: String?
     var headers = NATSHeaders()
 
-    /// More fields than anybody sends who means well. What is behind them is left out: a field of a few bytes takes many
+    /// More fields than a well-meaning sender writes. Those after them are left out: a field of a few bytes takes many
     /// times as much memory once it is read.
     static let maximumFields = 4_096
 

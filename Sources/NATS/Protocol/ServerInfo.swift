@@ -44,7 +44,7 @@ public struct ServerInfo: Sendable, Hashable, Codable {
     public var connectURLs: [String]?
     /// Whether it is about to close and asks clients to move on.
     public var isLameDuck: Bool?
-    /// The account this connection belongs to; newer servers tell after login.
+    /// The account this connection belongs to; newer servers name it after the login.
     public var account: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -147,7 +147,7 @@ public struct ServerInfo: Sendable, Hashable, Codable {
 }
 
 extension ServerInfo {
-    /// Whether the server is of this version or a later one. One that tells no version is taken for a new one.
+    /// Whether the server is of this version or a later one. One that names no version is taken for a new one.
     public func isAtLeast(_ major: Int, _ minor: Int) -> Bool {
         let numbers = version.split(separator: ".").prefix(2).map { Int($0) ?? 0 }
         return numbers.count < 2 || (numbers[0], numbers[1]) >= (major, minor)

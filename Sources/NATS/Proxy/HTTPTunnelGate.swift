@@ -25,7 +25,7 @@ final class HTTPTunnelGate: ChannelInboundHandler, RemovableChannelHandler {
         passHeads(context)
     }
 
-    /// An informational answer (1xx) is followed by another head, so this goes on until somebody calls `hold`.
+    /// An informational answer (1xx) is followed by another head, so this goes on until `hold` is called.
     private func passHeads(_ context: ChannelHandlerContext) {
         while case .reading(var end) = state, held.readableBytes > 0 {
             let count = end.advance(over: held.readableBytesView)

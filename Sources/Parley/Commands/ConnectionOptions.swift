@@ -195,6 +195,6 @@ struct ConnectionPlan: Sendable {
         }
     }
 
-    /// Who somebody without a name is.
+    /// The name of a user who has not given one.
     static let anonymous = "anonymous"
 }

@@ -92,7 +92,7 @@ final class MessagePrinter: Sendable {
         self.limit = limit
     }
 
-    /// What only somebody else can mend, so that nothing more will come.
+    /// A failure that only another person can repair, so that nothing more will come.
     var failure: RelayError? { state.withLockedValue(\.failure) }
 
     private func isDone(_ state: State) -> Bool { state.failure != nil || state.printed >= limit ?? .max }

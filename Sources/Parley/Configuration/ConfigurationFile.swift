@@ -53,7 +53,7 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
         return profile
     }
 
-    /// Where the file is, and whether somebody named it.
+    /// Where the file is, and whether it was named explicitly.
     static func place(flag: String?, _ environment: [String: String]) -> (path: String, isNamed: Bool) {
         let named = flag ?? environment["PARLEY_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
         return (named ?? standardPath(environment), named != nil)

@@ -6,7 +6,7 @@ struct Profile: Hashable, Sendable {
     var creds: String?
     /// A command line whose output is an access token.
     var tokenCommand: String?
-    /// A user of the private network; elsewhere the user's name where the credentials don't tell.
+    /// A user of the private network; elsewhere the user's name for credentials that do not have it.
     var user: String?
     /// The name of a reconnection policy.
     var reconnect: String?

@@ -25,7 +25,7 @@ enum ProxySetting {
         let direct = servers.filter(exceptions.hold)
         if direct.count == servers.count { return nil }
         guard direct.isEmpty else {
-            // Neither may be done in silence: to dial past the proxy, nor to hand it what is not for it.
+            // Parley must neither dial past the proxy silently nor hand it data that is not meant for it.
             throw CommandFailure(
                 CommandFailure.badConfiguration,
                 "\(name) is not for \(direct[0]), and is for others of the profile's servers. "

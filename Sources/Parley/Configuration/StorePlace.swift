@@ -6,7 +6,7 @@ enum StorePlace {
     ///
     /// - Parameters:
     ///   - network: `local`, or a server's host and port with a dash between.
-    ///   - account: the account that vouches for the user there, where the credentials tell.
+    ///   - account: the account that vouches for the user there, if the credentials name it.
     static func path(network: String, user: String, account: String? = nil, _ environment: [String: String]) -> String {
         NetworkDirectory.dataFolder(environment) + "/stores/"
             + fileName(network: network, user: user, account: account)

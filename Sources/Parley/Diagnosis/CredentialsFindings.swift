@@ -1,6 +1,6 @@
 import Relay
 
-/// What is to be said of credentials and of the clock that they are measured by. Nothing here shows a secret.
+/// The findings about credentials and about the clock that they are measured by. Nothing here shows a secret.
 enum CredentialsFindings {
     /// Credentials that were read and checked: their times.
     ///

@@ -14,7 +14,7 @@ import RelayNetwork
     import Darwin
 #endif
 
-/// What is to be said of files and folders.
+/// The findings about files and folders.
 enum FileFindings {
     // MARK: Configuration
 

@@ -1,6 +1,6 @@
 import Relay
 
-/// What is to be said of one server, step by step, and of the network behind it. Each step has its deadline.
+/// The findings about one server, step by step, and about the network behind it. Each step has its deadline.
 struct ServerFindings: Sendable {
     let configuration: RelayConfiguration
 

@@ -1,6 +1,6 @@
 import Terminal
 
-/// What is to be said of the terminal and the locale: pure, from what was looked up.
+/// The findings about the terminal and the locale: pure, from what was looked up.
 enum TerminalFindings {
     static func all(_ probe: TerminalProbe, _ environment: [String: String], isLocaleInstalled: Bool) -> [Finding] {
         [terminal(probe), colors(probe), focus, locale(environment, isInstalled: isLocaleInstalled)]

@@ -13,7 +13,7 @@ struct ChatModel: Equatable, Sendable {
     var now: Moment
     /// Whose wall clock is shown.
     var zone: DisplayZone
-    /// Whether the person is here, as far as the terminal tells.
+    /// Whether the person is here, as far as the terminal knows.
     var attention = FocusTracker()
     /// The connection.
     var status: ConnectionStatus

@@ -50,7 +50,7 @@ struct ConnectionLog: Equatable, Sendable {
     private var status: ConnectionStatus?
     private var stateBegan: ContinuousClock.Instant?
 
-    /// Takes in a status; one that tells nothing new makes no entry.
+    /// Takes in a status; one without news makes no entry.
     mutating func record(_ new: ConnectionStatus, at now: Moment) {
         let earlier = status
         status = new

@@ -11,7 +11,7 @@ actor ChatEngine {
     private var lettersTask: Task<Void, Never>?
     private var countTask: Task<Void, Never>?
     private var wantsPostbox = false
-    /// Why there was no access token; told when the session ends for it.
+    /// Why there was no access token; shown when the session ends because of it.
     private var tokenFailure: String?
 
     init(_ connector: Connector, queue: EventQueue) {
@@ -168,7 +168,7 @@ actor ChatEngine {
     }
 
     private func publish(_ id: String, _ topic: String, _ text: String) async {
-        // Where a token is to tell the name, the line waits for it.
+        // If a token is to bring the name, the line waits for it.
         let name = !connector.isNamed && connector.tokenCommand != nil && client.user == nil ? nil : user
         do throws(RelayError) {
             try client.enqueueLine(topic: topic, text: text, from: name, writtenAt: WallClock.now, id: id)

@@ -27,7 +27,7 @@ extension ConnectionStatus.State {
 }
 
 extension ConnectionStatus {
-    /// Whether this tells a person something after `earlier`: a state, a reason, an attempt or a wait. A round trip
+    /// Whether this is news to a person after `earlier`: a state, a reason, an attempt or a wait. A round trip
     /// measured anew does not.
     func isNews(after earlier: ConnectionStatus?) -> Bool {
         guard let earlier else { return true }

@@ -25,7 +25,7 @@ struct ConversationLayout {
         case failure(SafeText)
     }
 
-    /// What a separator tells.
+    /// What a separator means.
     enum Separator: Hashable {
         case beginning
         case date

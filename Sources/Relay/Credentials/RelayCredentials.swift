@@ -4,7 +4,7 @@ import NATS
 public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflectable {
     /// What is presented to the server.
     let authentication: Authentication
-    /// Who this is, as far as the credentials tell.
+    /// The user's name, if the credentials have it.
     public let user: String?
     /// The user JWT, which is RelayX's API key; nil without one.
     let token: String?

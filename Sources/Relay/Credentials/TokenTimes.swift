@@ -23,7 +23,7 @@ extension RelayCredentials {
         claims.map { TokenTimes(issued: $0.issuedAt, expires: $0.expires, notBefore: $0.notBefore) }
     }
 
-    /// The account that vouches for this user, as far as the credentials tell.
+    /// The account that vouches for this user, if the credentials name it.
     public var account: String? { claims.flatMap { $0.grant.issuerAccount ?? $0.issuer } }
 
     private var claims: UserClaims? { token.flatMap { try? UserClaims.decode($0) } }

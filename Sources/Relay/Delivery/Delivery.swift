@@ -40,7 +40,7 @@ package struct Delivery: Sendable {
     package private(set) var outbox: Outbox
     /// What waited for the present connection, and what became of it.
     private var resent = ResentMessages()
-    /// The newest sequence of the topics' stream that an acknowledgement told.
+    /// The newest sequence of the topics' stream that an acknowledgement has named.
     private var newestSequence: UInt64?
     /// Whether the server says without being asked that no postbox takes a letter.
     private var serverTellsOfRecipients = true

@@ -153,7 +153,7 @@ struct OutboxLane: Sendable {
         findNext(from: index + 1)
     }
 
-    /// An entry under way is as good as never sent: the server does not have it.
+    /// An entry under way counts as never sent: the server does not have it.
     mutating func forgetAttempts(of place: Int, at now: ContinuousClock.Instant, newestBefore: UInt64?) {
         let index = place - base
         guard entries[index].stage == .underWay else { return }

@@ -51,7 +51,7 @@ public struct OutboxMessage: Sendable, Identifiable {
     public var payload: [UInt8] { content.payload }
     /// Whether an earlier run of the program may have sent it: it is looked for before it is sent the first time.
     public var mayBeStored: Bool { content.mayBeStored }
-    /// A line of chat that waits for its writer's name, which the first token tells; its payload is encoded anew then.
+    /// A line of chat that waits for its writer's name, which the first token brings; its payload is then encoded again.
     var unsigned: ChatLine? { content.unsigned }
     /// What tells the message's end to whoever handed it over and waits for it.
     var pending: PendingPublish? { content.pending }

@@ -173,7 +173,7 @@ final class Publisher: Sendable {
         return await waiter.value()
     }
 
-    /// Whether somebody waits in ``flushed()``.
+    /// Whether a caller waits in ``flushed()``.
     var isFlushAwaited: Bool { state.withLockedValue { !$0.flushWaiters.isEmpty } }
 
     /// Waits until everything has ended, as long as the connection is open and `limit` has not passed.

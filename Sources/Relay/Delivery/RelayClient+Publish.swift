@@ -23,7 +23,7 @@ public final class PendingPublish: Sendable {
 
     init(id: String) { self.id = id }
 
-    /// The message has ended. Most do before anybody comes to wait for them.
+    /// The message has ended. Most do before a caller comes to wait for them.
     func end(_ outcome: PublishOutcome) {
         let waiter = state.withLockedValue { state in
             state.outcome = outcome
@@ -147,7 +147,7 @@ extension RelayClient {
         return pending
     }
 
-    /// Puts a message into the outbox and returns at once; ``publishes`` tells what becomes of it.
+    /// Puts a message into the outbox and returns at once; ``publishes`` reports what becomes of it.
     ///
     /// - Parameter id: the message's identifier; a new one when nil.
     /// - Returns: the identifier.
@@ -163,7 +163,7 @@ extension RelayClient {
         return message.id
     }
 
-    /// Puts a line of chat into the outbox and returns at once; ``publishes`` tells what becomes of it.
+    /// Puts a line of chat into the outbox and returns at once; ``publishes`` reports what becomes of it.
     ///
     /// - Parameters:
     ///   - name: who writes; nil for the user whom the credentials name, and where they don't yet, the line waits until a
@@ -182,7 +182,7 @@ extension RelayClient {
         return id
     }
 
-    /// Puts a letter for somebody's postbox into the outbox and returns at once.
+    /// Puts a letter for a user's postbox into the outbox and returns at once.
     ///
     /// - Parameters:
     ///   - recipient: whose postbox it is.
@@ -199,7 +199,7 @@ extension RelayClient {
         return letter.id
     }
 
-    /// Sends a letter to somebody's postbox and waits until it is stored.
+    /// Sends a letter to a user's postbox and waits until it is stored.
     ///
     /// - Throws: ``RelayError/postboxNotAccepting(_:because:)`` for a postbox that is disabled or does not exist.
     public nonisolated(nonsending) func post(

@@ -2,8 +2,8 @@ import NATS
 
 /// Two numbers as 32 characters (`a`–`z`, `2`–`7`) with check digits, for identifiers that callers pass back unread.
 ///
-/// The check tells damage, a code of another kind and a guess from the real thing; it is no signature, and none is
-/// needed: the server's permissions decide what a user may touch.
+/// The check detects damage, a code of another kind, and a guess; it is no signature, and none is needed: the server's
+/// permissions decide what a user may touch.
 enum OpaqueCode {
     /// What a code identifies; a code of one kind is never read as another.
     enum Kind: UInt64 {

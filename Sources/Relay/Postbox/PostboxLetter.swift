@@ -87,7 +87,7 @@ public struct PostboxReply: Codable, Hashable, Sendable {
     public init(error: Failure) { self.error = error }
 }
 
-/// The answer to somebody who asks `relay.recipient.<user>.<postbox>` whether a letter can be sent there.
+/// The answer of `relay.recipient.<user>.<postbox>` to the question whether a letter can be sent there.
 public struct RecipientReply: Codable, Hashable, Sendable {
     /// Whether a postbox takes letters.
     public enum State: String, Codable, Hashable, Sendable {

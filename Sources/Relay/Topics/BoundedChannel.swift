@@ -88,7 +88,7 @@ final class BoundedChannel<Element: Sendable>: Sendable {
         }
     }
 
-    /// Adds an element without waiting, beyond the bound where it is full: for what is said seldom.
+    /// Adds an element without waiting, beyond the bound if the channel is full: for rare events.
     func mark(_ element: Element) {
         let reader = state.withLockedValue { state -> Completion<Wakeup>? in
             guard state.ending == nil else { return nil }

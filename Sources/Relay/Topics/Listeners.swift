@@ -10,7 +10,7 @@ public final class SubscriptionToken: Sendable {
     public func cancel() { onCancel() }
 }
 
-/// Who is called back, as a value.
+/// The listeners that are called back, as a value.
 struct Listeners: Sendable {
     /// A listener with the task that feeds it; system events need none.
     struct Entry: Sendable {

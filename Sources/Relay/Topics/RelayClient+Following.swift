@@ -4,7 +4,7 @@ import NATS
 extension RelayClient {
     /// Follows a stream from now on, on this connection and on those to come.
     ///
-    /// - Returns: the reader's end, and what is fulfilled when the server knows of it; nil while not connected.
+    /// - Returns: the reader's end, and a completion that is fulfilled when the server knows of it; nil while not connected.
     func follow<Event: Sendable>(
         _ stream: StreamSubscription<Event>, as name: String,
         _ source: @escaping @Sendable (RelayConfiguration.Namespace, JetStream) -> StreamSource

@@ -60,7 +60,7 @@ extension RelayClient {
         return (listeners.add(.init(topic: topic, listener: listener, task: task), isOnly: isOnly), opened)
     }
 
-    /// Tells those who listen to a system event.
+    /// Calls the listeners of a system event.
     func tell(_ message: Any, ofEvent event: SystemEvent) {
         for listener in listeners.listeners(of: event) { listener.onMessage(message) }
     }

@@ -16,7 +16,7 @@ public enum TopicEvent: Hashable, Sendable {
     /// The stream was deleted and made again; what follows is from its beginning.
     case restarted
     /// Nothing is followed for now, and it is tried again until it is; `passes` says that this is expected to pass by
-    /// itself, where otherwise somebody has to change something: grant a permission, say.
+    /// itself; otherwise a person has to change something, for example grant a permission.
     case interrupted(RelayError, passes: Bool)
 }
 

@@ -31,7 +31,7 @@ struct StreamSource: Sendable {
                 incarnation: UInt64(clamping: info.created.nanoseconds), first: info.state.firstSequence,
                 last: info.state.lastSequence)
         }
-        // A new consumer tells behind which sequence it begins.
+        // A new consumer shows behind which sequence it begins.
         async let oldest = look(from: .all)
         async let newest = look(from: .new)
         do {

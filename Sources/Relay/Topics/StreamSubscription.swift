@@ -3,7 +3,7 @@ import NIOConcurrencyHelpers
 
 /// Where a subscription begins.
 public enum SubscriptionStart: Hashable, Sendable {
-    /// With what is stored from now on.
+    /// With the next message that is stored.
     case new
     /// With the oldest message that the stream holds.
     case all
@@ -15,7 +15,7 @@ public enum SubscriptionStart: Hashable, Sendable {
     case recent(Int)
 }
 
-/// What a subscription tells its reader, in the reader's own words.
+/// The news of a subscription as events of its reader's own type.
 struct SubscriptionWords<Event: Sendable>: Sendable {
     /// A stored message; with it comes the stream's incarnation, and whether the message was missed at first. The
     /// identifier is the sender's.

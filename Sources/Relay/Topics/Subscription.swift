@@ -1,7 +1,7 @@
 import NATS
 import NIOConcurrencyHelpers
 
-/// What a subscription tells, through any number of connections. For one reader.
+/// The events of a subscription, through any number of connections. For one reader.
 ///
 /// A slow reader loses nothing: the server keeps what has not been read. The subscription ends with the last reference.
 public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
@@ -96,7 +96,7 @@ struct StreamFollower<Event: Sendable>: Follower {
         return stream.follow(link.surroundings.clock, report: report) {
             var namespace = namespace
             if !isFirst.withLockedValue({ exchange(&$0, with: false) }) {
-                // The stream may have been made anew, which the network tells those who may not ask the server.
+                // The stream may have been made anew, which the network says to users who may not ask the server.
                 namespace = await link.namespaceNow(instead: namespace)
             }
             return link.jetStream.map { source(namespace, $0) }

@@ -209,7 +209,7 @@ extension TopicMerge {
         let bytes: Int
     }
 
-    /// What tells a message from all others. A stream that is made anew gives its sequences again, but hardly with the same
+    /// Distinguishes a message from all others. A stream that is made anew uses its sequences again, but hardly with the same
     /// identifiers.
     private struct Place: Hashable, Sendable {
         let sequence: UInt64
@@ -230,7 +230,7 @@ extension TopicMerge {
         /// Whether it has delivered all that was stored when its connection was made.
         var isLive = false
         var hasEnded = false
-        /// Whether another subscription has told already that the stream was made anew.
+        /// Whether another subscription has already reported that the stream was made anew.
         var knowsOfRestart = false
         /// When it last brought something.
         var heard: ContinuousClock.Instant

@@ -81,16 +81,16 @@ public struct UserPermissions: Hashable, Sendable {
             ]
         var imports = calls.map { AccountImport.service("$JS.API.\($0)", of: network, as: "\(Self.apiPrefix).\($0)") }
         imports += plain.map { .service($0, of: network) }
-        // The last token is the server's word for who sends.
+        // The server writes the last token, which names the sender.
         imports.append(.service("postbox.*.*.\(user)", of: network, as: "postbox.$1.$2"))
         imports.append(.stream("relay.control.\(user)", of: network))
-        // Consumers that push deliver here: RelayX's Python SDK reads so. Who may read every topic may hear them.
+        // Consumers that push deliver here, as RelayX's Python SDK needs. A user who may read every topic may hear them.
         if grantsEverything { imports.append(.stream("_INBOX.>", of: network)) }
         return imports
     }
 
-    /// The permissions of users whose token has none. The imports are the wall; these make the server say what is
-    /// refused.
+    /// The permissions of users whose token has none. The imports keep users apart; these make the server say what it
+    /// refuses.
     public func defaults(network: NKey) -> Permissions {
         let imports = imports(from: network)
         let services = imports.filter { $0.kind == .service }.map(\.usedSubject)

@@ -1,8 +1,8 @@
 import NATS
 import Relay
 
-/// Tells users' clients why their connections are about to end: the only voice that the network hears on
-/// `relay.control.*`. Its credentials are made for the occasion and kept nowhere.
+/// Tells users' clients why their connections are about to end. It alone may publish on the network's
+/// `relay.control.*`. Its credentials are made for the occasion and not kept.
 struct ControlSender: Sendable {
     /// What it is called; not a possible user's name.
     private static let name = "~administrator"

@@ -18,7 +18,7 @@ extension NetworkAdministrator {
                 let users = connected.compactMap(directory.user(ofAccount:))
                 // Clients that the message does not reach are still kept out.
                 try? await tell(users.map(\.text), .applicationBlocked, reason, url, identity)
-                // Who is connected first; the server may know the accounts of others.
+                // The connected users come first; the server may know the accounts of others too.
                 try await install(users, system)
                 try await install(directory.userNames().filter { !users.contains($0) }, system)
                 let deadline = ContinuousClock.now + .seconds(30)

@@ -84,7 +84,7 @@ public struct NetworkAdministrator: Sendable {
     @discardableResult
     public func activate(user: String) async throws(NetworkError) -> Bool { try await admit(user, \.deactivated) }
 
-    /// Tells a user's clients of a cause of any other kind; nothing else is done.
+    /// Sends a user's clients a cause of any other kind; nothing else is done.
     /// - Throws: `NetworkError.notRunning`, and as ``kick(user:reason:)``.
     public func send(_ message: ControlMessage, to user: String) async throws(NetworkError) {
         let user = try UserName(user)
@@ -154,7 +154,7 @@ public struct NetworkAdministrator: Sendable {
         return try await body(system, network.url)
     }
 
-    /// Runs the body while no other administrator acts: what one wrote and what the server was told stay the same.
+    /// Runs the body while no other administrator acts, so that the files and the server do not come to differ.
     func alone<R>(_ body: (NetworkIdentity) async throws(NetworkError) -> R) async throws(NetworkError) -> R {
         try directory.prepare()
         guard let lock = try await FileLock.wait(directory.administrationLock, .exclusive, for: .seconds(60)) else {

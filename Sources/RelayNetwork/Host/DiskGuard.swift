@@ -27,10 +27,10 @@ struct DiskGuard: Hashable, Sendable {
         return now
     }
 
-    /// The server was not told; the next look says it again.
+    /// The server could not be informed; the next look reports the state again.
     mutating func forget() { accepts = nil }
 
-    /// How many bytes this user may still write to the disk that a folder is on; nil when the system does not tell.
+    /// How many bytes this user may still write to the disk that a folder is on; nil when the system does not say.
     static func freeSpace(of folder: String) -> Int64? {
         var status = statvfs()
         guard statvfs(folder, &status) == 0 else { return nil }

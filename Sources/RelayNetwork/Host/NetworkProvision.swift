@@ -19,7 +19,7 @@ struct NetworkProvision: Sendable {
         stream.duplicateWindow = 120_000_000_000
         stream.discard = .old
         stream.bound(by: settings.topics)
-        // What was stored before there were bounds goes only when somebody has set them.
+        // Messages that were stored before there were bounds are removed only if bounds have been configured.
         try await jetStream.provide(stream, keepsStored: !areBoundsSet)
         var shared = Self.bucket(names.namespace)
         shared.bound(by: settings.bucket)

@@ -31,13 +31,13 @@ struct PushConsumerGuard: Sendable {
         var iterator = reports.makeAsyncIterator()
         while let report = try await iterator.next(isolation: nil) {
             guard let found = Self.offender(in: report.bytes) else { continue }
-            // One that has gone by itself is as good as deleted.
+            // A consumer that is already gone needs no deletion.
             try? await jetStream.deleteConsumer(found.consumer, in: found.stream)
         }
     }
 
-    /// The consumer that a report tells of, when it delivers where it must not. What counts is what the server made of the
-    /// request.
+    /// The consumer that a report is about, if it delivers where it must not. The server's own account of the consumer
+    /// counts, not the request.
     static func offender(in report: [UInt8]) -> (stream: String, consumer: String)? {
         guard let report = try? JSONDecoder().decode(Report.self, from: Data(report)),
             report.subject.hasPrefix("$JS.API.CONSUMER."), let response = report.response,

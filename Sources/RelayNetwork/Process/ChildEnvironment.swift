@@ -1,6 +1,6 @@
-/// What the network's processes inherit of the environment. They outlive the program that starts them and anybody who may
-/// look at them sees their environment, so that nothing goes along but what they need: tokens and passwords of the
-/// person's stay behind.
+/// What the network's processes inherit of the environment. They outlive the program that starts them, and everyone who
+/// may look at them sees their environment, so they get only what they need: the person's tokens and passwords are left
+/// out.
 enum ChildEnvironment {
     private static let names: Set<String> = [
         "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",

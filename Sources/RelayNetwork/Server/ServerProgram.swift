@@ -2,7 +2,7 @@
 package struct ServerProgram: Hashable, Sendable {
     /// Where it is.
     let path: String
-    /// Its version, such as `2.9.10`; nil when it did not tell.
+    /// Its version, such as `2.9.10`; nil when it did not say.
     let version: String?
 
     /// The program's version, such as `2.9.10`; nil when it says nothing of the kind within the limit.
@@ -28,7 +28,7 @@ package struct ServerProgram: Hashable, Sendable {
     /// Whether its configuration may say how often it forces what is stored onto the disk.
     var takesSyncInterval: Bool { isAtLeast(2, 10) }
 
-    /// A server that does not tell its version is taken for a new one.
+    /// A server that does not say its version is taken for a new one.
     private func isAtLeast(_ major: Int, _ minor: Int) -> Bool {
         guard let numbers = version?.split(separator: ".").prefix(2).map({ Int($0) ?? 0 }), numbers.count == 2 else {
             return true

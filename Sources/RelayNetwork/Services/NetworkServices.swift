@@ -10,8 +10,8 @@ import Relay
 
 /// The services of a network, answered by any number of hosts together (a queue group).
 ///
-/// Who asks is the server's word: a request that comes through an import carries the asker's account. What one user asks
-/// in excess waits behind that user's own requests, and is refused when too much of it waits.
+/// The server vouches for who asks: a request that comes through an import carries the asker's account. A user's many
+/// requests wait behind each other, and are refused when too many of them wait.
 struct NetworkServices: Sendable {
     /// The subjects of all services.
     static let subjects = [NamespaceService.subject, "relay.postbox.*.*", "relay.recipient.*.*"]
@@ -112,7 +112,7 @@ struct NetworkServices: Sendable {
         do throws(NATSError) {
             while let message = try await iterator.next(isolation: nil) {
                 guard message.reply != nil, let account = Self.account(of: message) else { continue }
-                // Who asks for the names too often waits for an answer, as for one that was lost.
+                // A client that asks for the names too often gets no answer, as if the answer had been lost.
                 let isTaken = desk.take(Request(account: account, message: message))
                 if !isTaken, message.subject != NamespaceService.subject {
                     send(Wire.json(PostboxReply(error: .unavailable)), to: message)

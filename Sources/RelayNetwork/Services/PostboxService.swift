@@ -45,7 +45,7 @@ struct PostboxService: Sendable {
         }
     }
 
-    /// The answer to somebody who wants to send a letter.
+    /// The answer to a user who wants to send a letter.
     func reply(aboutPostbox id: String, of name: String) async -> [UInt8] {
         guard let user = try? UserName(name), (try? directory.record(of: user)) != nil else {
             return Wire.json(RecipientReply(state: .unknownUser))

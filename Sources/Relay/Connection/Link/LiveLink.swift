@@ -14,7 +14,7 @@ final class LiveLink: Sendable {
         /// The one that hears the administrator; it ends when all that came before the connection's end is heard.
         var control: Task<Void, Never>?
         var hasEnded = false
-        /// When a slow reader was told of last: one that stays slow is news once a second.
+        /// When a slow reader was last reported: one that stays slow is news once a second.
         var slowReaderTold: ContinuousClock.Instant?
     }
 

@@ -62,7 +62,7 @@ extension NetworkPath {
     }
 
     #if os(Linux)
-        /// The whole of a small file whose length the system does not tell beforehand; nil when it cannot be read.
+        /// The whole of a small file whose length the system does not say beforehand; nil when it cannot be read.
         private static func text(ofFile path: String) -> String? {
             let descriptor = open(path, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else { return nil }

@@ -1,7 +1,7 @@
 import CRouteSocket
 import NATS
 
-/// Tells when the way to the servers goes, comes back or becomes another, as the system's route socket reports it.
+/// Reports when the way to the servers is lost, comes back or changes, from the system's route socket.
 ///
 /// It sleeps until the kernel reports something. If the socket cannot be opened or the system reports nothing (in a
 /// sandbox), the network counts as available, and no change follows. It ends, and its streams with it, with its last
