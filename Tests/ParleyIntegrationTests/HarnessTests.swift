@@ -74,7 +74,7 @@ struct HarnessTests {
         #expect(message.contains("HarnessTests.swift"))
     }
 
-    @Test("The size is the program's from the start, and a resize is told to it")
+    @Test("The size is the program's from the start, and it learns of a resize")
     func resizing() async throws {
         let script = "trap 'echo told' WINCH; while read -r line; do stty size; done"
         let terminal = try PseudoTerminal("bash", ["-c", script], rows: 30, columns: 100)
@@ -203,7 +203,7 @@ struct HarnessTests {
         #expect(throws: TestFailure.self) { try ChildProcess("/nonexistent/program") }
     }
 
-    @Test("A program that is stopped stands still until it is continued, again and again")
+    @Test("A program that is stopped does nothing until it is continued, again and again")
     func stopping() async throws {
         let process = try ChildProcess("cat")
         for turn in 1...3 {
@@ -261,7 +261,7 @@ struct ServerHarnessTests {
         #expect(!FileManager.default.fileExists(atPath: server.directory.path))
     }
 
-    @Test("A configuration that the server refuses is told with the server's own words")
+    @Test("A configuration that the server refuses is reported in the server's own words")
     func refused() async throws {
         let failure = await #expect(throws: TestFailure.self) {
             try await NATSServerProcess.start(configuration: "no_such_field {{{\n")

@@ -217,7 +217,7 @@ struct FaultLaneTests {
         #expect(other.steps() == [.swallow(5), .rest])
     }
 
-    @Test("Refusal and silence are told from the rest; silence swallows what stands")
+    @Test("Refusal and silence differ from the other faults; silence swallows the bytes of open connections")
     func plans() {
         #expect(FaultPlan([.refuse]).isRefusing)
         let silent = FaultPlan([.silent])

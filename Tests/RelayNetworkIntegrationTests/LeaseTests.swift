@@ -18,7 +18,7 @@ import Testing
 /// Networks whose host is a process of its own, as the application has it.
 @Suite("Network: leases", .realProcesses)
 struct LeaseTests {
-    /// The path of the test host, which the package builds beside the tests.
+    /// The path of the test host, which the package builds next to the tests.
     private static let hostFixture: String = {
         for argument in ProcessInfo.processInfo.arguments where argument.contains(".xctest") {
             var folder = URL(filePath: argument)
@@ -114,7 +114,7 @@ struct LeaseTests {
     func staleServer(server: String) async throws {
         try await withNetwork(server: server, idle: .seconds(60)) { directory, acquire in
             _ = try NetworkIdentity.open(in: directory)
-            // Stands for the server of a host that was killed: its arguments name this network's configuration.
+            // Plays the server of a host that was killed: its arguments name this network's configuration.
             try PrivateFile.write([], to: directory.serverConfiguration)
             let log = try LogFile(directory.serverLog)
             let stale = try ProcessStart.start(

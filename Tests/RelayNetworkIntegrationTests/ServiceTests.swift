@@ -57,7 +57,8 @@ struct ServiceTests {
     }
 
     @Test(
-        "Whether a postbox takes letters is told to everybody, also of users who never came", arguments: TestServers.all
+        "Every user learns whether a postbox takes letters, also one of a user who never came",
+        arguments: TestServers.all
     )
     func recipients(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
@@ -144,7 +145,7 @@ struct ServiceTests {
     func concurrentChanges(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
             let alice = try await network.connect(as: "a+b=c")
-            // A second set of services stands for the host of another machine.
+            // A second set of services plays the host of another machine.
             let identity = try NetworkIdentity.open(in: network.directory)
             let second = try await network.connectAsNetwork()
             let services = try NetworkServices(
@@ -176,7 +177,7 @@ struct ServiceTests {
         }
     }
 
-    @Test("The service answers nobody but the one who asked", arguments: TestServers.all)
+    @Test("The service answers only the user who asked", arguments: TestServers.all)
     func foreignReply(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
             let alice = try await network.connect(as: "alice")

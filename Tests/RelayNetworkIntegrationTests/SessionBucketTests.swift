@@ -87,7 +87,7 @@ struct SessionBucketTests {
         }
     }
 
-    @Test("B18: nobody reaches another user's session key", arguments: TestServers.all)
+    @Test("B18: no user reaches another user's session key", arguments: TestServers.all)
     func foreignKey(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
             let bob = try await network.connect(as: "bob")

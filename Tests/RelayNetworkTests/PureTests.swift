@@ -101,7 +101,7 @@ struct NetworkRuleTests {
         }
     }
 
-    @Test("Any path stands in the server's configuration")
+    @Test("Any path can be written into the server's configuration")
     func quoting() {
         #expect(ServerConfiguration.quoted(#"/a b/"c"\d"#) == #""/a b/\"c\"\\d""#)
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The executables that the build has put beside the tests.
+/// The executables that the build has put next to the tests.
 public enum BuiltProduct {
     /// The executable of this name.
     ///
@@ -16,7 +16,7 @@ public enum BuiltProduct {
                 return candidate
             }
         }
-        throw TestFailure("\(name) is not beside \(testExecutable.path): is it a dependency of the test target?")
+        throw TestFailure("\(name) is not next to \(testExecutable.path): is it a dependency of the test target?")
     }
 
     private static var testExecutable: URL {

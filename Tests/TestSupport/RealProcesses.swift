@@ -45,7 +45,7 @@ public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
         return try result.get()
     }
 
-    /// Refuses whoever would start a program beside the bound.
+    /// Refuses a test that would start a program outside the bound.
     static func checkTurn(_ program: String) throws {
         guard isTurn else { throw TestFailure("\(program) is started by a suite that lacks the trait .realProcesses") }
     }

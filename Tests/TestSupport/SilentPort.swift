@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// A loopback port that is taken, so that nobody else comes to listen there, and refuses every connection.
+/// A loopback port that is taken, so that no other process listens there, and refuses every connection.
 ///
 /// It is given back with the last reference.
 public final class SilentPort: Sendable {

@@ -8,7 +8,7 @@ struct ClusterTests {
     private func address(_ server: NATSServerProcess) -> String { "127.0.0.1:\(server.port)" }
 
     @Test(
-        "are told as they come and go, and before a server in lame duck mode closes",
+        "are reported as they come and go, and before a server in lame duck mode closes",
         arguments: NATSServerProcess.binaries)
     func discovery(binary: NATSServerBinary) async throws {
         let first = try await TestCluster.start(binary, name: "first", grace: "20s")
@@ -25,7 +25,7 @@ struct ClusterTests {
         }
         #expect(Set(connection.info.connectURLs ?? []) == both)
 
-        // What was told leads to a server that answers, as part of the same cluster.
+        // The address that was named leads to a server that answers, as part of the same cluster.
         let told = try #require(connection.info.connectURLs?.first { $0 == address(second) })
         let other = try await NATSConnection.connect(
             to: try #require(ServerAddress(discovered: told, like: connection.address)),

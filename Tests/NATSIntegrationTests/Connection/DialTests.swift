@@ -12,7 +12,7 @@ struct DialTests {
         }
     }
 
-    @Test("a port where nobody listens")
+    @Test("a port without a listener")
     func refused() async throws {
         let absent = try SilentPort()
         #expect(await failed(absent.url) == .connectionRefused(absent.url))

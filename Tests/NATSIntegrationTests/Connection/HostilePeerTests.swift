@@ -70,7 +70,7 @@ struct HostilePeerTests {
     func floods(flood: Flood) async throws {
         let (peer, sent) = try Self.flooding(with: Self.lines(flood.line))
         let connection = try await peer.connect(group: Self.loop)
-        // Nobody reads these meanwhile.
+        // These are not read meanwhile.
         let events = connection.events
         let before = ProcessMemory.resident
         _ = try connection.subscribe(to: "ready")

@@ -58,7 +58,7 @@ struct LifeTests {
         await reader.close()
     }
 
-    @Test("a connection that nobody holds is freed and its socket closed")
+    @Test("a connection without references is freed and its socket closed")
     func dropped() async throws {
         let peer = try peer()
         weak var connection: NATSConnection?

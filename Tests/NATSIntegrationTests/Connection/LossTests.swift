@@ -120,7 +120,7 @@ struct LossTests {
         let connection = try await peer.connect(
             ConnectOptions(pingInterval: .milliseconds(100), pongTimeout: .seconds(4)))
         let payload = ByteBuffer(repeating: 0x61, count: 1 << 20)
-        // The ping that comes while this is on its way stands behind more than the peer reads in the limit.
+        // The ping that comes while this is on its way is queued behind more than the peer reads in the limit.
         for _ in 0..<48 { try connection.publish(payload, to: "a") }
         try await connection.flush(timeout: .seconds(120))
         #expect(connection.isOpen)
@@ -141,7 +141,7 @@ struct LossTests {
         }
     #endif
 
-    @Test("pings of the server are answered while nobody reads")
+    @Test("pings of the server are answered while nothing is read")
     func serverPings() async throws {
         let peer = try ScriptedPeer { link in
             guard link.logIn(), link.waitFor("SUB a 2\r\n") else { return }
@@ -174,7 +174,7 @@ struct LossTests {
         #expect(try await subscription.first(4).map(\.text) == ["1", "2", "3", "4"])
     }
 
-    @Test("who waits for the end can be cancelled")
+    @Test("a wait for the end can be cancelled")
     func cancelledWait() async throws {
         let peer = try ScriptedPeer { if $0.logIn() { $0.waitForEnd() } }
         let connection = try await peer.connect()
@@ -185,7 +185,7 @@ struct LossTests {
         connection.closeNow()
     }
 
-    @Test("lame duck mode is told before the server closes", arguments: NATSServerProcess.binaries)
+    @Test("lame duck mode is reported before the server closes", arguments: NATSServerProcess.binaries)
     func lameDuck(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(
             binary, configuration: "lame_duck_grace_period: \"1s\"\nlame_duck_duration: \"30s\"", jetStream: false)

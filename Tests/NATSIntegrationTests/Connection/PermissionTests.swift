@@ -26,7 +26,7 @@ struct PermissionTests {
         await #expect(throws: NATSError.publishNotPermitted(subject: "closed.a")) {
             try await connection.request(ByteBuffer(), to: "closed.a", timeout: .seconds(60))
         }
-        // A plain publish has nobody to tell but the events.
+        // A plain publish can only report to the events.
         try connection.publish([], to: "closed.b")
         try connection.publish(Array("here".utf8), to: "open.a")
         #expect(try await own.nextText() == "here")
@@ -104,7 +104,7 @@ struct PermissionTests {
         await connection.close()
     }
 
-    @Test("a user whose token expires while connected is told so", arguments: NATSServerProcess.binaries)
+    @Test("a user whose token expires while connected learns why", arguments: NATSServerProcess.binaries)
     func expiry(binary: NATSServerBinary) async throws {
         let root = try TestOperator()
         let server = try await root.start(binary)
@@ -119,7 +119,7 @@ struct PermissionTests {
         #expect(!expired.isRetryable)
     }
 
-    @Test("a user who is revoked while connected is told so", arguments: NATSServerProcess.binaries)
+    @Test("a user who is revoked while connected learns why", arguments: NATSServerProcess.binaries)
     func revocation(binary: NATSServerBinary) async throws {
         let root = try TestOperator()
         let server = try await root.start(binary)

@@ -212,7 +212,7 @@ private struct FixedResolver: Resolver, Sendable {
     func cancelQueries() {}
 }
 
-/// Greets whoever connects as a server does, accepts the login, and knows whether anybody is still there.
+/// Greets a client as a server does, accepts the login, and knows whether the client is still there.
 private final class GreetingPeer: Sendable {
     private final class Greeter: ChannelInboundHandler, Sendable {
         typealias InboundIn = ByteBuffer

@@ -39,7 +39,7 @@ struct RequestTests {
         await connection.close()
     }
 
-    @Test("nobody there is told at once", arguments: NATSServerProcess.binaries)
+    @Test("a missing subscriber is reported at once", arguments: NATSServerProcess.binaries)
     func noResponders(binary: NATSServerBinary) async throws {
         let connection = try await SharedServers.connect(binary)
         let subject = SharedServers.unique()
@@ -49,7 +49,8 @@ struct RequestTests {
         await connection.close()
     }
 
-    @Test("no answer in time is a time-out, and a late answer is nobody's", arguments: NATSServerProcess.binaries)
+    @Test(
+        "no answer in time is a time-out, and a late answer goes to no request", arguments: NATSServerProcess.binaries)
     func timeout(binary: NATSServerBinary) async throws {
         let connection = try await SharedServers.connect(binary)
         let subject = SharedServers.unique()

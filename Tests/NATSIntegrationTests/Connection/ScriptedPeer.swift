@@ -181,7 +181,7 @@ final class ScriptedPeer: Sendable {
     }
 
     deinit {
-        // Wakes the thread that accepts, which closes the descriptor: nobody else can know that it is out of use.
+        // Wakes the thread that accepts, which closes the descriptor: only it can know that it is out of use.
         _ = shutdown(listener, Int32(SHUT_RDWR))
     }
 }

@@ -42,7 +42,7 @@ struct SlowReaderTests {
         await connection.close()
     }
 
-    @Test("the oldest give way", arguments: NATSServerProcess.binaries)
+    @Test("the oldest are dropped", arguments: NATSServerProcess.binaries)
     func dropOldest(binary: NATSServerBinary) async throws {
         let connection = try await SharedServers.connect(binary)
         let subject = SharedServers.unique()
@@ -67,7 +67,7 @@ struct SlowReaderTests {
         await connection.close()
     }
 
-    @Test("a subscription that pauses with its last message and is dropped unread holds nobody up")
+    @Test("a subscription that pauses with its last message and is dropped unread holds no other one up")
     func droppedAtItsEnd() async throws {
         let connection = try await SharedServers.connect(NATSServerProcess.anyBinary)
         let subject = SharedServers.unique()
@@ -162,7 +162,7 @@ struct SlowReaderTests {
         let subscription = try connection.subscribe(
             to: "subject", limits: BufferLimits(messages: 1, overflow: .pauseReading))
         try await eventually("the pause") { connection.core.isReadingPaused }
-        // As many intervals as would end it if the answers that nobody reads were missed.
+        // As many intervals as would end it if the unread answers were missed.
         try await ContinuousClock().sleep(for: .milliseconds(6_500))
         #expect(connection.isOpen)
         #expect(try await subscription.first(10).count == 10)

@@ -6,7 +6,7 @@ import Testing
 @testable import NATS
 
 /// JetStream reached through another account's imports: the server keeps an entry for each pull, as it cannot know how
-/// many answers will come, until nobody can receive them any more.
+/// many answers will come, until they can no longer be received.
 @Suite("Pulls through an account's imports", .realProcesses)
 struct ImportedPullTests {
     private static let configuration = """
@@ -47,7 +47,7 @@ struct ImportedPullTests {
                 try await server.connect(ConnectOptions(authentication: .user(name, password: name)))
             }
             network = JetStream(try await connect("net"), timeout: .seconds(120))
-            // Under its own prefix: what stands under $JS.API the server answers itself as well, for an account without
+            // Under its own prefix: what is under $JS.API the server answers itself as well, for an account without
             // JetStream.
             user = JetStream(try await connect("user"), apiPrefix: "$JS.net.API", timeout: .seconds(120))
             system = try await connect("sys")

@@ -50,7 +50,7 @@ struct JetStreamPublisherTests {
         await jetStream.connection.close()
     }
 
-    @Test("a lost connection answers all that is in flight, and wakes who waits", arguments: NATSServerProcess.binaries)
+    @Test("a lost connection answers all that is in flight, and wakes waiters", arguments: NATSServerProcess.binaries)
     func lost(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary)
         let connection = try await server.connect(ConnectOptions(pingInterval: .zero))
@@ -68,7 +68,7 @@ struct JetStreamPublisherTests {
         }
         try await eventually("a full window") { publisher.inFlight == 10 }
         async let drained: Void? = try? publisher.drained()
-        // Killed as it stands still: nothing that waits can have been stored.
+        // Killed while it is halted: nothing that waits can have been stored.
         try await server.kill9()
         _ = await connection.waitUntilClosed()
         await #expect(throws: (any Error).self) { try await task.value }

@@ -111,7 +111,7 @@ struct LargeMessageTests {
         }
         try await PullConsumer("first", in: "S", jetStream).fetch(4, expires: .zero, into: &found)
         let exact = found.prefix(2).reduce(0) { $0 + $1.size }
-        // The server says nothing; whoever waits for its word waits for so long.
+        // The server says nothing; a reader that waits for its answer waits for so long.
         jetStream.timeout = .seconds(20)
         let other = try PullConsumer("other", in: "S", jetStream)
         var part: [StoredMessage] = []

@@ -21,7 +21,7 @@ struct OrderedMessagesTests {
         return names.consumers?.count ?? 0
     }
 
-    @Test("begin where they are told to", arguments: NATSServerProcess.binaries)
+    @Test("begin where they are asked to", arguments: NATSServerProcess.binaries)
     func starts(binary: NATSServerBinary) async throws {
         let (jetStream, name) = try await JetStreamFixture.stream(binary)
         try await JetStreamFixture.fill(jetStream, name, 1...10)

@@ -110,7 +110,7 @@ struct KeyValueTests {
             guard let entry = try await all.next() else { return }
             seen.append("\(entry.operation) \(entry.key) \(String(buffer: entry.value))")
         }
-        // Read before they give way to a deletion and a purge.
+        // Read before a deletion and a purge remove them.
         for _ in 0..<2 { try await read() }
         try await bucket.put(value("4"), for: "c")
         try await bucket.delete("a")

@@ -35,7 +35,7 @@ struct ProxyFailureTests {
         return text
     }
 
-    @Test("a port where nobody listens", arguments: [ProxyAddress.Kind.http, .socks5])
+    @Test("a port without a listener", arguments: [ProxyAddress.Kind.http, .socks5])
     func refused(kind: ProxyAddress.Kind) async throws {
         let absent = try SilentPort()
         let address = ProxyAddress(kind, host: "127.0.0.1", port: absent.port)
@@ -100,7 +100,8 @@ struct ProxyFailureTests {
     }
 
     @Test(
-        "a server that the proxy does not reach is told apart", arguments: ["502 Bad Gateway", "504 Gateway Timeout"])
+        "a server that the proxy does not reach is a failure of its own",
+        arguments: ["502 Bad Gateway", "504 Gateway Timeout"])
     func gateway(status: String) async throws {
         let peer = try ScriptedPeer { link in
             link.waitFor("\r\n\r\n")
@@ -160,7 +161,7 @@ struct ProxyFailureTests {
         try await eventually("the socket is closed") { peer.ends == 1 }
     }
 
-    @Test("a server that a SOCKS proxy does not reach is told apart", arguments: [1, 3, 4, 5, 6] as [UInt8])
+    @Test("a server that a SOCKS proxy does not reach is a failure of its own", arguments: [1, 3, 4, 5, 6] as [UInt8])
     func socksUnreachable(code: UInt8) async throws {
         let peer = try socksPeer([5, code, 0, 1, 0, 0, 0, 0, 0, 0])
         let error = await failed(.socks5, port: peer.port)
@@ -209,7 +210,7 @@ struct ProxyFailureTests {
         try await eventually("the socket is closed") { peer.ends == 1 }
     }
 
-    @Test("a host that cannot stand in a request is not asked for", arguments: [ProxyAddress.Kind.http, .socks5])
+    @Test("a host that a request cannot hold is not asked for", arguments: [ProxyAddress.Kind.http, .socks5])
     func unusableHost(kind: ProxyAddress.Kind) async throws {
         let peer = try ScriptedPeer { $0.waitForEnd() }
         for host in ["a\r\nX: y", "", String(repeating: "h", count: 300)] {

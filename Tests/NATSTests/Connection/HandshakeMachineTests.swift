@@ -22,7 +22,7 @@ struct HandshakeMachineTests {
         var machine = HandshakeMachine(wantsTLS: false, handshakesFirst: false)
         #expect(machine.state == .waitingForInfo)
         let info = info()
-        // Bytes behind INFO are nobody's concern in clear.
+        // Bytes behind INFO do not matter without TLS.
         #expect(machine.infoReceived(info, hasTrailingBytes: true) == .login(info))
         #expect(machine.state == .waitingForVerdict)
         #expect(machine.pongReceived() == .succeed)

@@ -102,12 +102,12 @@ struct LivenessMachineTests {
         #expect(machine.momentCame(now: 225, isPaused: false, outbound: end) == .stale)
     }
 
-    @Test("a queue that stands still, and a short one, are no excuse")
+    @Test("a queue that does not move, and a short one, are no excuse")
     func standingQueue() {
         var standing = machine()
         let long = Outbound(taken: 5, waiting: 500_000)
         #expect(standing.momentCame(now: 20, isPaused: false, outbound: long) == .ping(until: 25))
-        // Written by this side, and taken by nobody.
+        // Written by this side, and not taken by the peer.
         let written = Outbound(taken: 400_000, waiting: 100_000)
         #expect(standing.momentCame(now: 25, isPaused: false, outbound: written) == .stale)
         var trickling = machine()

@@ -68,7 +68,7 @@ struct OutboundBufferTests {
         #expect(try append(1, to: buffer).isBelowHighWaterMark)
     }
 
-    @Test("wakes who waits when half the mark is left")
+    @Test("wakes waiters when half the mark is left")
     func drained() async throws {
         let buffer = OutboundBuffer(highWaterMark: 100, limit: 1_000)
         #expect(try buffer.drainWaiter() == nil)

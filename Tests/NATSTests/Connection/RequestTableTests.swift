@@ -108,7 +108,7 @@ struct RequestTableTests {
             ])
     }
 
-    @Test("ends those whose time is up, and only them")
+    @Test("ends requests whose time is up, and only those")
     func expiry() throws {
         let table = RequestTable(inbox: "_INBOX.c")
         let answers = Answers()

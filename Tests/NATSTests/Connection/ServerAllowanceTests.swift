@@ -2,7 +2,7 @@ import Testing
 
 @testable import NATS
 
-@Suite("What a server may say beside messages")
+@Suite("What a server may say in addition to messages")
 struct ServerAllowanceTests {
     private static let second: Int64 = 1_000_000_000
 
@@ -19,7 +19,7 @@ struct ServerAllowanceTests {
         #expect(throws: NATSError.self) { try allowance.informed(bytes: 10, now: Self.second) }
     }
 
-    @Test("an hour without INFO is worth one burst, and a clock that stands still or goes back nothing")
+    @Test("an hour without INFO is worth one burst, and a clock that stops or goes back nothing")
     func clock() throws {
         var allowance = ServerAllowance(now: 0)
         try allowance.informed(bytes: ServerAllowance.burst, now: 0)

@@ -170,7 +170,7 @@ struct SubscriptionBufferTests {
         }
     }
 
-    @Test("wakes who waits: for a message, and for the end")
+    @Test("wakes waiters: for a message, and for the end")
     func wakeups() async {
         let buffer = buffer(10, .dropNewest)
         var batch: [NATSMessage] = []
@@ -192,7 +192,7 @@ struct SubscriptionBufferTests {
         #expect(await third.value() == .ready)
     }
 
-    @Test("holds at least one message and one byte whatever it is told")
+    @Test("holds at least one message and one byte whatever is asked of it")
     func leastLimits() {
         let limits = BufferLimits(messages: -5, bytes: 0)
         #expect(limits.messages == 1 && limits.bytes == 1)

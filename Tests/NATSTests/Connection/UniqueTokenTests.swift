@@ -2,7 +2,7 @@ import Testing
 
 @testable import NATS
 
-@Suite("Names that nobody guesses")
+@Suite("Names that cannot be guessed")
 struct UniqueTokenTests {
     @Test("are 22 characters of base 62, each of them as likely at each place")
     func spread() {

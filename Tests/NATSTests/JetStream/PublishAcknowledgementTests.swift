@@ -25,7 +25,7 @@ struct PublishAcknowledgementTests {
         ] { #expect(try read(text) == expected, "\(text)") }
     }
 
-    @Test("duplicates are told")
+    @Test("duplicates are reported")
     func duplicates() throws {
         let expected = PublishAcknowledgement(stream: "S", sequence: 7, isDuplicate: true)
         #expect(try read("{\"stream\":\"S\",\"seq\":7,\"duplicate\":true}") == expected)

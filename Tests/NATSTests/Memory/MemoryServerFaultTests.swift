@@ -63,7 +63,7 @@ struct MemoryServerFaultTests {
         await connection.close()
     }
 
-    @Test("A server that stands still answers nothing, and goes on with what has come meanwhile")
+    @Test("A server that is halted answers nothing, and goes on with what has come meanwhile")
     func silent() async throws {
         let server = MemoryServer()
         try server.createStream("S", subjects: ["s.>"])
@@ -80,7 +80,7 @@ struct MemoryServerFaultTests {
         await connection.close()
     }
 
-    @Test("A client notices that the server stands still")
+    @Test("A client notices that the server is halted")
     func stale() async throws {
         let server = MemoryServer()
         let options = ConnectOptions(pingInterval: .milliseconds(50), pongTimeout: .milliseconds(500))
@@ -132,7 +132,7 @@ struct MemoryServerFaultTests {
         await connection.close()
     }
 
-    @Test("Requests and publishes fail as they are told to")
+    @Test("Requests and publishes fail as the test asks")
     func failures() async throws {
         let server = MemoryServer()
         try server.createStream("S", subjects: ["s.>"])
@@ -227,7 +227,7 @@ struct MemoryServerFaultTests {
         await connection.close()
     }
 
-    @Test("A stream that is made anew is another one, and its readers are told that the old one has gone")
+    @Test("A stream that is made anew is another one, and its readers learn that the old one has gone")
     func replacedStream() async throws {
         let server = MemoryServer()
         try server.createStream("S", subjects: ["s.>"])

@@ -107,7 +107,7 @@ struct ProtocolDecoderTests {
         }
     }
 
-    @Test("tells whether plain bytes stand behind INFO, as TLS must not begin then")
+    @Test("says whether plain bytes follow INFO, as TLS must not begin then")
     func trailingBytes() {
         #expect(ProtocolDecoder.read("INFO {}\r\n").sink.trailing == [false])
         #expect(ProtocolDecoder.read("INFO {}\r\nP").sink.trailing == [true])

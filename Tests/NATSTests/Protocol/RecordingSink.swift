@@ -13,7 +13,7 @@ final class RecordingSink: ProtocolSink {
     }
 
     private(set) var events: [Event] = []
-    /// Whether plain bytes stood behind an INFO, for each INFO.
+    /// Whether plain bytes followed an INFO, for each INFO.
     private(set) var trailing: [Bool] = []
 
     func received(

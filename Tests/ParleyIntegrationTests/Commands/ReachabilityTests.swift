@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Whether a server can be reached", .realProcesses)
 struct ReachabilityTests {
-    @Test("One endpoint that answers is enough, wherever it stands among others")
+    @Test("One endpoint that answers is enough, at any place among others")
     func endpoints() async throws {
         let server = try await NATSServerProcess.start(NATSServerProcess.anyBinary)
         let good = try Reachability.resolve("127.0.0.1", port: server.port).get()

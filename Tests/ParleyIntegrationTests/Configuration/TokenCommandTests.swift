@@ -20,7 +20,7 @@ struct TokenCommandTests {
         #expect(text.contains(words) && !text.contains("eyJ") && !text.contains("\u{1B}"))
     }
 
-    @Test("A token command that is told to end does, and runs no more")
+    @Test("A token command that is asked to end does, and runs no more")
     func tokenEnd() async {
         let command = TokenCommand("sleep 600", environment: ["PATH": "/usr/bin:/bin"], limit: .seconds(600))
         let token = Task { try await command.token(isQuiet: true) }

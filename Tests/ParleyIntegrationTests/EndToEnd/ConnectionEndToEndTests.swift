@@ -27,7 +27,7 @@ extension EndToEndTests {
                                 && $0.contains("connected")
                         }
                 }
-                // The first connection stands above it.
+                // The first connection is above it.
                 let lost = try #require(
                     outage.rows.indices.first { $0 > 1 && outage.rows[$0].contains("The connection was lost (") })
                 #expect(outage.rows[1..<lost].contains { $0.contains("● CONNECTED") && $0.contains("ms") })

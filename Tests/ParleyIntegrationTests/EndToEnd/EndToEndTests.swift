@@ -55,7 +55,7 @@ extension EndToEndTests {
                             && screen.rows.contains { $0.contains("alice  \(text)") && $0.hasSuffix("✓") }
                     }
                 }
-                // Cells right of wide text stand where they stood.
+                // Cells right of wide text are where they were.
                 let row = try #require(alice.screen.row(containing: "日本語"))
                 let end = try #require((60..<80).first { alice.cell(row: row, column: $0).text == "✓" })
                 let plain = try #require(alice.screen.row(containing: "hello bob"))

@@ -21,7 +21,7 @@ extension EndToEndTests {
             ("tags", "\u{E0041}\u{E007F}\u{FEFF}\u{200B}\u{FFF9}x\u{FFFB}"),
         ]
 
-        @Test("B53 An error that repeats somebody's words moves nothing on the terminal of whoever reads it")
+        @Test("B53 An error that repeats another user's words moves nothing on the terminal that shows it")
         func errors() async throws {
             let server = try await NATSServerProcess.start(NATSServerProcess.anyBinary)
             let folder = try TemporaryDirectory("e2e")
@@ -33,7 +33,7 @@ extension EndToEndTests {
                 try BuiltProduct.url("parley").path, ["tail", "chat.lobby", "--config", folder.path("config.json")])
             defer { tail.close() }
             defer { server.close() }
-            // On a network without tokens, whoever may publish there is taken for the administrator.
+            // On a network without tokens, any user who may publish there is taken for the administrator.
             let attack = #"{"kind":"kicked","reason":"\u001b]52;c;UFdORUQ=\u0007\u009b2Jout of\u202esorts"}"#
             try await eventually("the end of the tail", deadline: .seconds(60)) {
                 try mallory.publish(Array(attack.utf8), to: "relay.control.alice")

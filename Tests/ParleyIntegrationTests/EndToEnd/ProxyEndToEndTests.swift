@@ -54,7 +54,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test("B2 A proxy that does not work is told by commands and doctor, and no password is shown")
+        @Test("B2 A proxy that does not work is reported by commands and doctor, and no password is shown")
         func mistakes() async throws {
             try await network { network, proxy, server, creds in
                 let target = ["--server", server, "--creds", creds]

@@ -6,7 +6,7 @@ import Testing
 extension EndToEndTests {
     @Suite("One session for each user, the local store, and who may not come in")
     struct Sessions {
-        /// Returns when a watch has told of its connection.
+        /// Returns when a watch has reported its connection.
         private static func connected(_ watch: ChildProcess) async throws {
             try await watch.waitFor("the connection", deadline: .seconds(60)) { output, _ in
                 output.contains("● connected")
@@ -14,7 +14,7 @@ extension EndToEndTests {
         }
 
         @Test(
-            "B17 With take-over the device that comes second stays, and the first is told which",
+            "B17 With take-over the device that comes second stays, and the first learns which it is",
             arguments: NATSServerProcess.binaries)
         func takeOver(_ binary: NATSServerBinary) async throws {
             try await PrivateNetworkFixture.run(binary) { network in
@@ -23,7 +23,7 @@ extension EndToEndTests {
                 let train = try network.configuration("\(rule), device: 'the train'", name: "train.json")
                 let first = try network.start("watch", "--config", desk)
                 try await Self.connected(first)
-                // A single piece of work takes nobody's session.
+                // A single piece of work takes no session away.
                 let sent = try await network.parley("send", "--config", train, "chat.lobby", "hello")
                 #expect(sent.exitCode == 0, "\(sent)")
                 let second = try network.terminal(["--config", train], columns: 120)
@@ -34,7 +34,7 @@ extension EndToEndTests {
                 #expect(result.exitCode == 77, "\(result)")
                 #expect(result.diagnostics.contains("Signed in on the train"), "\(result)")
 
-                // And back again: now the chat is told.
+                // And back again: now the chat learns it.
                 let third = try network.start("watch", "--config", desk)
                 try await Self.connected(third)
                 try await second.waitFor("the reason", deadline: .seconds(60)) {
@@ -76,7 +76,9 @@ extension EndToEndTests {
             }
         }
 
-        @Test("B9 The chat keeps a store; a damaged one and one that cannot be opened are told once, and nothing stops")
+        @Test(
+            "B9 The chat keeps a store; a damaged one and one that cannot be opened are reported once, and nothing stops"
+        )
         func store() async throws {
             try await PrivateNetworkFixture.run { network in
                 let path = network.folder.path("data/parley/stores/alice@local.sqlite")
@@ -126,7 +128,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test("Whoever is banned or deactivated reads why on the screen, and the status is 77")
+        @Test("A user who is banned or deactivated reads why on the screen, and the status is 77")
         func refusedAtTheDoor() async throws {
             try await PrivateNetworkFixture.run { network in
                 for user in ["bob", "carol"] {

@@ -98,7 +98,7 @@ extension EndToEndTests {
             try await PrivateNetworkFixture.run { network in
                 let alice = try await network.connected("alice", parent: isJob ? .shell : .emulator)
                 alice.hangUp()
-                // Its end, also when it has lost its terminal without being told, is the proof that it does not spin.
+                // Its end, also when it has lost its terminal without a signal, is the proof that it does not spin.
                 try await alice.waitForExit()
                 #expect(!PrivateNetworkFixture.isRunning(alice.processID))
                 try await eventually("the server to have no client") { try await network.clientCount() == 0 }

@@ -75,7 +75,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test("B5 Lines that were written before the first token stand under the name that it brings")
+        @Test("B5 Lines that were written before the first token are sent under the name that it brings")
         func namedLater() async throws {
             try await PrivateNetworkFixture.run { network in
                 let url = try await network.started()
@@ -108,7 +108,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test("B6 A token command that fails is told with its status and its last words, in the chat and by commands")
+        @Test(
+            "B6 A token command that fails is reported with its status and its last words, in the chat and by commands")
         func failing() async throws {
             try await PrivateNetworkFixture.run { network in
                 let url = try await network.started()

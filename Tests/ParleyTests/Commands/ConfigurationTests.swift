@@ -89,7 +89,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("Identity and server may stand before the subcommand")
+    @Test("Identity and server may come before the subcommand")
     func order() {
         #expect(
             ParleyCommand.rearranged(["--as", "bob", "tail", "a", "--json"]) == ["tail", "a", "--json", "--as", "bob"])

@@ -70,7 +70,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "B2 Credentials are told by their place and time, never by what they hold",
+        "B2 Credentials are named by their place and time, never by what they hold",
         arguments: [
             (nil, Finding.Outcome.ok, "without end"), (3_600 * 24 * 30, .ok, "they expire in 30 days"),
             (3_600 * 5 + 60, .warning, "they expire in 5 h 1 min"), (-3_600 * 3, .failure(77), "expired 3 h ago"),
@@ -141,7 +141,7 @@ struct DoctorTests {
         #expect(late == nil)
     }
 
-    @Test("A line shows what, how it stands, and how to mend it; the object says the same")
+    @Test("A line shows what was checked, the outcome, and how to repair it; the object says the same")
     func lines() {
         let finding = Finding("locale", .warning, "none \u{1B}[2J", fix: "export LANG=C.UTF-8")
         #expect(finding.line(isColored: false).hasPrefix("! locale            none "))

@@ -111,7 +111,9 @@ struct ConnectionSettingTests {
         #expect((try proxy([], nil, lower) == nil) == isExcepted)
     }
 
-    @Test("An address that is none is refused where it stands, and a password never shows nor stands in a flag")
+    @Test(
+        "An address that is none is refused where it is written, and a password is never shown and never accepted in a flag"
+    )
     func proxyMistakes() {
         for bad in ["ftp://x:1", "http://x", "nonsense", "socks5://u:hush@x:1"] {
             let file = failure([], "\(Self.away), proxy: '\(bad)'")

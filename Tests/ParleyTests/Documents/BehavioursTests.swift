@@ -48,7 +48,7 @@ struct BehavioursTests {
                 let parts = line.split(separator: "`")
                 try #require(parts.count == 2 && !entries.isEmpty, "\(line)")
                 let isNew = entries[entries.count - 1].files.insert(String(parts[1])).inserted
-                #expect(isNew, "\(line) stands there twice")
+                #expect(isNew, "\(line) is listed twice")
             } else if line == "No test names it yet." {
                 try #require(!entries.isEmpty)
                 entries[entries.count - 1].saysThatThereAreNone = true
@@ -82,7 +82,7 @@ struct BehavioursTests {
         }
     }
 
-    /// The numbers in a display name, which stand there one by one, as `B29, B30`, or as a range, `B1–B3`.
+    /// The numbers in a display name, which are written one by one, as `B29, B30`, or as a range, `B1–B3`.
     private static func numbers(in name: Substring) -> Set<Int> {
         var found: Set<Int> = []
         for word in name.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "–" }) {

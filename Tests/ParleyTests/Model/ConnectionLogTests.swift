@@ -42,7 +42,7 @@ struct ConnectionLogTests {
         }
     }
 
-    @Test("B11 Each change is a line with its time, state, attempt, wait, reason, and how long the last state stood")
+    @Test("B11 Each change is a line with its time, state, attempt, wait, reason, and how long the last state lasted")
     func outage() {
         var desk = Desk.joined("chat.lobby")
         Self.outage(&desk)
@@ -200,7 +200,7 @@ struct ConnectionLogTests {
         }
     }
 
-    @Test("On a narrow screen the words stand below the time, and the symbol stays beside it")
+    @Test("On a narrow screen the words are below the time, and the symbol stays next to it")
     func narrow() {
         var desk = Desk.joined("chat.lobby")
         Self.outage(&desk)

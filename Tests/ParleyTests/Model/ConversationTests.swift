@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Conversations")
 struct ConversationTests {
-    @Test("B38: messages stand in stream order whatever order they came in, each once")
+    @Test("B38: messages are in stream order whatever order they came in, each once")
     func order() {
         var desk = Desk.joined("chat.lobby")
         desk.send(.topic("chat.lobby", .messages([message(5, "five"), message(3, "three")])))
@@ -126,7 +126,7 @@ struct ConversationTests {
         #expect(desk.texts("chat.lobby").isEmpty)
     }
 
-    @Test("B32: a discarded line can be dropped for good")
+    @Test("B32: a discarded line can be dropped")
     func discard() throws {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
         guard case .publish(let id, _, _) = try #require(desk.enter("lost?").first) else {

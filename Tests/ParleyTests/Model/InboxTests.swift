@@ -69,7 +69,7 @@ struct InboxTests {
         #expect(ids == ["l1", "l2", "l3", "l4", "l5"])
     }
 
-    @Test("B50: more than 25 letters go in chunks with progress, and what failed is told")
+    @Test("B50: more than 25 letters go in chunks with progress, and what failed is reported")
     func chunks() throws {
         var desk = Desk.inbox((1...25).map { letter($0) })
         for number in 26...60 { desk.send(.postbox(.created(letter(number)))) }

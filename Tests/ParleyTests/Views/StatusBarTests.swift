@@ -121,7 +121,7 @@ struct StatusBarTests {
     }
 
     @Test(
-        "B54 The reason of an ended connection stands in the title",
+        "B54 The reason of an ended connection is in the title",
         arguments: [(80, "banned"), (120, "This user is banned")])
     func ended(columns: Int, words: String) {
         let title = Self.title(ConnectionStatus(state: .disconnected, reason: .banned("spam")), columns: columns)

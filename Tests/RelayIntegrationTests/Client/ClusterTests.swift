@@ -3,7 +3,7 @@ import Relay
 import TestSupport
 import Testing
 
-/// A client that was told of one server of a cluster.
+/// A client that knows one server of a cluster.
 @Suite("Client: a cluster", .realProcesses)
 struct ClusterClientTests {
     /// Runs the body with a client that is connected to the first of two servers and knows of the second from it.
@@ -31,7 +31,7 @@ struct ClusterClientTests {
         withExtendedLifetime(second) {}
     }
 
-    @Test("A server that dies is replaced by one that it told of", arguments: NATSServerProcess.binaries)
+    @Test("A server that dies is replaced by one that it named", arguments: NATSServerProcess.binaries)
     func death(binary: NATSServerBinary) async throws {
         try await withCluster(binary) { first, client, statuses in
             try await first.kill9()

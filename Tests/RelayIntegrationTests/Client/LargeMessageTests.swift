@@ -110,7 +110,7 @@ struct LargeMessageTests {
         await client.close()
     }
 
-    @Test("B45 large letters stand on several pages, each once", arguments: NATSServerProcess.binaries)
+    @Test("B45 large letters are spread over several pages, each once", arguments: NATSServerProcess.binaries)
     func letters(_ binary: NATSServerBinary) async throws {
         let fixture = try await Self.start(binary)
         try await fixture.withJetStream { jetStream in

@@ -14,7 +14,7 @@ struct SessionEntryTests {
         return RelayClient(configuration: configuration)
     }
 
-    @Test("B18 a network without sessions is told from one whose sessions are slow", arguments: [true, false])
+    @Test("B18 a network without sessions is distinguished from one whose sessions are slow", arguments: [true, false])
     func slowBucket(exists: Bool) async throws {
         let fixture = try await ClientFixture.start()
         let silent = try await NATSConnection.connect(

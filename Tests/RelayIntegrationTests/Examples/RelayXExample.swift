@@ -1,6 +1,6 @@
 import Relay
 
-// The first example of the article "Connecting": what stands here stands there, word for word.
+// The first example of the article "Connecting", word for word.
 
 final class ConnectionWatcher: MessageListener {
     func onMessage(_ message: Any) {

@@ -23,7 +23,7 @@ struct ReachabilityReasonTests {
         return .initialized
     }
 
-    @Test("B14 a refused port is told and tried again")
+    @Test("B14 a refused port is reported and tried again")
     func refused() async throws {
         let silent = try SilentPort()
         let status = try await firstReason(silent.url)
@@ -32,7 +32,7 @@ struct ReachabilityReasonTests {
         #expect(RongCloudCode(status)?.rawValue == 30_001)
     }
 
-    @Test("B14 a host without an address is told and tried again")
+    @Test("B14 a host without an address is reported and tried again")
     func unresolvable() async throws {
         let status = try await firstReason("nats://nowhere.invalid:4333")
         #expect(status.state == .connecting)
@@ -41,7 +41,7 @@ struct ReachabilityReasonTests {
     }
 
     @Test(
-        "A certificate that cannot be trusted is told, each cause in its own words",
+        "A certificate that cannot be trusted is reported, each cause in its own words",
         arguments: [
             ("server", "stranger.pem", "127.0.0.1"), ("other", "authority.pem", "127.0.0.1"),
             ("address", "authority.pem", "localhost"), ("expired", "authority.pem", "127.0.0.1"),
@@ -83,7 +83,7 @@ struct ReachabilityReasonTests {
         #expect(RongCloudCode(status)?.rawValue == 31_028)
     }
 
-    @Test("B14 a proxy's host without an address is told and tried again")
+    @Test("B14 a proxy's host without an address is reported and tried again")
     func unresolvableProxy() async throws {
         let proxy = try ProxyAddress(parsing: "http://nowhere.invalid:8080")
         let status = try await firstReason("nats://127.0.0.1:1") { $0.proxy = proxy }

@@ -128,7 +128,7 @@ struct CarryOverTests {
         }
     }
 
-    @Test("An older network that still runs is left alone, and the person is told what to do")
+    @Test("An older network that still runs is left alone, and the person learns what to do")
     func stillRunning() throws {
         let folder = try TemporaryFolder()
         _ = try NetworkIdentity.open(in: folder.network)

@@ -61,7 +61,7 @@ struct GrantTests {
             try await bob.connect(timeLimit: 60)
             let heard = try await bob.messages(topic: "secret.>", from: .all)
             _ = try await bob.send(topic: "secret.x", message: "before")
-            // A reader of alice's that stands, and of which nothing is known but its name.
+            // A reader of alice's that exists, and of which only the name is known.
             try await own.createConsumer(
                 ConsumerConfiguration(name: "standing", from: .all, filter: "\(hash).secret.>"), in: "local_stream")
             let reader = try PullConsumer("standing", in: "local_stream", own)
@@ -156,7 +156,7 @@ struct GrantTests {
         }
     }
 
-    @Test("Users are told with standing, grants, end and devices", arguments: TestServers.all)
+    @Test("Users are listed with standing, grants, end and devices", arguments: TestServers.all)
     func described(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
             let administrator = network.administrator
@@ -205,7 +205,7 @@ struct GrantTests {
 /// What one user asks in excess, and what a full disk means.
 @Suite("Accounts: bounds", .realProcesses)
 struct BoundsTests {
-    @Test("Ten thousand requests of one user, whole or broken, keep nobody else waiting", arguments: TestServers.all)
+    @Test("Ten thousand requests of one user, whole or broken, keep no other user waiting", arguments: TestServers.all)
     func floods(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
             let mallory = try await network.connect(as: "mallory")
@@ -239,7 +239,7 @@ struct BoundsTests {
         }
     }
 
-    @Test("On a full disk senders are told, readers go on, and nothing stored is lost", arguments: TestServers.all)
+    @Test("On a full disk senders learn it, readers go on, and nothing stored is lost", arguments: TestServers.all)
     func fullDisk(server: String) async throws {
         let free = Box(Int64(1) << 40)
         try await TestNetwork.run(server: server, freeDiskSpace: { _ in free.value }) { network in

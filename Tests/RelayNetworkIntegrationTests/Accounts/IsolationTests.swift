@@ -53,7 +53,7 @@ struct IsolationTests {
         }
     }
 
-    @Test("Acknowledgements reach nobody else's consumers", arguments: TestServers.all)
+    @Test("Acknowledgements reach no other user's consumers", arguments: TestServers.all)
     func acknowledgements(server: String) async throws {
         try await IsolationScene.run(server) { scene in
             let bob = scene.network.jetStream(scene.bob)
@@ -200,7 +200,7 @@ struct IsolationTests {
             #expect(try await bucket.get("bobs").map { String(buffer: $0.value) } == "kept")
             let sessions = try KeyValueBucket(SessionBucket.name, scene.network.jetStream(scene.bob))
             #expect(try await sessions.get("bob") != nil)
-            // Deleting with the history works all the same.
+            // Deleting with the history still works.
             try await bucket.purge("bobs")
             #expect(try await bucket.get("bobs") == nil)
         }

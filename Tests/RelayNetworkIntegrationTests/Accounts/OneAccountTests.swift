@@ -48,7 +48,7 @@ struct OneAccountTests {
         }
     }
 
-    /// Something that answers wherever it is told to, and which servers' answers write and purge there: a newer server
+    /// Something that answers wherever it is asked to, and which servers' answers write and purge there: a newer server
     /// purges only where the request is empty or a request's JSON, and 2.9 sends a pull's status only where it is heard.
     private struct Answerer {
         var name: String
@@ -132,7 +132,7 @@ struct OneAccountTests {
                     try await attack(answerer, harm)
                 }
             }
-            // What a push consumer reads goes where its maker says, to whoever listens there.
+            // What a push consumer reads goes where its maker says, to any listener there.
             let controls = try scene.keeper.subscribe(to: "relay.control.bob")
             try await scene.keeper.flush()
             let first = try #require(try await network.page(of: "PB_alice", from: .all, limit: 1).messages.first)

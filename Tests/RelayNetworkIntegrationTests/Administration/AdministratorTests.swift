@@ -110,7 +110,7 @@ struct AdministratorTests {
             }
             try await bob.connection.flush()
             await bob.connection.close()
-            try await eventually("nobody is left") {
+            try await eventually("no connection is left") {
                 try await network.administrator.kick(user: "bob") == 0
             }
             // Nothing keeps the kicked user out.
@@ -174,7 +174,7 @@ struct AdministratorTests {
             await #expect(throws: NATSError.publishNotPermitted(subject: "relay.control.alice")) {
                 _ = try await mallory.request(ByteBuffer(bytes: forged), to: "relay.control.alice")
             }
-            // Whoever gets it there by another way still has no proof.
+            // A sender that gets it there by another way still has no proof.
             let sender = try await network.connect(
                 NetworkIdentity.open(in: network.directory).issue(name: "x"))
             try sender.publish(forged, to: "relay.control.alice")
@@ -341,7 +341,7 @@ struct ApplicationBlockTests {
         try await act
     }
 
-    @Test("A block that is lifted while the network starts holds nobody up", arguments: TestServers.all)
+    @Test("A block that is lifted while the network starts holds no user up", arguments: TestServers.all)
     func unblockedWhileStarting(server: String) async throws {
         let folder = try TemporaryFolder()
         let alice = try folder.network.credentials(for: "alice")

@@ -29,7 +29,7 @@ struct ClientEndTests {
     }
 
     @Test(
-        "B17: the client leaves for the reason that it was told, also where the server cannot close it",
+        "B17: the client leaves for the reason that it was sent, even if the server cannot close it",
         arguments: TestServers.all)
     func reasons(server: String) async throws {
         try await TestNetwork.run(server: server) { network in

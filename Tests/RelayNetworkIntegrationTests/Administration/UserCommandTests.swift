@@ -97,7 +97,7 @@ struct UserCommandTests {
         }
     }
 
-    @Test("Who is kept out is told so at once, before any network is started")
+    @Test("A user who is kept out learns it at once, before any network is started")
     func refusal() async throws {
         let folder = try TemporaryFolder()
         for (action, word) in [("ban", "banned"), ("deactivate", "deactivated")] {

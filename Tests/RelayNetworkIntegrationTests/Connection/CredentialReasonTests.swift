@@ -9,7 +9,7 @@ import Testing
 /// What the server says about credentials, and what a token provider makes of it.
 @Suite("Network: credentials and tokens", .realProcesses)
 struct CredentialReasonTests {
-    @Test("B5 a seed that is not the token's ends in authFailed, at once and for good", arguments: TestServers.all)
+    @Test("B5 a seed that is not the token's ends in authFailed, at once and finally", arguments: TestServers.all)
     func wrongSeed(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
             let token = try network.token(isBearer: false)
@@ -26,7 +26,7 @@ struct CredentialReasonTests {
         }
     }
 
-    @Test("B5 a token that has expired is told from a wrong one", arguments: TestServers.all)
+    @Test("B5 a token that has expired is distinguished from a wrong one", arguments: TestServers.all)
     func expiredBefore(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
             let client = try network.client(credentials: .accessToken(network.token(lifetime: -60)))

@@ -13,7 +13,7 @@ import Testing
     import Foundation
 #endif
 
-/// A client that nobody holds any more is gone, with its socket and its tasks, whatever it was doing.
+/// A client without references is gone, with its socket and its tasks, whatever it was doing.
 @Suite("Network: clients that are let go", .realProcesses)
 struct LeakTests {
     private final class Listener: MessageListener {
@@ -68,7 +68,7 @@ struct LeakTests {
                     $0.sessions = .exclusive(.takeOver)
                     $0.lifecycle = .immediate
                     $0.followsNetwork = true
-                    // Whoever still dialled would be seen while somebody else logs in.
+                    // A client that still dialled would be seen while another one logs in.
                     $0.reconnect = ReconnectPolicy(schedule: [.milliseconds(10)])
                     held.apply(to: &$0, at: moment)
                 }

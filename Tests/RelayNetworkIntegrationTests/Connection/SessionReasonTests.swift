@@ -16,7 +16,7 @@ struct SessionReasonTests {
         }
     }
 
-    @Test("B18 who takes over stays, and the other one is told by whom", arguments: TestServers.all)
+    @Test("B18 the device that takes over stays, and the other one learns which it is", arguments: TestServers.all)
     func takeOver(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
             let laptop = try device("laptop", .takeOver, network)

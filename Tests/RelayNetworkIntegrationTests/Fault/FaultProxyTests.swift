@@ -87,7 +87,7 @@ struct FaultProxyTests {
         for _ in 0..<3 {
             try await pair.proxy.set(.refuse)
             #expect(try await LoopbackSocket.connected(to: port) == nil)
-            // What stands is not touched.
+            // Open connections are not touched.
             await pair.client.send([1])
             #expect(await pair.server.read(1).bytes == [1])
             try await pair.proxy.set(.passThrough)
@@ -298,7 +298,7 @@ struct FaultServerTests {
         do {
             _ = try await NATSConnection.connect(
                 to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(1)))
-            Issue.record("a silent server logs nobody in")
+            Issue.record("a silent server completes no login")
         } catch {
             guard case .timeout = error else {
                 Issue.record("\(error)")

@@ -63,7 +63,7 @@ final class LoopbackSocket: Sendable {
     func accepted() async throws -> LoopbackSocket {
         let descriptor = descriptor
         let accepted = await Self.blocking { accept(descriptor, nil, nil) }
-        guard accepted >= 0 else { throw TestFailure("nobody connected") }
+        guard accepted >= 0 else { throw TestFailure("no client connected") }
         Self.bound(accepted, seconds: 60)
         return LoopbackSocket(descriptor: accepted, port: port)
     }
@@ -111,7 +111,7 @@ final class LoopbackSocket: Sendable {
     /// Says that no more will be sent.
     func finish() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Wakes whoever waits.
+    /// Wakes the waiter.
     func wake() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     private func close() {

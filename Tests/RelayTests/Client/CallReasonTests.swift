@@ -81,7 +81,7 @@ struct CallReasonTests {
 
     // MARK: Over a network in memory
 
-    @Test("B7 twenty calls share one connection, and another user is refused while it stands")
+    @Test("B7 twenty calls share one connection, and another user is refused while it is open")
     func otherUser() async throws {
         let network = try MemoryNetwork()
         let client = network.client(network.configuration(user: nil))

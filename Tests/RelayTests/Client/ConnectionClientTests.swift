@@ -30,7 +30,7 @@ struct ConnectionClientTests {
     func timeLimit() async throws {
         let network = try MemoryNetwork()
         network.server.refuseDials(with: Self.refusal)
-        // Whoever still tried would try often.
+        // A client that still tried would try often.
         let often = ReconnectPolicy(schedule: [.milliseconds(10)])
         let client = network.client(network.configuration(reconnect: often))
         let connecting = Task { try await client.connect(timeLimit: 1) }
@@ -52,7 +52,7 @@ struct ConnectionClientTests {
         await client.close()
     }
 
-    @Test("B7 B8 whoever connects when another caller's limit is overdue begins a session of its own")
+    @Test("B7 B8 a caller that connects when another one's limit is overdue begins a session of its own")
     func overdueLimit() async throws {
         let network = try MemoryNetwork()
         network.server.refuseDials(with: Self.refusal)

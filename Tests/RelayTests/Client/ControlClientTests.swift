@@ -72,7 +72,7 @@ struct ControlClientTests {
             network.server.publish(Self.subject, Array(text.utf8))
         }
         try say(.banned, on: network, subject: ControlMessage.subject(for: "bob"))
-        // A code that stands for no end.
+        // A code that means no end.
         try say(.code(RongCloudCode.transportDisconnected.rawValue), on: network)
         // The first word that counts, heard behind all of these.
         try say(.deactivated, on: network)

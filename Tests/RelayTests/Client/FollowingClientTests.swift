@@ -48,7 +48,7 @@ struct FollowingClientTests {
         try await client.state(is: .connected)
         #expect(!events.all.contains(.reconnected))
         try await heard.wait(for: "interrupted")
-        // Lines go all the same.
+        // Lines are still sent.
         _ = try await client.send(topic: "chat.room", message: "meanwhile")
         network.server.fail(subjectPrefix: Self.create, with: nil)
         try await network.letTimePass("the end of what fails") { client.status.failingTopics.isEmpty }
@@ -58,7 +58,7 @@ struct FollowingClientTests {
         await client.close()
     }
 
-    @Test("B44 a topic that is refused fails alone, and stands again when it is granted")
+    @Test("B44 a topic that is refused fails alone, and works again when it is granted")
     func refusedTopic() async throws {
         let network = try MemoryNetwork()
         let refusal = MemoryServer.Failure.refusal(

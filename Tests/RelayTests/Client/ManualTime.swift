@@ -39,7 +39,7 @@ final class ManualTime: Timekeeper {
         try Task.checkCancellation()
     }
 
-    /// How long the next sleeper has to wait; nil while nobody sleeps.
+    /// How long the next sleeper has to wait; nil while there is no sleeper.
     var untilNext: Duration? {
         state.withLockedValue { state in state.sleepers.values.map { $0.moment - state.now }.min() }
     }

@@ -42,7 +42,7 @@ struct MemoryNetwork: Sendable {
             dialTimeout: .seconds(60), pongTimeout: .seconds(60))
     }
 
-    /// A client that nobody has asked to connect.
+    /// A client that has not been asked to connect.
     func client(_ configuration: RelayConfiguration? = nil) -> RelayClient {
         RelayClient(configuration: configuration ?? self.configuration(), surroundings: surroundings)
     }
@@ -97,7 +97,7 @@ struct MemoryNetwork: Sendable {
     }
 }
 
-/// What a subscription has told, as short words.
+/// The events of a subscription, as short words.
 final class Heard: Sendable {
     private let words = Collected()
     private let task: Task<Void, Never>

@@ -117,7 +117,7 @@ struct PostboxClientTests {
 
     // MARK: Sending
 
-    /// Servers before 2.10 do not always say that nobody takes a letter, so the client asks the network as well.
+    /// Servers before 2.10 do not always say that no postbox takes a letter, so the client asks the network as well.
     @Test("B51 a postbox that takes nothing answers its sender", arguments: ["2.9.25", "2.10.0"])
     func disabled(serverVersion: String) async throws {
         let network = try MemoryNetwork()
@@ -178,7 +178,7 @@ struct PostboxClientTests {
         for heard in [first, second] {
             try await eventually("the end") { heard.all.last == "disconnected" }
         }
-        try await eventually("nobody reads any more") { network.server.consumers(of: "PB_alice").isEmpty }
+        try await eventually("the last reader is gone") { network.server.consumers(of: "PB_alice").isEmpty }
         withExtendedLifetime(tokens) {}
         await client.close()
     }

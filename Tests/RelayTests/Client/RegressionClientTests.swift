@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Client: faults that must not come back, over a network in memory", .realProcesses)
 struct RegressionClientTests {
-    /// So slow that whatever comes second waits for good.
+    /// So slow that the second message never leaves.
     private static let pacing = OutboxPacing(messages: 1, per: .seconds(600))
 
     private static func paced(_ policy: OutboxPolicy = .parley) -> OutboxPolicy {
@@ -104,7 +104,7 @@ struct RegressionClientTests {
         await client.close()
     }
 
-    @Test("B13 B31 an old message that gives way while the outbox is flushed does not hold up the reconnection")
+    @Test("B13 B31 an old message that is dropped while the outbox is flushed does not hold up the reconnection")
     func droppedDuringFlush() async throws {
         let network = try MemoryNetwork()
         let policy = Self.paced(OutboxPolicy(maximumMessages: 1, overflow: .dropOldest))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Relay
 
-/// What stands between a login and the connection that counts.
+/// What comes between a login and the connection that counts.
 @Suite("Client: bringing a connection back, over a network in memory", .realProcesses)
 struct RestorationClientTests {
     private static let question = "accounts.user.get_namespace"
@@ -74,7 +74,8 @@ struct RestorationClientTests {
 
     /// A user that was not granted all topics must not ask the server about their stream: the answer could name them. The
     /// network tells when the stream was made.
-    @Test("B38 whoever may not ask about the stream hears from the network that it was made anew, and goes on with it")
+    @Test(
+        "B38 a user who may not ask about the stream hears from the network that it was made anew, and goes on with it")
     func streamMadeAnewUnasked() async throws {
         let network = try MemoryNetwork()
         let created = NIOLockedValueBox<UInt64>(1)

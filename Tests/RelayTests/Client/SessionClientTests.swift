@@ -60,7 +60,7 @@ struct SessionClientTests {
             try await renewal(of: client, network)
             #expect(entry(network)?.sequence == revision)
         }
-        // An entry that was forgotten all the same is made again.
+        // An entry that was still forgotten is made again.
         network.server.purge(Self.stream)
         #expect(entry(network) == nil)
         try await renewal(of: client, network)
@@ -97,7 +97,7 @@ struct SessionClientTests {
         await laptop.close()
     }
 
-    @Test("B18 with take-over the session goes to whoever connects, and each device learns which one has it")
+    @Test("B18 with take-over the session goes to the device that connects, and each device learns which one has it")
     func takingOver() async throws {
         let network = try network()
         let desk = device("desk", .takeOver, network)

@@ -39,7 +39,7 @@ struct StoreOpeningTests {
         await client.close()
     }
 
-    @Test("B9 a store that fails keeps nobody from connecting, and says so")
+    @Test("B9 a store that fails does not prevent a connection, and says so")
     func failing() async throws {
         let network = try MemoryNetwork()
         let folder = try TemporaryDirectory()

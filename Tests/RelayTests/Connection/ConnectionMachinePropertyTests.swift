@@ -42,7 +42,7 @@ import Testing
                 switch action {
                 case .dial(let generation, let attempt):
                     expect(inSession, "a dial outside a session")
-                    expect(socket == nil, "a dial beside a socket")
+                    expect(socket == nil, "a dial while there is a socket")
                     expect(generation == newest + 1 && attempt >= 1, "a dial out of order")
                     newest = generation
                     socket = generation

@@ -279,7 +279,7 @@ import Testing
         #expect(driver.status.slowReaders == 0)
     }
 
-    @Test("B13 B43: an outage that comes before all topics are live is the same one, and told once")
+    @Test("B13 B43: an outage that comes before all topics are live is the same one, and reported once")
     func secondOutage() {
         var driver = MachineDriver.connected()
         for _ in 0..<2 {

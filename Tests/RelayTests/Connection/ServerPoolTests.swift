@@ -6,7 +6,7 @@ import Testing
     private func servers(_ names: String...) -> [ServerAddress] { names.map { ServerAddress(host: $0) } }
     private func names(_ pool: ServerPool) -> [String] { pool.order.map(\.host) }
 
-    @Test("Servers are tried in turn, and whoever fails goes last")
+    @Test("Servers are tried in turn, and one that fails goes last")
     func roundRobin() {
         var pool = ServerPool(servers("a", "b", "c"))
         #expect(pool.next?.host == "a")
@@ -29,7 +29,7 @@ import Testing
         pool.advertise([], using: &random)
         #expect(Set(names(pool)) == ["a", "b", "c"])
         pool.advertise(servers("c", "d"), using: &random)
-        #expect(Set(names(pool)) == ["a", "c", "d"], "A configured server stays, whoever leaves it out")
+        #expect(Set(names(pool)) == ["a", "c", "d"], "A configured server stays, even if a list leaves it out")
     }
 
     @Test("The server in use stays known although a list leaves it out, until it fails")

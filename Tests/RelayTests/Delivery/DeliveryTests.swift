@@ -28,7 +28,7 @@ import Testing
         (id, .success(PublishAcknowledgement(stream: "S", sequence: sequence)))
     }
 
-    @Test("B29: what leaves at once is told as sent, not as waiting")
+    @Test("B29: what leaves at once is reported as sent, not as waiting")
     func news() throws {
         var delivery = Delivery()
         _ = delivery.opened(tellsOfRecipients: true, at: now)
@@ -92,7 +92,7 @@ import Testing
                 == [ended("1", .failed(.notAuthorized("publishing to t"))), .send(message("2"))])
     }
 
-    @Test("A topic that nobody stores: asked about at the second refusal, and given up when there is no stream")
+    @Test("A topic without a stream: asked about at the second refusal, and given up when there is no stream")
     func missingStream() throws {
         var delivery = try opened()
         let nobody = NATSError.noResponders(subject: "h.t")
@@ -105,7 +105,7 @@ import Testing
                 == [ended("1", .failed(.server(code: 503, "no stream stores t")))])
     }
 
-    @Test("B51: a letter that nobody takes is asked about, and says why it failed")
+    @Test("B51: a letter that no postbox takes is asked about, and says why it failed")
     func letters() throws {
         var delivery = try opened(letter)
         let question = Delivery.Action.askRecipient(id: "1", user: "bob", postbox: "work", isRefused: true)

@@ -1,6 +1,6 @@
 import Relay
 
-// The second example of the article "Connecting": what stands here stands there, word for word.
+// The second example of the article "Connecting", word for word.
 
 func connectAsNexconn(
     _ client: RelayClient, token: String, done: @escaping @Sendable (_ user: String?, _ rawStatus: Int) -> Void

@@ -1,6 +1,6 @@
 import Relay
 
-// The fourth example of the article "Connecting": what stands here stands there, word for word.
+// The fourth example of the article "Connecting", word for word.
 
 func connectWithProvider(
     servers: [String], newToken: @escaping @Sendable () async throws -> String

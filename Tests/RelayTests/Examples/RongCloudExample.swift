@@ -1,6 +1,6 @@
 import Relay
 
-// The third example of the article "Connecting": what stands here stands there, word for word.
+// The third example of the article "Connecting", word for word.
 
 func connectAsRongCloud(
     _ client: RelayClient, token: String, done: @escaping @Sendable (_ outcome: String) -> Void

@@ -33,7 +33,7 @@ import Testing
         #expect(MessageMap(payload: MessagePack.encode(.map(opaque))) == opaque)
     }
 
-    @Test("B34: a JSON object is read as it stands, and a map needs no message")
+    @Test("B34: a JSON object is read as it is, and a map needs no message")
     func foreign() {
         let object: MessageMap = ["n": 1.5, "message": ["a": nil]]
         #expect(MessageMap(payload: Array(#" {"n":1.5,"message":{"a":null}}"#.utf8)) == object)

@@ -51,7 +51,7 @@ struct ControlMessageTests {
         ) {
             try message.encoded(for: "alice", signedBy: .generate(.user), at: 1_000)
         }
-        // Only what the proof says counts, whatever stands beside it.
+        // Only what the proof says counts, whatever is next to it.
         let altered = text.replacing("\"kind\":\"signed_in_elsewhere\"", with: "\"kind\":\"banned\"")
         #expect(altered != text)
         #expect(try read(Array(altered.utf8)).kind == .signedInElsewhere)
@@ -67,7 +67,7 @@ struct ControlMessageTests {
         #expect(try ControlMessage.verified(other, for: "alice", trusting: issuers, at: 1_000).proof != first)
     }
 
-    @Test("codes of RongCloud and Nexconn stand for their causes")
+    @Test("codes of RongCloud and Nexconn mean their causes")
     func codes() {
         #expect(ControlMessage(kind: .code(31_008)).connectionReason == .appBlocked)
         #expect(ControlMessage(kind: .code(31_029)).connectionReason == .deactivated(nil))

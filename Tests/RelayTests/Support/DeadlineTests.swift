@@ -22,7 +22,7 @@ struct DeadlineTests {
         try await eventually("the work is cancelled") { cancelled.all == ["cancelled"] }
     }
 
-    @Test("B55 whoever waits is released by a cancellation, however early it comes")
+    @Test("B55 a waiter is released by a cancellation, however early it comes")
     func cancelled() async {
         let stuck = Completion<Int>()
         let caller = Task { await within(.seconds(600)) { await stuck.value() } }

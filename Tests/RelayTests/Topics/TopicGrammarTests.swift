@@ -98,7 +98,7 @@ import Testing
         #expect(TopicPattern.withoutCovered(named).map(\.text) == ["chat.*", "*.b"])
     }
 
-    @Test("A topic's subject stands under the network's hash")
+    @Test("A topic's subject is below the network's hash")
     func subjects() throws {
         #expect(try Topic("chat.lobby").subject(under: "h4sh") == "h4sh.chat.lobby")
         #expect(try TopicPattern("chat.>").subject(under: "h4sh") == "h4sh.chat.>")

@@ -95,7 +95,7 @@ import Testing
         #expect(merge.wantsMore(from: 0) && merge.wantsMore(from: 1))
     }
 
-    @Test("A subscription that announces messages and stays silent holds nothing up for good")
+    @Test("A subscription that announces messages and stays silent does not hold others up for ever")
     func silent() {
         var merge = TopicMerge(sources: 2, mayRepeat: false, at: start)
         merge.receive([News.catchingUp] + Self.messages(1), from: 0, at: start)
@@ -220,7 +220,7 @@ import Testing
         #expect(merge.wantsMore(from: 0) && merge.wantsMore(from: 1))
     }
 
-    @Test("B38: that the stream was made anew is told once, however many subscriptions say it")
+    @Test("B38: that the stream was made anew is reported once, however many subscriptions say it")
     func restarted() {
         var merge = live(3, through: 50)
         for source in 0..<3 {

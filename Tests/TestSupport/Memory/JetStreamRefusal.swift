@@ -15,7 +15,7 @@ struct JetStreamRefusal: Error, Sendable {
 }
 
 extension JetStreamFailure {
-    /// As it stands in an answer, in the field `error`.
+    /// As it is written in an answer, in the field `error`.
     var json: JSON {
         .object([
             "code": .integer(Int64(code)), "err_code": .integer(Int64(errorCode)), "description": .string(text),

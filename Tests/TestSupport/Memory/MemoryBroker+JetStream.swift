@@ -76,7 +76,7 @@ extension MemoryBroker {
 
     // MARK: Requests
 
-    /// Takes a message to one of JetStream's own subjects; false when nobody listens to it.
+    /// Takes a message to one of JetStream's own subjects; false when it is none of them.
     mutating func useJetStream(_ frame: MemoryFrame) -> Bool {
         if frame.subject.hasPrefix("$JS.ACK.") { return acknowledge(frame) }
         guard let prefix = apiPrefixes.first(where: { frame.subject.hasPrefix($0 + ".") }) else { return false }
@@ -111,7 +111,7 @@ extension MemoryBroker {
         let operation = words.prefix(length).joined(separator: "_")
         var result: [String: JSON]
         do throws(JetStreamRefusal) {
-            // A call that nobody knows goes without an answer.
+            // An unknown call gets no answer.
             guard let found = try self.result(of: operation, Array(words.dropFirst(length)), frame) else { return true }
             result = found
         } catch {
@@ -130,7 +130,7 @@ extension MemoryBroker {
         return request
     }
 
-    /// What a call has to answer; nil for one that nobody knows.
+    /// What a call has to answer; nil for an unknown one.
     private mutating func result(
         of operation: String, _ names: [String], _ frame: MemoryFrame
     ) throws(JetStreamRefusal) -> [String: JSON]? {
@@ -313,7 +313,7 @@ extension MemoryBroker {
         }
     }
 
-    /// The filter stands in the subject, behind the names of stream and consumer.
+    /// The filter is part of the subject, behind the names of stream and consumer.
     private mutating func makeConsumer(
         _ name: String, of stream: String, _ names: [String], _ request: JSON
     ) throws(JetStreamRefusal) -> [String: JSON] {

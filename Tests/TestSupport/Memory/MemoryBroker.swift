@@ -70,7 +70,7 @@ struct MemoryBroker: Sendable {
     private var limits: [SubscriptionKey: Int] = [:]
     private var services: [String: Service] = [:]
     private var calls: [Call] = []
-    /// What has happened while the server stood still.
+    /// What has happened while the server was halted.
     private var held: [Event] = []
     private var lastStamp: Int64 = 0
     /// Whose turn it is in queue groups.
@@ -99,7 +99,7 @@ struct MemoryBroker: Sendable {
         }
     }
 
-    /// Stands still, or goes on with what has come meanwhile.
+    /// Halts, or goes on with what has come meanwhile.
     mutating func setSilent(_ isSilent: Bool) {
         faults.isSilent = isSilent
         guard !isSilent else { return }
@@ -220,7 +220,7 @@ struct MemoryBroker: Sendable {
         }
     }
 
-    /// Tells the sender of a request that nobody answers.
+    /// Tells the sender of a request that the subject has no subscriber.
     private mutating func tellOfNobody(_ frame: MemoryFrame, _ sender: Int) {
         guard let reply = frame.reply, links[sender]?.hearsOfNobody == true else { return }
         let status = MemoryFrame(subject: reply, block: HeaderText.block(status: "503"))

@@ -1,6 +1,6 @@
 import NATS
 
-/// A consumer: how far it has read, what waits for an acknowledgement, and who waits for messages.
+/// A consumer: how far it has read, what waits for an acknowledgement, and which requests wait for messages.
 struct MemoryConsumer: Sendable {
     typealias Delivery = MemoryStream.Delivery
 
@@ -150,7 +150,7 @@ struct MemoryConsumer: Sendable {
         _ store: MessageStore, of stream: String, for index: SubscriptionIndex, at now: Int64
     ) -> [Delivery] {
         var sent: [Delivery] = []
-        // Whoever has unsubscribed, or is gone, is not to swallow a message.
+        // A client that has unsubscribed, or is gone, must not swallow a message.
         pulls.removeAll { !index.hasInterest(in: $0.inbox) }
         while !pulls.isEmpty, let message = nextMessage(store) {
             var pull = pulls.removeFirst()
@@ -230,7 +230,7 @@ struct MemoryConsumer: Sendable {
         return status(words, fields.map { (name: $0.0, value: $0.1) }, to: pull.inbox)
     }
 
-    /// What those who wait are told when the consumer goes.
+    /// The answer to waiting requests when the consumer goes.
     var farewell: [Delivery] { pulls.map { Self.status("409 Consumer Deleted", to: $0.inbox) } }
 
     // MARK: Acknowledgements
@@ -276,7 +276,7 @@ struct MemoryConsumer: Sendable {
         return sent
     }
 
-    /// Whether nobody has read it for so long that it goes.
+    /// Whether it has not been read for so long that it goes.
     func isForgotten(at now: Int64) -> Bool {
         inactiveThreshold.map { pulls.isEmpty && now - lastActive >= $0 } ?? false
     }

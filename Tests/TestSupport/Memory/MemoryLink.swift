@@ -6,7 +6,7 @@ struct MemoryLink: Sendable {
     private(set) var isLoggedIn = false
     /// Whether its own messages come back to it.
     private(set) var isEchoed = true
-    /// Whether it is told when nobody answers.
+    /// Whether it learns that a subject has no subscriber.
     private(set) var hearsOfNobody = false
     /// Whether it is to be closed.
     private(set) var isEnding = false

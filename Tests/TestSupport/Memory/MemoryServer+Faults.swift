@@ -6,9 +6,9 @@ extension MemoryServer {
     public enum Failure: Sendable, Hashable {
         /// JetStream refuses it.
         case refusal(JetStreamFailure)
-        /// Nobody answers on the subject, as with a stream that has no leader.
+        /// The subject has no subscriber, as with a stream that has no leader.
         case noResponders
-        /// It vanishes: nothing is stored and nobody is told.
+        /// It vanishes: nothing is stored and there is no answer.
         case silence
     }
 
@@ -83,7 +83,7 @@ extension MemoryServer {
     /// The subjects of what clients have published, requests included; of very many only the newest.
     public var received: [String] { look { $0.received } }
 
-    /// What clients that connect from now on are told; `send(_:)` tells those that are connected.
+    /// The INFO for clients that connect from now on; `send(_:)` reaches those that are connected.
     public var info: Info {
         get { look { $0.info } }
         set { perform { $0.info = newValue } }
@@ -110,7 +110,7 @@ extension MemoryServer {
         perform { $0.disconnectAll() }
     }
 
-    /// Has the server stand still: it takes what clients send and connections that are made, and does nothing. When it
+    /// Halts the server: it takes what clients send and connections that are made, and does nothing. When it
     /// goes on, it first deals with what has come meanwhile, as a process does that was frozen.
     public func setSilent(_ isSilent: Bool) {
         perform { $0.setSilent(isSilent) }

@@ -104,7 +104,7 @@ extension MemoryServer {
         look { broker in broker.streams[stream]?.consumers.keys.sorted() ?? [] }
     }
 
-    /// Deletes all consumers of a stream; their readers are told.
+    /// Deletes all consumers of a stream; their readers learn it.
     public func deleteConsumers(of stream: String) {
         perform { broker in
             for consumer in broker.streams[stream]?.consumers.keys.sorted() ?? [] {

@@ -42,7 +42,7 @@ public final class MemoryServer: Sendable {
     /// - Parameters:
     ///   - address: what the connection takes for the server's address; its host and port mean nothing here.
     ///   - options: as for a connection over TCP.
-    /// - Throws: what `refuseDials` was told, or what the login fails with.
+    /// - Throws: what `refuseDials` was given, or what the login fails with.
     public func connect(
         _ address: ServerAddress = ServerAddress(host: "memory"), _ options: ConnectOptions = ConnectOptions()
     ) async throws(NATSError) -> NATSConnection {
@@ -114,7 +114,7 @@ public final class MemoryServer: Sendable {
 
     /// Writes what is to be sent, has services answer, and sets the alarm. On the event loop.
     private func settle() {
-        // A write may end a connection at once, which comes back here. Whoever is at work already does the rest, too.
+        // A write may end a connection at once, which comes back here. The call that is at work already does the rest, too.
         let isFirst = wiring.withLockedValue { wiring in
             defer { wiring.isSettling = true }
             return !wiring.isSettling

@@ -184,7 +184,7 @@ struct MemoryStream: Sendable {
         consumers.removeValue(forKey: name).map { consumer in consumer.farewell }
     }
 
-    /// What those who wait are told when the stream goes.
+    /// The answer to waiting requests when the stream goes.
     var farewell: [Delivery] { consumers.values.flatMap(\.farewell) }
 
     mutating func addPull(_ pull: MemoryConsumer.Pull, to consumer: String, at now: Int64) {

@@ -112,7 +112,7 @@ struct MessageStore: Sendable {
         places.filter { filter?.matches($0.key) ?? true }.values.compactMap(\.last).sorted()
     }
 
-    /// Where in an ordered list the first number stands that is no smaller.
+    /// The place in an ordered list of the first number that is no smaller.
     private static func firstIndex(in list: [UInt64], from value: UInt64) -> Int {
         var (low, high) = (0, list.count)
         while low < high {

@@ -64,7 +64,7 @@ extension PromiseScene {
         var texts: [String] = []
         for try await message in subscription { texts.append(message.text) }
         #expect(texts == ["0", "1"])
-        // Nobody subscribes any more.
+        // The subject has no subscriber any more.
         await #expect(throws: NATSError.noResponders(subject: name)) {
             try await other.request(ByteBuffer(), to: name, timeout: Self.patience)
         }

@@ -10,13 +10,13 @@ public enum ServerPromise: String, CaseIterable, Sendable, CustomTestStringConve
     case queueGroups = "members of a queue group share, others get everything"
     case endings = "a subscription ends after as many messages as were asked for"
     case echo = "a client that wants no echo does not hear itself"
-    case requests = "requests are answered, and where nobody answers that is told at once"
+    case requests = "requests are answered, and one without a subscriber fails at once"
     case streams = "a stream is made once, described, changed and deleted"
     case storing = "messages are stored in order, each once, and where expectations hold"
     case limits = "a full stream drops its oldest messages or refuses new ones"
     case singleMessages = "single messages are read and deleted"
     case purging = "messages are purged by subject, and sequences go on"
-    case orderedReading = "readers begin where they are told to and go on with what is stored"
+    case orderedReading = "readers begin where they are asked to and go on with what is stored"
     case lostConsumers = "a reader goes on exactly once when its consumer is deleted"
     case pages = "pages run through a stream with holes, without gap or repeat"
     case pulls = "a fetch takes what is there, waits for more, and gives up in time"
@@ -33,7 +33,7 @@ public enum ServerPromise: String, CaseIterable, Sendable, CustomTestStringConve
     /// The promise.
     public var testDescription: String { rawValue }
 
-    /// Proves it, under names that nobody else uses.
+    /// Proves it, under names that are used only here.
     ///
     /// - Throws: what a call to the server fails with that is not to fail. Everything else is an expectation.
     public func check(_ connect: @escaping Connect) async throws {

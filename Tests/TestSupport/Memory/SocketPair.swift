@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// Two sockets that are connected with each other. Whoever takes one closes it.
+/// Two sockets that are connected with each other. The caller that takes one closes it.
 struct SocketPair {
     let client: CInt
     let server: CInt
@@ -34,6 +34,6 @@ struct SocketPair {
         #endif
     }
 
-    /// Closes the client's end, which nobody has taken.
+    /// Closes the client's end, which has not been taken.
     func closeClient() { _ = close(client) }
 }

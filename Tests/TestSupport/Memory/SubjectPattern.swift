@@ -1,4 +1,4 @@
-/// A subject that may hold wildcards: `*` stands for one token, and `>` at the end for one or more.
+/// A subject that may hold wildcards: `*` matches one token, and `>` at the end one or more.
 struct SubjectPattern: Sendable, Hashable {
     private enum Token: Sendable, Hashable {
         case exactly([UInt8])

@@ -188,7 +188,7 @@ final class ChildLink: Sendable {
             let waits =
                 [pollfd(fd: wakePipe.reader, events: Self.readEvent, revents: 0), report] + outputs
                 + [pollfd(fd: wantsToWrite ? streams.input : -1, events: Self.writeEvent, revents: 0)]
-            // Whoever waits looks at its own deadline when woken.
+            // A waiter looks at its own deadline when woken.
             return (waits, state.waiters.isEmpty ? -1 : 50)
         }
     }
@@ -256,7 +256,7 @@ final class ChildLink: Sendable {
     }
 
     private func shutDown() {
-        // Marked closed first: nobody may write to a descriptor number that is about to be used again.
+        // Marked closed first: a descriptor number that is about to be used again must not be written to.
         let isHungUp = state.withLockedValue { state in
             state.condition.isClosed = true
             let isHungUp = !state.openInput && streams.outputs.contains(streams.input)

@@ -113,7 +113,7 @@ public final class ChildProcess: Sendable {
     /// Whether a signal has stopped the program, all of it.
     public var isStopped: Bool { link.condition.isStopped }
 
-    /// Stops the program by SIGSTOP and returns when it stands still.
+    /// Stops the program by SIGSTOP and returns when it has stopped.
     ///
     /// - Throws: `TestFailure` at the deadline, or when the program has ended.
     public func stop(

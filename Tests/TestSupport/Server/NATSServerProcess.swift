@@ -24,7 +24,7 @@ public final class NATSServerProcess: Sendable {
     /// Starts a server and returns when it takes connections.
     ///
     /// - Parameters:
-    ///   - configuration: nats-server configuration beside `listen` and `jetstream`, which are made here.
+    ///   - configuration: nats-server configuration in addition to `listen` and `jetstream`, which are made here.
     ///   - jetStream: whether JetStream is on, with its store in `directory`.
     ///   - port: 0 lets the system choose.
     /// - Throws: `TestFailure` with the server's log when it does not come up within 15 s.
@@ -76,7 +76,7 @@ public final class NATSServerProcess: Sendable {
         try await current.waitForExit()
     }
 
-    /// Freezes the server and returns when it stands still: connections stay open and nothing is answered.
+    /// Freezes the server and returns when it is halted: connections stay open and nothing is answered.
     public func pause() async throws { try await current.stop() }
 
     /// Lets a frozen server go on.

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Servers that belong to one cluster, without JetStream; their lame duck mode lasts a second unless told otherwise.
+/// Servers that belong to one cluster, without JetStream; their lame duck mode lasts a second by default.
 public enum TestCluster {
     /// Starts a server of the cluster that the other belongs to.
     ///
-    /// - Parameter grace: how long the server stays after it has told its clients to leave.
+    /// - Parameter grace: how long the server stays after it has asked its clients to leave.
     public static func start(
         _ binary: NATSServerBinary, name: String, joining other: NATSServerProcess? = nil, grace: String = "1s"
     ) async throws -> NATSServerProcess {

@@ -1,6 +1,6 @@
 import CVTerm
 
-/// A terminal emulator in memory: bytes in, cells and answers out. Not Sendable: whoever owns it keeps it locked away.
+/// A terminal emulator in memory: bytes in, cells and answers out. Not Sendable: its owner keeps it behind a lock.
 final class Emulator {
     private let terminal: OpaquePointer
     private let screen: OpaquePointer

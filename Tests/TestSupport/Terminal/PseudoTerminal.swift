@@ -118,7 +118,7 @@ public final class PseudoTerminal: Sendable {
         try type("\u{1B}[<0;\(column + 1);\(row + 1)M\u{1B}[<0;\(column + 1);\(row + 1)m")
     }
 
-    /// Gives the window another size, of which the program is told by SIGWINCH.
+    /// Gives the window another size, which SIGWINCH reports to the program.
     public func resize(rows: Int, columns: Int) throws {
         state.withLock { $0.emulator.resize(rows: rows, columns: columns) }
         let problem = child_resize(terminal, UInt16(rows), UInt16(columns))
@@ -178,7 +178,7 @@ public final class PseudoTerminal: Sendable {
             let isDrained = condition.ended[0] || hasMark(CHILD_REPORT_EXITED)
             return isDrained ? condition.exit : nil
         }
-        // A terminal whose output nobody takes keeps its last bytes.
+        // A terminal whose output is not taken keeps its last bytes.
         guard let status = status ?? exitStatus else {
             throw failure("the end of the program did not come within \(deadline)", fileID, line)
         }

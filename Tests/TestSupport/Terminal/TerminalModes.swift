@@ -36,7 +36,7 @@ public struct TerminalModes: Hashable, Sendable, CustomStringConvertible {
 
     /// What a person would be left with after the program: empty when a shell can be used as before.
     public var leftovers: [String] {
-        // Blinking and the meta key's form are a terminal's taste and harm nobody.
+        // Blinking and the meta key's form are a terminal's taste and do no harm.
         var words = enabled.subtracting([7, 25, 12, 1034]).sorted().map { "mode \($0) is on" }
         if !enabled.contains(7) { words.append("autowrap is off") }
         if !enabled.contains(25) { words.append("the cursor is hidden") }

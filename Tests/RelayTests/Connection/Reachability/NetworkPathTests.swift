@@ -55,7 +55,7 @@ struct NetworkPathTests {
         #expect(!NetworkPath(interfaces: [loopback, off], routes: nil).isUsable(for: remote))
     }
 
-    @Test("B19 losing, regaining and changing the network are told, and nothing else")
+    @Test("B19 losing, regaining and changing the network are reported, and nothing else")
     func changes() {
         let none = NetworkPath(interfaces: [loopback], routes: [])
         let home = NetworkPath(interfaces: [loopback, ethernet], routes: [route])

@@ -22,7 +22,7 @@ struct NetworkPathWatchTests {
         #expect(await blindIterator.next() == .unavailable)
     }
 
-    @Test("a flood of changes is told in order, and a slow reader is not waited for")
+    @Test("a flood of changes is reported in order, and a slow reader is not waited for")
     func order() async {
         let lo = NetworkPath.Interface(name: "lo", isRunning: true, isLoopback: true)
         let watch = NetworkPathWatch(servers: [], first: NetworkPath(interfaces: [], routes: []))
