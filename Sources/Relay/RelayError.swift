@@ -21,7 +21,7 @@ public enum RelayError: Error, Hashable, Sendable {
     case outboxFull
     /// An argument is out of its range.
     case invalidArgument(String)
-    /// The page token is damaged, or was issued for another mailbox (Nexconn 25432).
+    /// The page token is damaged, or was issued for another postbox (Nexconn 25432).
     case invalidToken
     /// Nothing exists under this identifier any more.
     case notFound(String)
