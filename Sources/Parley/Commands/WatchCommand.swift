@@ -79,7 +79,7 @@ struct WatchCommand: AsyncParsableCommand {
             switch event {
             case .status(let status):
                 let now = Moment(instant: .now, wall: WallClock.now)
-                if let line = report.take(await settled(status, client), at: now) { write(line) }
+                if let line = report.note(await settled(status, client), at: now) { write(line) }
                 if !hasBegun, let ending { return ending }
                 if !hasBegun {
                     // The network is not touched before the first line is printed.

@@ -10,8 +10,8 @@ struct WatchReport: Sendable {
 
     init(zone: DisplayZone = .local) { self.zone = zone }
 
-    /// The change that a status is; nil when it says nothing new.
-    mutating func take(_ status: ConnectionStatus, at now: Moment) -> Line? {
+    /// Notes a status: returns the line for its change, or nil when it says nothing new.
+    mutating func note(_ status: ConnectionStatus, at now: Moment) -> Line? {
         guard status.isNews(after: last) else { return nil }
         let change = StatusChange(status, after: last, since: stateBegan, now: now.instant)
         if last?.state != status.state { stateBegan = now.instant }

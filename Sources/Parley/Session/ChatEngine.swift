@@ -42,7 +42,7 @@ actor ChatEngine {
         }
         watchers.append(
             Task { [weak self] in
-                for await status in statuses { await self?.take(status) }
+                for await status in statuses { await self?.statusChanged(status) }
             })
         watchers.append(
             Task {
@@ -92,7 +92,7 @@ actor ChatEngine {
 
     // MARK: Connection
 
-    private func take(_ status: ConnectionStatus) async {
+    private func statusChanged(_ status: ConnectionStatus) async {
         if status.state == .connected, let name = client.user, name != user || !connector.isNamed {
             // A token names its user; until one arrives the user is not known.
             user = name
@@ -112,7 +112,7 @@ actor ChatEngine {
         tokenFailure = words
         await queue.send(.log(words))
         // The end of the session may have been quicker.
-        if client.status.state == .disconnected { await take(client.status) }
+        if client.status.state == .disconnected { await statusChanged(client.status) }
     }
 
     // MARK: Topics

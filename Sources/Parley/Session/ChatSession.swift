@@ -59,13 +59,13 @@ struct ChatSession {
             let deadlines = [frames.deadline(now: .now), model.nextChange(after: .now)].compactMap(\.self)
             let wakes = terminal.wait(until: deadlines.min())
             apply(.tick(Self.now))
-            for wake in wakes { take(wake) }
+            for wake in wakes { handle(wake) }
             for event in queue.drain() { apply(event) }
             if frames.takeFrame(now: .now) { draw() }
         }
     }
 
-    private mutating func take(_ wake: TerminalSession.Wake) {
+    private mutating func handle(_ wake: TerminalSession.Wake) {
         switch wake {
         case .input(let events): for event in events { apply(.input(event)) }
         case .resized(let size): apply(.resized(size))

@@ -3,7 +3,7 @@ import Terminal
 
 extension ChatModel {
     /// Takes in a connection status.
-    mutating func take(_ newStatus: ConnectionStatus) -> [ChatEffect] {
+    mutating func statusChanged(_ newStatus: ConnectionStatus) -> [ChatEffect] {
         let before = status
         status = newStatus
         log.record(newStatus, at: now)

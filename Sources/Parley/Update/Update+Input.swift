@@ -3,7 +3,7 @@ import Terminal
 
 extension ChatModel {
     /// Takes in what the terminal sent. Any input means that the person is here.
-    mutating func take(_ input: InputEvent) -> [ChatEffect] {
+    mutating func handleInput(_ input: InputEvent) -> [ChatEffect] {
         let change = attention.handle(input)
         if let change {
             log.record(change ? input == .focusIn ? .focusReturned : .signOfLife : .focusLost, at: now)
@@ -19,7 +19,7 @@ extension ChatModel {
             effects += nudge()
             effects += press(key)
         case .mouse(let mouse):
-            effects += take(mouse)
+            effects += handleMouse(mouse)
         }
         return effects
     }

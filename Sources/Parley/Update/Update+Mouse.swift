@@ -5,7 +5,7 @@ extension ChatModel {
     private static let wheelLines = 3
 
     /// Takes in the mouse. Everything that it can do, keys can.
-    mutating func take(_ mouse: MouseEvent) -> [ChatEffect] {
+    mutating func handleMouse(_ mouse: MouseEvent) -> [ChatEffect] {
         let place = Position(row: mouse.row, column: mouse.column)
         let layout = layout(on: size)
         guard !layout.isTooSmall else { return [] }

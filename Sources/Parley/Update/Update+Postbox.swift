@@ -10,7 +10,7 @@ extension ChatModel {
     }
 
     /// Takes in news of the postbox.
-    mutating func take(_ news: ChatEvent.PostboxNews) -> [ChatEffect] {
+    mutating func handlePostboxNews(_ news: ChatEvent.PostboxNews) -> [ChatEffect] {
         switch news {
         case .boxes(let boxes):
             inbox.boxes = Array(boxes.prefix(1_000))
@@ -18,7 +18,7 @@ extension ChatModel {
         case .counts(let counts):
             inbox.counts = counts
         case .page(let request, let output):
-            return take(output, request)
+            return handlePage(output, request)
         case .pageFailed(let request, let error):
             guard inbox.fetch?.request == request else { return [] }
             inbox.fetch = nil
@@ -26,9 +26,9 @@ extension ChatModel {
             if !inbox.letters.isEmpty { say("The page could not be listed. \(error.words)", .failure) }
             if error == .invalidToken, inbox.trail.count > 1 { return fetch([nil]) }
         case .created(let letter):
-            return take(letter)
+            return handleLetter(letter)
         case .deletion(let request, let result):
-            return take(result, request)
+            return handleDeletion(result, request)
         case .deletionFailed(let request, let error):
             guard let deletion = inbox.deletion, deletion.request == request else { return [] }
             let left = deletion.total - deletion.deleted
@@ -78,7 +78,7 @@ extension ChatModel {
         return fetch(inbox.trail)
     }
 
-    private mutating func take(_ output: ListOutput<PostboxMessage>, _ request: UInt64) -> [ChatEffect] {
+    private mutating func handlePage(_ output: ListOutput<PostboxMessage>, _ request: UInt64) -> [ChatEffect] {
         guard let fetch = inbox.fetch, fetch.request == request else { return [] }
         let turned = fetch.trail.count != inbox.trail.count
         inbox.show(output, trail: fetch.trail)
@@ -98,7 +98,7 @@ extension ChatModel {
         return fetch(inbox.trail)
     }
 
-    private mutating func take(_ letter: PostboxMessage) -> [ChatEffect] {
+    private mutating func handleLetter(_ letter: PostboxMessage) -> [ChatEffect] {
         var shown: String?
         if case .inbox(let box) = view { shown = box }
         guard inbox.add(letter, shownBox: shown) else { return [] }
@@ -146,7 +146,7 @@ extension ChatModel {
         return [.bulkDelete(request: request, ids: ids)]
     }
 
-    private mutating func take(_ result: BulkDeletion, _ request: UInt64) -> [ChatEffect] {
+    private mutating func handleDeletion(_ result: BulkDeletion, _ request: UInt64) -> [ChatEffect] {
         guard var deletion = inbox.deletion, deletion.request == request else {
             inbox.remove(result.deleted)
             return []

@@ -52,7 +52,7 @@ extension ChatModel {
     }
 
     /// Takes in news of a topic.
-    mutating func take(_ news: ChatEvent.TopicNews, of name: String) -> [ChatEffect] {
+    mutating func handleTopicNews(_ news: ChatEvent.TopicNews, of name: String) -> [ChatEffect] {
         guard conversations.index(of: name) != nil else { return [] }
         switch news {
         case .live:

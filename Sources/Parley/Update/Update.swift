@@ -15,7 +15,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
             model.quitIsArmed = false
         }
     case .input(let input):
-        effects = model.take(input)
+        effects = model.handleInput(input)
     case .resized(let size):
         model.size = size
     case .suspending:
@@ -27,13 +27,13 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     case .identified(let identity):
         model.identity = identity
     case .statusChanged(let status):
-        effects = model.take(status)
+        effects = model.statusChanged(status)
     case .topic(let name, let news):
-        effects = model.take(news, of: name)
+        effects = model.handleTopicNews(news, of: name)
     case .published(let news):
         model.published(news)
     case .postbox(let news):
-        effects = model.take(news)
+        effects = model.handlePostboxNews(news)
     case .log(let text):
         model.note(text)
     case .notice(let text, let isFailure):

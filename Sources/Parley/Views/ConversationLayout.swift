@@ -33,7 +33,7 @@ struct ConversationLayout {
         case gap
     }
 
-    /// The columns of the parts of a line.
+    /// How many columns each part of a line has.
     struct Columns: Hashable {
         let time: Int
         let name: Int
@@ -43,8 +43,8 @@ struct ConversationLayout {
         var indent: Int { 1 + (time > 0 ? time + 2 : 0) + name + 2 }
     }
 
-    /// The parts' columns: on a narrow pane the time goes first, then the name is cut.
-    var parts: Columns {
+    /// The widths of the parts: on a narrow pane the time goes first, then the name is cut.
+    var widths: Columns {
         let time = columns >= 36 ? 5 : 0
         let name = min(conversation.nameColumns, max(4, columns / 4))
         let fixed = 1 + (time > 0 ? time + 2 : 0) + name + 2 + 2
@@ -71,7 +71,7 @@ struct ConversationLayout {
             lines += wrapped(line.text).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }
             if case .failed(let reason) = line.state {
                 let words = SafeText("\(reason) /resend or /discard")
-                lines += words.wrapped(columns: parts.text).prefix(4).map { .failure($0) }
+                lines += words.wrapped(columns: widths.text).prefix(4).map { .failure($0) }
             }
         }
         return lines
@@ -197,7 +197,7 @@ struct ConversationLayout {
             shown = String(text.prefix(Self.characterLimit))
             if shown.utf8.count < text.utf8.count { shown += " …" }
         }
-        let width = parts.text
+        let width = widths.text
         var lines: [SafeText] = []
         for line in SafeText.lines(shown) {
             lines += line.wrapped(columns: width)

@@ -35,12 +35,12 @@ extension Frame {
         drawHeading(SafeText(headingWords(conversation)))
         let area = layout.main
         let texts = model.conversationLayout(conversation, columns: area.columns)
-        let parts = texts.parts
+        let widths = texts.widths
         let lines = texts.viewport(rows: area.rows).lines
         if lines.isEmpty { drawEmpty(conversation, in: area) }
         for (offset, line) in lines.enumerated() {
             let row = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
-            draw(line, in: row, parts)
+            draw(line, in: row, widths)
         }
         if model.pane == .main, !area.isEmpty {
             let row = area.row + max(0, lines.count - 1)
@@ -70,7 +70,7 @@ extension Frame {
     }
 
     private mutating func draw(
-        _ line: ConversationLayout.Line, in row: Rect, _ parts: ConversationLayout.Columns
+        _ line: ConversationLayout.Line, in row: Rect, _ widths: ConversationLayout.Columns
     ) {
         switch line {
         case .separator(let kind, let words):
@@ -78,28 +78,28 @@ extension Frame {
                 SafeText(words), in: row.split(left: row.columns - 1).left, words: style(of: kind),
                 rule: kind == .date || kind == .beginning ? theme.rule : style(of: kind))
         case .failure(let words):
-            canvas.write(words, row: row.row, column: row.column + parts.indent, style: theme.failure)
+            canvas.write(words, row: row.row, column: row.column + widths.indent, style: theme.failure)
         case .text(let text, let isFirst, let source):
             let style = textStyle(of: source)
-            canvas.write(text, row: row.row, column: row.column + parts.indent, width: parts.text, style: style)
-            if isFirst { drawMargin(of: source, in: row, parts) }
+            canvas.write(text, row: row.row, column: row.column + widths.indent, width: widths.text, style: style)
+            if isFirst { drawMargin(of: source, in: row, widths) }
         }
     }
 
     /// Draws what is left and right of a message's first line: time, name, and what became of it.
     private mutating func drawMargin(
-        of source: ConversationRow, in row: Rect, _ parts: ConversationLayout.Columns
+        of source: ConversationRow, in row: Rect, _ widths: ConversationLayout.Columns
     ) {
-        if parts.time > 0, let time = source.time {
+        if widths.time > 0, let time = source.time {
             let clock = CivilTime(time, zone: model.zone).clock
             canvas.write(clock, row: row.row, column: row.column + 1, style: theme.time)
         }
         let (name, isOwn, mark, markStyle) = describe(source)
         // An overlong name is cut before it is looked at; only its first columns can show.
-        let safe = SafeText(String(name.prefix(64))).truncated(columns: parts.name)
+        let safe = SafeText(String(name.prefix(64))).truncated(columns: widths.name)
         var style = theme.style(ofName: name)
         if isOwn { style.attributes.insert(.bold) }
-        canvas.write(safe, row: row.row, column: row.column + parts.indent - parts.name - 2, style: style)
+        canvas.write(safe, row: row.row, column: row.column + widths.indent - widths.name - 2, style: style)
         if !mark.isEmpty { canvas.write(mark, row: row.row, column: row.endColumn - 1, style: markStyle) }
     }
 

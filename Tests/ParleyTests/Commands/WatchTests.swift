@@ -12,7 +12,7 @@ struct WatchTests {
     private static func lines(_ statuses: [ConnectionStatus]) -> [WatchReport.Line] {
         var report = WatchReport(zone: .fixed(seconds: 0))
         return statuses.enumerated().compactMap { number, status in
-            report.take(
+            report.note(
                 status,
                 at: Moment(
                     instant: start.advanced(by: .seconds(number)),
