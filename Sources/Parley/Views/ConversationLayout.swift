@@ -1,9 +1,8 @@
 import Relay
 import Terminal
 
-/// How a conversation's rows become lines of a pane of some width. Only the rows asked for are measured, so that the
-/// cost is that of a screen, however long the conversation is.
-struct ConversationLayout {
+/// How a conversation's rows become lines of a pane of some width.
+struct ConversationLayout: ScrollableRows {
     let conversation: Conversation
     let columns: Int
     let zone: DisplayZone
@@ -51,6 +50,8 @@ struct ConversationLayout {
         return Columns(time: time, name: name, text: max(1, columns - fixed))
     }
 
+    var rowCount: Int { conversation.count }
+
     /// The lines of the row at `index`, with the separators above it.
     func lines(ofRow index: Int) -> [Line] {
         guard let row = conversation.row(at: index) else { return [] }
@@ -77,93 +78,34 @@ struct ConversationLayout {
         return lines
     }
 
-    /// How many lines the row at `index` takes.
-    func height(ofRow index: Int) -> Int { lines(ofRow: index).count }
-
     // MARK: The viewport
 
     /// The lines that a pane of `rows` shows, and how many rows of the conversation are below its edge.
-    func viewport(rows: Int) -> (lines: [Line], rowsBelow: Int) {
-        guard rows > 0, conversation.count > 0 else { return ([], 0) }
-        let (edge, hidden) = settled(edge(of: conversation.scroll), rows: rows)
-        var shown: [Line] = []
-        var index = edge
-        while index >= 0, shown.count < rows {
-            var block = lines(ofRow: index)
-            if index == edge { block.removeLast(min(hidden, block.count)) }
-            shown.insert(contentsOf: block.suffix(rows - shown.count), at: 0)
-            index -= 1
-        }
-        return (shown, conversation.count - 1 - edge)
-    }
+    func viewport(rows: Int) -> (lines: [Line], rowsBelow: Int) { visibleLines(rows: rows, above: bottomEdge) }
 
     /// The scroll position `lines` above the present one (below it when negative), kept inside the conversation.
     func scrolled(up lines: Int, rows: Int) -> Conversation.Scroll {
-        guard conversation.count > 0, rows > 0 else { return .bottom }
-        var (index, hidden) = settled(edge(of: conversation.scroll), rows: rows)
-        hidden += lines
-        while index > 0, hidden > 0 {
-            let height = height(ofRow: index)
-            if hidden < height { break }
-            hidden -= height
-            index -= 1
-        }
-        while hidden < 0 {
-            guard index + 1 < conversation.count else { return .bottom }
-            index += 1
-            hidden += height(ofRow: index)
-        }
-        return scroll(at: settled((index, hidden), rows: rows))
+        scroll(at: moved(bottomEdge, up: lines, rows: rows))
     }
 
     /// The scroll position that shows the oldest row.
-    func beginning(rows: Int) -> Conversation.Scroll {
-        guard conversation.count > 0, rows > 0 else { return .bottom }
-        return scroll(at: settled((0, height(ofRow: 0)), rows: rows))
-    }
+    func beginning(rows: Int) -> Conversation.Scroll { scroll(at: oldestEdge(rows: rows)) }
 
     /// Whether the oldest row's first line is in view.
     func showsBeginning(rows: Int) -> Bool {
-        let (index, hidden) = settled(edge(of: conversation.scroll), rows: rows)
-        return linesAbove(index, hidden: hidden, upTo: rows + 1) <= rows
+        linesAbove(settled(bottomEdge, rows: rows), upTo: rows + 1) <= rows
     }
 
-    private func scroll(at edge: (index: Int, hidden: Int)) -> Conversation.Scroll {
-        if edge.index == conversation.count - 1, edge.hidden <= 0 { return .bottom }
-        guard let row = conversation.row(at: edge.index) else { return .bottom }
+    private func scroll(at edge: PaneEdge?) -> Conversation.Scroll {
+        guard let edge, let row = conversation.row(at: edge.index) else { return .bottom }
         return .row(row.position, hiddenLines: edge.hidden)
     }
 
-    private func edge(of scroll: Conversation.Scroll) -> (index: Int, hidden: Int) {
-        guard case .row(let position, let hidden) = scroll else { return (conversation.count - 1, 0) }
+    /// Where the conversation is scrolled to.
+    private var bottomEdge: PaneEdge {
+        guard case .row(let position, let hidden) = conversation.scroll else { return newestEdge }
         let index = min(conversation.index(atOrAfter: position), conversation.count - 1)
-        return (index, max(0, hidden))
-    }
-
-    /// Moves the edge down as far as it takes to fill the pane, and never past the newest row.
-    private func settled(_ edge: (index: Int, hidden: Int), rows: Int) -> (index: Int, hidden: Int) {
-        var (index, hidden) = edge
-        hidden = min(hidden, height(ofRow: index))
-        var missing = rows - linesAbove(index, hidden: hidden, upTo: rows)
-        while missing > 0 {
-            let step = min(hidden, missing)
-            hidden -= step
-            missing -= step
-            guard missing > 0, index + 1 < conversation.count else { break }
-            index += 1
-            hidden = height(ofRow: index)
-        }
-        return (index, hidden)
-    }
-
-    private func linesAbove(_ index: Int, hidden: Int, upTo limit: Int) -> Int {
-        var total = height(ofRow: index) - hidden
-        var above = index - 1
-        while above >= 0, total < limit {
-            total += height(ofRow: above)
-            above -= 1
-        }
-        return min(total, limit)
+        return PaneEdge(index: index, hidden: max(0, hidden))
     }
 
     // MARK: Parts

@@ -120,7 +120,7 @@ extension Frame {
     private var positionWords: String {
         if let scroll = model.logScroll {
             let texts = model.logLayout(columns: layout.main.columns)
-            let below = texts.viewport(rows: layout.main.rows, scroll: scroll).entriesBelow
+            let below = texts.viewport(rows: layout.main.rows, scroll: scroll).rowsBelow
             return scroll == .end ? "⇣ newest" : "↓ \(Wording.compact(below)) below"
         }
         switch model.view {

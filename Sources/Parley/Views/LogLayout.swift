@@ -9,8 +9,8 @@ enum LogScroll: Hashable, Sendable {
     case entry(UInt64, hiddenLines: Int)
 }
 
-/// How the log's entries become lines of a pane of some width. Only the entries asked for are measured.
-struct LogLayout {
+/// How the log's entries become lines of a pane of some width.
+struct LogLayout: ScrollableRows {
     let log: ConnectionLog
     let columns: Int
     let zone: DisplayZone
@@ -32,8 +32,10 @@ struct LogLayout {
     var indent: Int { isStacked ? 2 : Self.timeColumns + 3 }
     private var isStacked: Bool { columns < 44 }
 
-    /// The lines of the entry at `index`, with the date above it where that is another one than before.
-    func lines(ofEntry index: Int) -> [Line] {
+    var rowCount: Int { log.entries.count }
+
+    /// The lines of the entry at `index`, with the date above it if that differs from the one before.
+    func lines(ofRow index: Int) -> [Line] {
         guard log.entries.indices.contains(index) else { return [] }
         let entry = log.entries[index]
         let civil = CivilTime(entry.at, zone: zone)
@@ -75,78 +77,25 @@ struct LogLayout {
     // MARK: The viewport
 
     /// The lines that a pane of `rows` shows, and how many entries are below its edge.
-    func viewport(rows: Int, scroll: LogScroll) -> (lines: [Line], entriesBelow: Int) {
-        guard rows > 0, !log.entries.isEmpty else { return ([], 0) }
-        let (edge, hidden) = settled(edge(of: scroll), rows: rows)
-        var shown: [Line] = []
-        var index = edge
-        while index >= 0, shown.count < rows {
-            var block = lines(ofEntry: index)
-            if index == edge { block.removeLast(min(hidden, block.count)) }
-            shown.insert(contentsOf: block.suffix(rows - shown.count), at: 0)
-            index -= 1
-        }
-        return (shown, log.entries.count - 1 - edge)
+    func viewport(rows: Int, scroll: LogScroll) -> (lines: [Line], rowsBelow: Int) {
+        visibleLines(rows: rows, above: edge(of: scroll))
     }
 
     /// The scroll position `lines` above the given one (below it when negative), kept inside the log.
     func scrolled(_ scroll: LogScroll, up lines: Int, rows: Int) -> LogScroll {
-        guard rows > 0, !log.entries.isEmpty else { return .end }
-        var (index, hidden) = settled(edge(of: scroll), rows: rows)
-        hidden += lines
-        while index > 0, hidden >= height(index) {
-            hidden -= height(index)
-            index -= 1
-        }
-        while hidden < 0 {
-            guard index + 1 < log.entries.count else { return .end }
-            index += 1
-            hidden += height(index)
-        }
-        return self.scroll(at: settled((index, hidden), rows: rows))
+        self.scroll(at: moved(edge(of: scroll), up: lines, rows: rows))
     }
 
     /// The scroll position that shows the oldest entry.
-    func beginning(rows: Int) -> LogScroll {
-        guard rows > 0, !log.entries.isEmpty else { return .end }
-        return scroll(at: settled((0, height(0)), rows: rows))
-    }
+    func beginning(rows: Int) -> LogScroll { scroll(at: oldestEdge(rows: rows)) }
 
-    private func height(_ index: Int) -> Int { lines(ofEntry: index).count }
-
-    private func scroll(at edge: (index: Int, hidden: Int)) -> LogScroll {
-        if edge.index == log.entries.count - 1, edge.hidden <= 0 { return .end }
+    private func scroll(at edge: PaneEdge?) -> LogScroll {
+        guard let edge else { return .end }
         return .entry(log.entries[edge.index].serial, hiddenLines: edge.hidden)
     }
 
-    private func edge(of scroll: LogScroll) -> (index: Int, hidden: Int) {
-        guard case .entry(let serial, let hidden) = scroll else { return (log.entries.count - 1, 0) }
-        return (min(log.index(atOrAfter: serial), log.entries.count - 1), max(0, hidden))
-    }
-
-    /// Moves the edge down as far as it takes to fill the pane, and never past the newest entry.
-    private func settled(_ edge: (index: Int, hidden: Int), rows: Int) -> (index: Int, hidden: Int) {
-        var (index, hidden) = edge
-        hidden = min(hidden, height(index))
-        var missing = rows - linesAbove(index, hidden: hidden, upTo: rows)
-        while missing > 0 {
-            let step = min(hidden, missing)
-            hidden -= step
-            missing -= step
-            guard missing > 0, index + 1 < log.entries.count else { break }
-            index += 1
-            hidden = height(index)
-        }
-        return (index, hidden)
-    }
-
-    private func linesAbove(_ index: Int, hidden: Int, upTo limit: Int) -> Int {
-        var total = height(index) - hidden
-        var above = index - 1
-        while above >= 0, total < limit {
-            total += height(above)
-            above -= 1
-        }
-        return min(total, limit)
+    private func edge(of scroll: LogScroll) -> PaneEdge {
+        guard case .entry(let serial, let hidden) = scroll else { return newestEdge }
+        return PaneEdge(index: min(log.index(atOrAfter: serial), log.entries.count - 1), hidden: max(0, hidden))
     }
 }

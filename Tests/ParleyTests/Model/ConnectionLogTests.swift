@@ -32,7 +32,7 @@ struct ConnectionLogTests {
     private static func lines(_ desk: Desk, columns: Int = 200) -> [String] {
         let layout = desk.model.logLayout(columns: columns)
         return desk.model.log.entries.indices.flatMap { index in
-            layout.lines(ofEntry: index).map { line in
+            layout.lines(ofRow: index).map { line in
                 switch line {
                 case .date(let words): "-- \(words)"
                 case .head(let time, let text, _, _): "\(time) \(text)"

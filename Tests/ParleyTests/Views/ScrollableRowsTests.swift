@@ -1,0 +1,60 @@
+import Testing
+
+@testable import Parley
+
+@Suite("Rows in a pane")
+struct ScrollableRowsTests {
+    /// Rows whose lines are named after the row and counted from 0, such as `2.0`.
+    private struct Rows: ScrollableRows {
+        let heights: [Int]
+        var rowCount: Int { heights.count }
+
+        func lines(ofRow index: Int) -> [String] {
+            guard heights.indices.contains(index) else { return [] }
+            return (0..<heights[index]).map { "\(index).\($0)" }
+        }
+    }
+
+    private let rows = Rows(heights: [1, 3, 2, 1])
+
+    @Test("A pane at the end shows the newest lines")
+    func newest() {
+        let (lines, below) = rows.visibleLines(rows: 3, above: rows.newestEdge)
+        #expect(lines == ["2.0", "2.1", "3.0"] && below == 0)
+        #expect(rows.visibleLines(rows: 20, above: rows.newestEdge).lines.count == 7)
+    }
+
+    @Test("Scrolling goes line by line to the oldest row and back to the end")
+    func scrolling() {
+        var edge = rows.newestEdge
+        var tops: [String?] = []
+        for _ in 0..<6 {
+            edge = rows.moved(edge, up: 1, rows: 3) ?? rows.newestEdge
+            tops.append(rows.visibleLines(rows: 3, above: edge).lines.first)
+        }
+        #expect(tops == ["1.2", "1.1", "1.0", "0.0", "0.0", "0.0"])
+        #expect(rows.visibleLines(rows: 3, above: edge).lines == ["0.0", "1.0", "1.1"])
+        #expect(rows.oldestEdge(rows: 3) == edge)
+        #expect(rows.linesAbove(edge, upTo: 10) == 3)
+        #expect(rows.moved(edge, up: -2, rows: 3) == PaneEdge(index: 2, hidden: 1))
+        #expect(rows.moved(edge, up: -4, rows: 3) == nil)
+        #expect(rows.moved(edge, up: -100, rows: 3) == nil)
+    }
+
+    @Test("A pane that has room for everything is always at the end")
+    func short() {
+        #expect(rows.moved(rows.newestEdge, up: 5, rows: 7) == nil)
+        #expect(rows.oldestEdge(rows: 7) == nil)
+        let (lines, below) = rows.visibleLines(rows: 7, above: PaneEdge(index: 0, hidden: 1))
+        #expect(lines.count == 7 && below == 0)
+    }
+
+    @Test("Without rows, and without a pane, nothing is shown")
+    func empty() {
+        let none = Rows(heights: [])
+        #expect(none.visibleLines(rows: 3, above: none.newestEdge).lines.isEmpty)
+        #expect(none.moved(none.newestEdge, up: 1, rows: 3) == nil && none.oldestEdge(rows: 3) == nil)
+        #expect(rows.visibleLines(rows: 0, above: rows.newestEdge).lines.isEmpty)
+        #expect(rows.moved(rows.newestEdge, up: 1, rows: 0) == nil && rows.oldestEdge(rows: 0) == nil)
+    }
+}
