@@ -15,11 +15,7 @@ enum ServerProbe {
         guard let address = try? ServerAddress(parsing: url), let port = UInt16(exactly: address.port) else {
             return false
         }
-        #if canImport(Darwin)
-            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #else
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        #endif
+        let descriptor = LoopbackPort.newSocket()
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
@@ -39,10 +35,7 @@ enum ServerProbe {
     }
 
     private static func connect(_ descriptor: Int32, to port: UInt16) -> Bool {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var address = LoopbackPort.address(of: port)
         return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
                 #if canImport(Darwin)
