@@ -13,12 +13,13 @@ import Terminal
 enum Output {
     /// Prints a line. A reader that has gone away ends the program, as it does with every filter.
     static func line(_ text: String) {
-        write(text + "\n", to: STDOUT_FILENO)
+        write(Array((text + "\n").utf8)[...], to: STDOUT_FILENO)
     }
 
-    /// Prints whole lines at once, each with its end.
-    static func lines(_ text: String) {
-        if !text.isEmpty { write(text, to: STDOUT_FILENO) }
+    /// Prints whole lines at once, each with its end; none are left.
+    static func lines(_ text: inout [UInt8]) {
+        write(text[...], to: STDOUT_FILENO)
+        text.removeAll(keepingCapacity: true)
     }
 
     /// Prints one JSON object.
@@ -26,7 +27,7 @@ enum Output {
 
     /// Says something on standard error. It may hold a server's or another user's words, so it moves no cursor.
     static func complain(_ text: String) {
-        write(safeLines(text).joined(separator: "\n") + "\n", to: STDERR_FILENO)
+        write(Array((safeLines(text).joined(separator: "\n") + "\n").utf8)[...], to: STDERR_FILENO)
     }
 
     /// Remote text for a person: whatever it holds, it moves no cursor and reorders no line.
@@ -44,8 +45,8 @@ enum Output {
         return getenv("NO_COLOR").map { $0.pointee == 0 } ?? true
     }
 
-    private static func write(_ text: String, to descriptor: Int32) {
-        var bytes = Array(text.utf8)[...]
+    private static func write(_ text: ArraySlice<UInt8>, to descriptor: Int32) {
+        var bytes = text
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {

@@ -100,50 +100,51 @@ final class MessagePrinter: Sendable {
     /// Prints events that have come together; false when nothing more is wanted, or will come.
     func print(_ events: [TopicEvent]) -> Bool {
         state.withLockedValue { state in
-            var lines = ""
+            var lines: [UInt8] = []
             for event in events where !isDone(state) {
                 switch event {
                 case .message(let message):
-                    lines += line(message)
-                    lines += "\n"
+                    append(message, to: &lines)
+                    lines.append(UInt8(ascii: "\n"))
                     state.printed += 1
-                    guard lines.utf8.count > Self.longestWrite else { continue }
-                    Output.lines(lines)
-                    lines = ""
+                    if lines.count > Self.longestWrite { Output.lines(&lines) }
                 case .gap(let lost):
-                    Output.lines(lines)
-                    lines = ""
+                    Output.lines(&lines)
                     Output.complain("parley: \(lost) messages are no longer held by the network")
                 case .unreadable(let sequence, let topic, let bytes):
-                    Output.lines(lines)
-                    lines = ""
+                    Output.lines(&lines)
                     Output.complain(
                         "parley: message \(sequence) of \(Output.safe(topic)), \(bytes) bytes, cannot be read")
                 case .restarted:
-                    Output.lines(lines)
-                    lines = ""
+                    Output.lines(&lines)
                     Output.complain("parley: the network deleted its messages and began again; these are the new ones")
                 case .interrupted(let error, passes: true):
-                    Output.lines(lines)
-                    lines = ""
+                    Output.lines(&lines)
                     Output.complain("parley: \(error.words) Trying again.")
                 // What passes is waited for.
                 case .interrupted(let error, passes: false): state.failure = error
                 case .live: break
                 }
             }
-            Output.lines(lines)
+            Output.lines(&lines)
             return !isDone(state)
         }
     }
 
-    private func line(_ message: TopicMessage) -> String {
+    private func append(_ message: TopicMessage, to line: inout [UInt8]) {
         switch style {
-        case .json: return JSONText.text(.map(message.json))
-        case .raw: return JSONText.text(message.payload.map { MessageValue.map($0) } ?? message.message)
+        case .json: JSONText.append(.map(message.json), to: &line)
+        case .raw: JSONText.append(message.payload.map { MessageValue.map($0) } ?? message.message, to: &line)
         case .text:
-            let who = message.from.map { Output.safe($0) + ": " } ?? ""
-            return "\(message.time.iso8601)  \(Output.safe(message.topic))  \(who)\(Output.safe(message.text))"
+            line += message.time.iso8601.utf8
+            line += "  ".utf8
+            line += Output.safe(message.topic).utf8
+            line += "  ".utf8
+            if let from = message.from {
+                line += Output.safe(from).utf8
+                line += ": ".utf8
+            }
+            line += Output.safe(message.text).utf8
         }
     }
 }

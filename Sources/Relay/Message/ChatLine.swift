@@ -16,18 +16,24 @@ public struct ChatLine: Hashable, Sendable {
 
     /// Reads a line: a map with text under `username` and `text`. Nil for any other message.
     public init?(_ value: MessageValue) {
-        guard case .map(let map) = value, let username = map["username"]?.stringValue,
-            let text = map["text"]?.stringValue
-        else { return nil }
+        guard let (username, text) = Self.words(in: value) else { return nil }
         self.username = username
         self.text = text
         timestamp =
-            switch map["timestamp"] {
+            switch value["timestamp"] {
             case .string(let moment): Timestamp(iso8601: moment)
             case .int(let number): Timestamp(secondsOrMilliseconds: number)
             case .double(let number): Timestamp(secondsOrMilliseconds: number)
             default: nil
             }
+    }
+
+    /// Who wrote a line and what: all of it but the time, which costs most to read. Nil for any other message.
+    static func words(in value: MessageValue) -> (username: String, text: String)? {
+        guard case .map(let map) = value, let username = map["username"]?.stringValue,
+            let text = map["text"]?.stringValue
+        else { return nil }
+        return (username, text)
     }
 
     /// The message to publish; the time as ISO 8601 with milliseconds.

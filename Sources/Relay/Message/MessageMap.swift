@@ -25,7 +25,11 @@ public struct MessageMap: Hashable, Sendable {
     /// The value under a text key. Setting replaces the last entry under the key in place, or appends one; setting nil
     /// removes every entry under it.
     public subscript(key: String) -> MessageValue? {
-        get { entries.last { $0.key == .string(key) }?.value }
+        get {
+            entries.last { entry in
+                if case .string(let text) = entry.key { text == key } else { false }
+            }?.value
+        }
         set {
             guard let newValue else {
                 entries.removeAll { $0.key == .string(key) }

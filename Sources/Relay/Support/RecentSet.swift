@@ -1,21 +1,18 @@
-/// The newest of many values, a bounded set that forgets the oldest.
+/// The newest of many values: at least so many of them, and fewer than twice as many. The oldest are forgotten together,
+/// which costs nothing for each.
 struct RecentSet<Element: Hashable & Sendable>: Hashable, Sendable {
-    private var known: Set<Element> = []
-    private var ring: [Element] = []
-    private var oldest = 0
+    private var newer: Set<Element> = []
+    private var older: Set<Element> = []
     private let capacity: Int
 
     init(capacity: Int) { self.capacity = max(capacity, 1) }
 
     /// Adds a value; false when it is among the remembered ones.
     mutating func insert(_ element: Element) -> Bool {
-        guard known.insert(element).inserted else { return false }
-        if ring.count < capacity {
-            ring.append(element)
-        } else {
-            known.remove(ring[oldest])
-            ring[oldest] = element
-            oldest = (oldest + 1) % capacity
+        guard !older.contains(element), newer.insert(element).inserted else { return false }
+        if newer.count == capacity {
+            older = newer
+            newer = Set(minimumCapacity: capacity)
         }
         return true
     }

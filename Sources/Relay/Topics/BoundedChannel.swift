@@ -1,22 +1,31 @@
 import NATS
 import NIOConcurrencyHelpers
 
-/// A queue between one writer and one reader that makes the writer wait instead of growing, in elements or in bytes.
+/// How much an element counts in a ``BoundedChannel``.
+struct ChannelWeight: Hashable, Sendable {
+    /// How many things it stands for.
+    var count = 1
+    /// How many bytes they have.
+    var bytes = 0
+
+    /// What is news and takes no room.
+    static let mark = ChannelWeight(count: 0)
+}
+
+/// A queue between one writer and one reader that makes the writer wait instead of growing, in number or in bytes.
 final class BoundedChannel<Element: Sendable>: Sendable {
     enum Wakeup: Sendable { case ready, cancelled }
 
     private struct State {
         var queue: [Element] = []
         var first = 0
-        /// Bytes of the elements that wait.
-        var bytes = 0
+        /// What the elements that wait count.
+        var waiting = ChannelWeight(count: 0)
         /// Bytes of the elements that were taken and still lie before the first.
         var passedBytes = 0
         var reader: Completion<Wakeup>?
         var writer: Completion<Wakeup>?
         var ending: Result<Void, RelayError>?
-
-        var count: Int { queue.count - first }
 
         /// Gives up what was taken.
         mutating func compact() {
@@ -30,21 +39,28 @@ final class BoundedChannel<Element: Sendable>: Sendable {
         }
     }
 
+    /// What a reader finds.
+    private enum Found<Value> {
+        case value(Value)
+        case ended(Result<Void, RelayError>)
+        case nothing(Completion<Wakeup>)
+    }
+
     private let state = NIOLockedValueBox(State())
     private let capacity: Int
     private let byteLimit: Int
-    private let cost: @Sendable (Element) -> Int
+    private let weight: @Sendable (Element) -> ChannelWeight
 
     /// Creates a channel.
     ///
     /// - Parameters:
-    ///   - capacity: how many elements may wait.
+    ///   - capacity: how many may wait, by what the elements count; one element may count more.
     ///   - bytes: how many bytes they may have; one element may have more.
-    ///   - cost: an element's bytes.
-    init(capacity: Int, bytes: Int = .max, cost: @escaping @Sendable (Element) -> Int = { _ in 0 }) {
+    ///   - weight: what an element counts.
+    init(capacity: Int, bytes: Int = .max, weight: @escaping @Sendable (Element) -> ChannelWeight) {
         self.capacity = max(1, capacity)
         byteLimit = max(1, bytes)
-        self.cost = cost
+        self.weight = weight
     }
 
     /// Whether the reader is gone or the channel was closed.
@@ -54,20 +70,15 @@ final class BoundedChannel<Element: Sendable>: Sendable {
     var isFull: Bool { state.withLockedValue { isFull($0) } }
 
     /// Bytes of the elements that wait.
-    var waitingBytes: Int { state.withLockedValue { $0.bytes } }
+    var waitingBytes: Int { state.withLockedValue { $0.waiting.bytes } }
 
-    private func isFull(_ state: State) -> Bool { state.count >= capacity || state.bytes >= byteLimit }
+    private func isFull(_ state: State) -> Bool {
+        state.waiting.count >= capacity || state.waiting.bytes >= byteLimit
+    }
 
     /// Adds an element, waiting for room; false when the channel is closed or the task was cancelled.
-    func send(_ element: Element) async -> Bool { await send(contentsOf: [element]) == 1 }
-
-    /// Adds elements in their order, waiting for room for the next of them. The channel may go beyond its bound by as many
-    /// as there are.
-    ///
-    /// - Parameter bytes: the bytes of all of them, where known.
-    /// - Returns: how many were added: fewer than there are when the channel is closed or the task was cancelled.
-    func send(contentsOf elements: [Element], bytes: Int? = nil) async -> Int {
-        let bytes = bytes ?? elements.reduce(0) { $0 + cost($1) }
+    func send(_ element: Element) async -> Bool {
+        let weight = weight(element)
         while true {
             let (isDone, wait, reader) = state.withLockedValue {
                 state -> (Bool?, Completion<Wakeup>?, Completion<Wakeup>?) in
@@ -77,74 +88,88 @@ final class BoundedChannel<Element: Sendable>: Sendable {
                     state.writer = writer
                     return (nil, writer, nil)
                 }
-                state.queue.append(contentsOf: elements)
-                state.bytes += bytes
+                append(element, weight, &state)
                 defer { state.reader = nil }
                 return (true, nil, state.reader)
             }
             reader?.fulfil(.ready)
-            if let isDone { return isDone ? elements.count : 0 }
-            guard let wait, await wait.value(onCancel: .cancelled) == .ready else { return 0 }
+            if let isDone { return isDone }
+            guard let wait, await wait.value(onCancel: .cancelled) == .ready else { return false }
         }
     }
 
     /// Adds an element without waiting, beyond the bound if the channel is full: for rare events.
     func mark(_ element: Element) {
+        let weight = weight(element)
         let reader = state.withLockedValue { state -> Completion<Wakeup>? in
             guard state.ending == nil else { return nil }
-            state.queue.append(element)
+            append(element, weight, &state)
             defer { state.reader = nil }
             return state.reader
         }
         reader?.fulfil(.ready)
     }
 
+    private func append(_ element: Element, _ weight: ChannelWeight, _ state: inout State) {
+        state.queue.append(element)
+        state.waiting.count += weight.count
+        state.waiting.bytes += weight.bytes
+    }
+
     /// The next element; nil at the end or when the task was cancelled.
     nonisolated(nonsending) func next() async throws(RelayError) -> Element? {
-        while true {
-            let (element, ending, wait, writer) = state.withLockedValue {
-                state -> (Element?, Result<Void, RelayError>?, Completion<Wakeup>?, Completion<Wakeup>?) in
-                if state.count > 0 {
-                    let element = state.queue[state.first]
-                    let bytes = cost(element)
-                    state.first += 1
-                    state.bytes -= bytes
-                    state.passedBytes += bytes
-                    if state.first == state.queue.count || state.first >= 1_024 || state.passedBytes >= byteLimit / 4 {
-                        state.compact()
-                    }
-                    guard state.count <= capacity / 2, state.bytes <= byteLimit / 2 else {
-                        return (element, nil, nil, nil)
-                    }
-                    defer { state.writer = nil }
-                    return (element, nil, nil, state.writer)
-                }
-                if let ending = state.ending { return (nil, ending, nil, nil) }
-                let reader = Completion<Wakeup>()
-                state.reader = reader
-                return (nil, nil, reader, nil)
+        try await taking { state in
+            let element = state.queue[state.first]
+            let weight = weight(element)
+            state.first += 1
+            state.waiting.count -= weight.count
+            state.waiting.bytes -= weight.bytes
+            state.passedBytes += weight.bytes
+            if state.first == state.queue.count || state.first >= 1_024 || state.passedBytes >= byteLimit / 4 {
+                state.compact()
             }
-            writer?.fulfil(.ready)
-            if let element { return element }
-            if let ending {
-                try ending.get()
-                return nil
-            }
-            guard let wait, await wait.value(onCancel: .cancelled) == .ready else { return nil }
+            return element
         }
     }
 
     /// All elements that are at hand, at least one; nil at the end or when the task was cancelled.
     nonisolated(nonsending) func nextBatch() async throws(RelayError) -> [Element]? {
-        guard let first = try await next() else { return nil }
-        let (rest, writer) = state.withLockedValue { state -> (ArraySlice<Element>, Completion<Wakeup>?) in
-            let rest = state.queue[state.first...]
-            (state.queue, state.first, state.bytes, state.passedBytes) = ([], 0, 0, 0)
-            defer { state.writer = nil }
-            return (rest, state.writer)
+        try await taking { state in
+            if state.first > 0 { state.compact() }
+            state.waiting = ChannelWeight(count: 0)
+            return exchange(&state.queue, with: [])
         }
-        writer?.fulfil(.ready)
-        return [first] + rest
+    }
+
+    /// Waits until something is there, and takes it.
+    private nonisolated(nonsending) func taking<Value>(
+        _ take: (inout State) -> Value
+    ) async throws(RelayError) -> Value? {
+        while true {
+            let (found, writer) = state.withLockedValue { state -> (Found<Value>, Completion<Wakeup>?) in
+                if state.first < state.queue.count {
+                    let value = take(&state)
+                    guard state.waiting.count <= capacity / 2, state.waiting.bytes <= byteLimit / 2 else {
+                        return (.value(value), nil)
+                    }
+                    defer { state.writer = nil }
+                    return (.value(value), state.writer)
+                }
+                if let ending = state.ending { return (.ended(ending), nil) }
+                let reader = Completion<Wakeup>()
+                state.reader = reader
+                return (.nothing(reader), nil)
+            }
+            writer?.fulfil(.ready)
+            switch found {
+            case .value(let value): return value
+            case .ended(let ending):
+                try ending.get()
+                return nil
+            case .nothing(let wait):
+                guard await wait.value(onCancel: .cancelled) == .ready else { return nil }
+            }
+        }
     }
 
     /// No element follows; what is queued can still be read.

@@ -32,16 +32,24 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
 
 /// What a subscription hands to its reader, and what it says of itself.
 package enum SubscriptionNews<Event: Sendable>: Sendable {
-    /// What the reader is to hear, with how much it counts where bytes are limited.
-    case event(Event, bytes: Int = 0)
+    /// What the reader is to hear, in order, with how much it counts where bytes are limited. Messages that came together
+    /// stay together on their way to the reader, so that none is copied.
+    case events([Event], bytes: Int)
     /// What follows was stored before the present connection, until `live`.
     case catchingUp
     /// Everything up to this sequence has been delivered, whether or not the subscription takes it; what follows is new.
     case live(through: UInt64)
 
-    var bytes: Int {
-        if case .event(_, let bytes) = self { return bytes }
-        return 0
+    /// One event.
+    package static func event(_ event: Event, bytes: Int = 0) -> Self { .events([event], bytes: bytes) }
+
+    /// How much it counts where a number is limited, and where bytes are.
+    var weight: ChannelWeight {
+        if case .events(let events, let bytes) = self {
+            ChannelWeight(count: events.count, bytes: bytes)
+        } else {
+            .mark
+        }
     }
 }
 
@@ -85,7 +93,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     init(from start: SubscriptionStart, capacity: Int = 2_048, _ words: SubscriptionWords<Event>) {
         self.start = start
         self.words = words
-        channel = BoundedChannel(capacity: capacity, bytes: 16 << 20) { $0.bytes }
+        channel = BoundedChannel(capacity: capacity, bytes: 16 << 20) { $0.weight }
     }
 
     /// Follows the stream over this connection, in place of an earlier one.
@@ -267,22 +275,21 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var (cursor, incarnation) = state.withLockedValue { state in
             (exchange(&state.cursor, with: TopicCursor()), state.incarnation)
         }
-        var news: [SubscriptionNews<Event>] = []
-        news.reserveCapacity(messages.count)
+        var events: [Event] = []
+        events.reserveCapacity(messages.count)
         var bytes = 0
         for message in messages {
             let (event, id) = words.message(message, incarnation, !cursor.isLive)
             if case .deliver = cursor.receive(sequence: message.sequence, id: id) {
-                let size = message.size
-                news.append(.event(event, bytes: size))
-                bytes += size
+                events.append(event)
+                bytes += message.size
             }
         }
         state.withLockedValue { $0.cursor = cursor }
-        guard !news.isEmpty else { return !channel.isClosed }
-        let sent = await channel.send(contentsOf: news, bytes: bytes)
-        guard sent < news.count else { return true }
-        state.withLockedValue { $0.held += news[sent...].map { .news($0) } }
+        guard !events.isEmpty else { return !channel.isClosed }
+        let news = SubscriptionNews.events(events, bytes: bytes)
+        guard await !channel.send(news) else { return true }
+        state.withLockedValue { $0.held.append(.news(news)) }
         return false
     }
 

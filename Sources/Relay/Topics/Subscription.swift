@@ -11,6 +11,9 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
     public typealias Failure = RelayError
     let stream: StreamSubscription<Event>
     private let onEnd: @Sendable () -> Void
+    /// What came together with the event that was read last: whoever reads one by one finds it here, whichever iterator it
+    /// uses.
+    private let begun = NIOLockedValueBox(BegunBatch())
 
     init(_ stream: StreamSubscription<Event>, onEnd: @escaping @Sendable () -> Void) {
         self.stream = stream
@@ -28,30 +31,54 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
     /// Starts reading.
     public func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }
 
+    private struct BegunBatch {
+        var events: [Event] = []
+        var first = 0
+
+        mutating func next() -> Event? {
+            guard first < events.count else { return nil }
+            defer { first += 1 }
+            return events[first]
+        }
+
+        /// What has not been read; nothing is left.
+        mutating func rest() -> [Event] {
+            guard first > 0 || !events.isEmpty else { return [] }
+            defer { self = BegunBatch() }
+            return Array(events[first...])
+        }
+    }
+
     /// Reads one event after the other.
     public struct Iterator: AsyncIteratorProtocol {
         let subscription: Subscription<Event>
 
         /// The next event; nil at the end or when the task was cancelled.
         public nonisolated(nonsending) mutating func next() async throws(RelayError) -> Event? {
-            while let news = try await subscription.stream.channel.next() {
-                if let event = event(news) { return event }
+            while true {
+                if let event = subscription.begun.withLockedValue({ $0.next() }) { return event }
+                guard let news = try await subscription.stream.channel.next() else { return nil }
+                switch news {
+                case .events(let events, _): subscription.begun.withLockedValue { $0 = BegunBatch(events: events) }
+                case .live: return subscription.stream.words.live
+                case .catchingUp: break
+                }
             }
-            return nil
         }
 
-        /// All events that are at hand, at least one, in order: the form for many messages a second. Nil at the end or when
-        /// the task was cancelled.
+        /// Events that are at hand, at least one, in order: the form for many messages a second. Nil at the end or when the
+        /// task was cancelled.
         public nonisolated(nonsending) mutating func nextBatch() async throws(RelayError) -> [Event]? {
-            while let news = try await nextNews() {
-                var batch: [Event] = []
-                batch.reserveCapacity(news.count)
-                for item in news {
-                    if let event = event(item) { batch.append(event) }
+            while true {
+                let begun = subscription.begun.withLockedValue { $0.rest() }
+                if !begun.isEmpty { return begun }
+                guard let news = try await subscription.stream.channel.next() else { return nil }
+                switch news {
+                case .events(let events, _): return events
+                case .live: return [subscription.stream.words.live]
+                case .catchingUp: break
                 }
-                if !batch.isEmpty { return batch }
             }
-            return nil
         }
 
         /// As ``nextBatch()``, with what only a ``TopicMerge`` needs to know.
@@ -59,14 +86,6 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
             -> [SubscriptionNews<Event>]?
         {
             try await subscription.stream.channel.nextBatch()
-        }
-
-        private func event(_ news: SubscriptionNews<Event>) -> Event? {
-            switch news {
-            case .event(let event, _): event
-            case .live: subscription.stream.words.live
-            case .catchingUp: nil
-            }
         }
 
         /// The next event; nil at the end or when the task was cancelled.

@@ -7,9 +7,7 @@ extension TopicEvent {
     static func reading(
         _ message: StoredMessage, isRecovered: Bool, withPayload: Bool = false
     ) -> (TopicEvent, id: String?) {
-        let topic =
-            message.subject.firstIndex(of: ".").map { String(message.subject[message.subject.index(after: $0)...]) }
-            ?? message.subject
+        let topic = topic(ofSubject: message.subject)
         let time = Timestamp(milliseconds: message.time.milliseconds)
         let payload = withPayload ? MessageMap(payload: message.payload.readableBytesView) : nil
         do throws(EnvelopeError) {
@@ -32,6 +30,19 @@ extension TopicEvent {
                 text: TopicMessage.text(of: whole), message: whole, time: time, sentAt: time, isRecovered: isRecovered,
                 payload: payload)
             return (.message(read), nil)
+        }
+    }
+}
+
+extension TopicEvent {
+    /// What stands behind the first token, which is the network's.
+    private static func topic(ofSubject subject: String) -> String {
+        var subject = subject
+        return subject.withUTF8 { bytes in
+            guard let dot = bytes.firstIndex(of: UInt8(ascii: ".")) else {
+                return String(decoding: bytes, as: UTF8.self)
+            }
+            return String(decoding: UnsafeBufferPointer(rebasing: bytes[(dot + 1)...]), as: UTF8.self)
         }
     }
 }

@@ -78,26 +78,13 @@ package struct TopicMerge: Sendable {
         sources[source].heard = now
         for item in news {
             switch item {
-            case .event(let event, let bytes):
-                if let sequence = Self.sequence(of: event) {
-                    if sequence <= sources[source].passed { beginAnew() }
-                    sources[source].append(Entry(event: event, sequence: sequence, arrival: now, bytes: bytes))
-                } else {
-                    // All subscriptions are of one stream: that it was made anew is reported once.
-                    if event == .restarted {
-                        if sources[source].knowsOfRestart {
-                            sources[source].knowsOfRestart = false
-                            continue
-                        }
-                        beginAnew()
-                        for other in sources.indices where other != source { sources[other].knowsOfRestart = true }
-                    } else {
-                        // What waits was stored before a gap, or has nothing to do with it.
-                        releaseAll()
-                    }
-                    // What is interrupted brings nothing until it catches up.
-                    if case .interrupted = event { sources[source].isLive = true }
-                    ready.append(event)
+            case .events(let events, let bytes):
+                // What each of them has is not known, and hardly matters: they came together.
+                var rest = bytes
+                for (index, event) in events.enumerated() {
+                    let share = rest / (events.count - index)
+                    rest -= share
+                    receive(event, bytes: share, from: source, at: now)
                 }
             case .catchingUp:
                 sources[source].isLive = false
@@ -107,6 +94,31 @@ package struct TopicMerge: Sendable {
                 sources[source].isLive = true
             }
         }
+    }
+
+    private mutating func receive(
+        _ event: TopicEvent, bytes: Int, from source: Int, at now: ContinuousClock.Instant
+    ) {
+        if let sequence = Self.sequence(of: event) {
+            if sequence <= sources[source].passed { beginAnew() }
+            sources[source].append(Entry(event: event, sequence: sequence, arrival: now, bytes: bytes))
+            return
+        }
+        // All subscriptions are of one stream: that it was made anew is reported once.
+        if event == .restarted {
+            if sources[source].knowsOfRestart {
+                sources[source].knowsOfRestart = false
+                return
+            }
+            beginAnew()
+            for other in sources.indices where other != source { sources[other].knowsOfRestart = true }
+        } else {
+            // What waits was stored before a gap, or has nothing to do with it.
+            releaseAll()
+        }
+        // What is interrupted brings nothing until it catches up.
+        if case .interrupted = event { sources[source].isLive = true }
+        ready.append(event)
     }
 
     /// Notes that a subscription brings nothing more.

@@ -52,7 +52,7 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
         _ envelope: Envelope, topic: String, sequence: UInt64, time: Timestamp, isRecovered: Bool = false,
         payload: MessageMap? = nil
     ) {
-        let line = ChatLine(envelope.message)
+        let line = ChatLine.words(in: envelope.message)
         self.init(
             id: envelope.id,
             topic: topic,
@@ -70,6 +70,6 @@ public struct TopicMessage: Hashable, Sendable, Identifiable {
     /// What to show for any message: a chat line's text, a bare string as it is, anything else as JSON.
     public static func text(of message: MessageValue) -> String {
         if case .string(let text) = message { return text }
-        return ChatLine(message)?.text ?? JSONText.text(message)
+        return ChatLine.words(in: message)?.text ?? JSONText.text(message)
     }
 }

@@ -62,7 +62,7 @@ struct RegressionClientTests {
         let reading = Task {
             while let news = try await subscription.channel.next() {
                 switch news {
-                case .event(let word, _): told.add(word)
+                case .events(let words, _): for word in words { told.add(word) }
                 case .catchingUp: break
                 case .live: told.add("live")
                 }

@@ -71,6 +71,30 @@ struct TopicClientTests {
         await client.close()
     }
 
+    @Test("What came together is read once, whether one by one or together, by whichever iterator")
+    func mixedReading() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        for number in 1...600 { try network.store("\(number)", on: "chat.room") }
+        let messages = try await client.messages(topic: "chat.room", from: .all)
+        var texts: [String] = []
+        func add(_ event: TopicEvent) {
+            if case .message(let message) = event { texts.append(message.text) }
+        }
+        var isTogether = false
+        while texts.count < 600 {
+            var iterator = messages.makeAsyncIterator()
+            if isTogether {
+                for event in try #require(try await iterator.nextBatch()) { add(event) }
+            } else {
+                for _ in 0..<3 { add(try #require(try await iterator.next())) }
+            }
+            isTogether.toggle()
+        }
+        #expect(texts == (1...600).map(String.init))
+        await client.close()
+    }
+
     @Test("Subscriptions begin where they are asked to")
     func starts() async throws {
         let network = try MemoryNetwork()
@@ -106,8 +130,10 @@ struct TopicClientTests {
             while words.last?.hasPrefix("live") != true, let batch = try await iterator.nextNews() {
                 for item in batch {
                     switch item {
-                    case .event(.message(let message), _): words.append("\(message.sequence)")
-                    case .event: words.append("?")
+                    case .events(let events, _):
+                        for event in events {
+                            if case .message(let message) = event { words.append("\(message.sequence)") }
+                        }
                     case .catchingUp: words.append("catching up")
                     case .live(let through): words.append("live through \(through)")
                     }

@@ -92,6 +92,20 @@ import Testing
         #expect(JSONText.quote("a\u{9B}b") == #""a\u009bb""#)
     }
 
+    @Test("A character is written alike wherever it stands among others")
+    func places() throws {
+        let scalars = (0...0xFF).compactMap(Unicode.Scalar.init) + ["\u{061C}", "\u{2028}", "\u{202E}", "漢", "🙂"]
+        for scalar in scalars {
+            let alone = JSONText.quote(String(scalar)).dropFirst().dropLast()
+            for before in 0...17 {
+                for after in [0, 1, 7, 8, 20] {
+                    let (left, right) = (String(repeating: "a", count: before), String(repeating: "z", count: after))
+                    #expect(JSONText.quote(left + String(scalar) + right) == "\"\(left)\(alone)\(right)\"")
+                }
+            }
+        }
+    }
+
     @Test("B53: no control or direction mark leaves the printer unescaped")
     func safeText() {
         let dangerous =

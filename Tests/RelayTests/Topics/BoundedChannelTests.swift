@@ -6,7 +6,7 @@ import Testing
 struct BoundedChannelTests {
     /// A channel of numbers, each of which counts as so many bytes.
     private func numbers(capacity: Int = 100, bytes: Int) -> BoundedChannel<Int> {
-        BoundedChannel(capacity: capacity, bytes: bytes) { $0 }
+        BoundedChannel(capacity: capacity, bytes: bytes) { ChannelWeight(bytes: $0) }
     }
 
     @Test("B40 is full by bytes as well as by elements, and takes one element of any size")
@@ -16,14 +16,30 @@ struct BoundedChannelTests {
         #expect(channel.isFull && channel.waitingBytes == 100)
         #expect(try await channel.next() == 100)
         #expect(!channel.isFull && channel.waitingBytes == 0)
-        #expect(await channel.send(contentsOf: [4, 5]) == 2)
+        for number in [4, 5] { #expect(await channel.send(number)) }
         #expect(!channel.isFull)
-        #expect(await channel.send(contentsOf: [50], bytes: 50) == 1)
+        #expect(await channel.send(50))
         #expect(channel.isFull && channel.waitingBytes == 59)
         #expect(try await channel.nextBatch() == [4, 5, 50])
         #expect(!channel.isFull && channel.waitingBytes == 0)
-        #expect(await channel.send(contentsOf: [0, 0, 0]) == 3)
+        for _ in 0..<3 { #expect(await channel.send(0)) }
         #expect(channel.isFull)
+    }
+
+    @Test("B40 counts what came together by what it is made of")
+    func weights() async throws {
+        let channel = BoundedChannel<[Int]>(capacity: 10, bytes: 100) {
+            ChannelWeight(count: $0.count, bytes: 2 * $0.count)
+        }
+        #expect(await channel.send([1, 2, 3]))
+        channel.mark([])
+        #expect(!channel.isFull && channel.waitingBytes == 6)
+        #expect(await channel.send(Array(1...7)))
+        #expect(channel.isFull)
+        #expect(try await channel.next() == [1, 2, 3])
+        #expect(!channel.isFull && channel.waitingBytes == 14)
+        #expect(try await channel.nextBatch() == [[], Array(1...7)])
+        #expect(channel.waitingBytes == 0)
     }
 
     @Test("B40 has its writer wait until bytes were taken, and loses nothing")
@@ -66,7 +82,7 @@ struct BoundedChannelTests {
 
     @Test("keeps little of what was taken")
     func released() async throws {
-        let channel = BoundedChannel<Piece>(capacity: 100, bytes: 16) { _ in 1 }
+        let channel = BoundedChannel<Piece>(capacity: 100, bytes: 16) { _ in ChannelWeight(bytes: 1) }
         var traces: [Trace] = []
         for _ in 0..<15 {
             let piece = Piece()

@@ -211,7 +211,7 @@ import Testing
     func far() {
         var merge = TopicMerge(
             sources: 2, mayRepeat: false, limits: TopicMerge.Limits(queue: 3, bytes: 100), at: start)
-        guard case .event(let event, _) = Self.message(2) else { return }
+        guard case .events(let events, _) = Self.message(2), let event = events.first else { return }
         merge.receive([.event(event, bytes: 100)], from: 0, at: start)
         #expect(!merge.wantsMore(from: 0) && merge.wantsMore(from: 1))
         merge.receive(Self.messages(1, 3, 4), from: 1, at: start)

@@ -45,6 +45,13 @@ public enum JSONText {
         return writer.text
     }
 
+    /// Appends the value as JSON text on one line: the form for many values that are written together.
+    public static func append(_ value: MessageValue, to bytes: inout [UInt8]) {
+        var writer = JSONWriter(appendingTo: exchange(&bytes, with: []))
+        writer.write(value)
+        bytes = writer.bytes
+    }
+
     /// A string as a JSON string, quotes included.
     public static func quote(_ text: String) -> String {
         var writer = JSONWriter(spaced: false)

@@ -6,12 +6,19 @@
 
 /// Appends JSON text.
 struct JSONWriter {
-    private var bytes: [UInt8] = []
+    private(set) var bytes: [UInt8]
     private let spaced: Bool
 
     init(spaced: Bool) {
+        bytes = []
         self.spaced = spaced
         bytes.reserveCapacity(256)
+    }
+
+    /// Writes behind what is there.
+    init(appendingTo bytes: consuming [UInt8]) {
+        self.bytes = bytes
+        spaced = false
     }
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
@@ -62,6 +69,10 @@ struct JSONWriter {
             var start = 0
             var index = 0
             while index < utf8.count {
+                if index + 8 <= utf8.count, JSONWriter.isPlain(utf8, at: index) {
+                    index += 8
+                    continue
+                }
                 let byte = utf8[index]
                 if byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
                     index += 1
@@ -69,15 +80,30 @@ struct JSONWriter {
                 }
                 let (escape, length) = JSONWriter.escape(utf8, at: index)
                 if let escape {
-                    bytes.append(contentsOf: utf8[start..<index])
+                    bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<index]))
                     append(escape)
                     start = index + length
                 }
                 index += length
             }
-            bytes.append(contentsOf: utf8[start...])
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start...]))
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Whether the next eight bytes are ASCII that stands for itself, found out at once: a byte below a limit borrows from
+    /// its highest bit when the limit is taken from it, and so does one that equals a character after both are joined.
+    @inline(__always)
+    private static func isPlain(_ utf8: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highest: UInt64 = 0x8080_8080_8080_8080
+        let word = UnsafeRawBufferPointer(utf8).loadUnaligned(fromByteOffset: index, as: UInt64.self)
+        let quote = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
+        let backslash = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
+        let delete = word ^ (ones &* 0x7F)
+        let special =
+            (word &- ones &* 0x20) | (quote &- ones) | (backslash &- ones) | (delete &- ones) | word
+        return special & highest == 0
     }
 
     /// The escape for the character that starts here, if it needs one, and the character's length in bytes.
