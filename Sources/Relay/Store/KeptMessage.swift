@@ -1,0 +1,132 @@
+import NATS
+
+/// A stream at one of its lives: one that is deleted and made again under its name is another.
+public struct StreamIdentity: Hashable, Sendable {
+    /// The stream's name.
+    public var name: String
+    /// When it was made, in nanoseconds since 1970; 0 where that cannot be found out.
+    public var incarnation: UInt64
+
+    /// Names a stream.
+    public init(name: String, incarnation: UInt64) {
+        self.name = name
+        self.incarnation = incarnation
+    }
+}
+
+/// A message's place on the network: the same message always has the same one.
+public struct KeptPlace: Hashable, Sendable {
+    /// The stream.
+    public var stream: StreamIdentity
+    /// The place in the stream, from 1 on. The store keeps sequences below 2^48.
+    public var sequence: UInt64
+
+    /// Names a place.
+    public init(stream: StreamIdentity, sequence: UInt64) {
+        self.stream = stream
+        self.sequence = sequence
+    }
+}
+
+/// A message of a topic as the local store keeps it: what the server stored, unread.
+public struct KeptMessage: Hashable, Sendable {
+    /// Where it stands on the network.
+    public var place: KeptPlace
+    /// The concrete topic that it was published to.
+    public var topic: String
+    /// The sender's identifier for it; nil where it has none or cannot be read.
+    public var id: String?
+    /// Whom it says it is from. Unauthenticated.
+    public var from: String?
+    /// When the server stored it.
+    public var time: Timestamp
+    /// The bytes that were published.
+    public var payload: [UInt8]
+
+    /// Describes a message.
+    public init(
+        place: KeptPlace, topic: String, id: String? = nil, from: String? = nil, time: Timestamp, payload: [UInt8]
+    ) {
+        self.place = place
+        self.topic = topic
+        self.id = id
+        self.from = from
+        self.time = time
+        self.payload = payload
+    }
+
+    /// A message of a stream, with what the reading of it found.
+    ///
+    /// - Parameters:
+    ///   - stored: the message as the server sent it.
+    ///   - stream: the stream that holds it.
+    ///   - topic: the topic that its subject stands for.
+    ///   - read: what it says; nil where it cannot be read.
+    package init(_ stored: StoredMessage, of stream: StreamIdentity, topic: String, read: TopicMessage?) {
+        self.init(
+            place: KeptPlace(stream: stream, sequence: stored.sequence), topic: topic, id: read?.id, from: read?.from,
+            time: Timestamp(milliseconds: stored.time.milliseconds), payload: Array(stored.payload.readableBytesView))
+    }
+
+    /// What it says; nil where it cannot be read.
+    public var message: TopicMessage? {
+        let envelope = try? Envelope(
+            decoding: payload, fallbackID: id ?? "sequence-\(place.sequence)", fallbackRoom: topic, fallbackStart: time)
+        return envelope.map { TopicMessage($0, topic: topic, sequence: place.sequence, time: time) }
+    }
+}
+
+/// A part of what is kept, in the order of the streams.
+public struct KeptPage: Hashable, Sendable {
+    /// The messages, oldest first.
+    public var messages: [KeptMessage]
+    /// Whether nothing else is kept in the direction that was asked for. A short page alone does not say so.
+    public var isComplete: Bool
+
+    /// Makes a page.
+    public init(messages: [KeptMessage], isComplete: Bool) {
+        self.messages = messages
+        self.isComplete = isComplete
+    }
+}
+
+/// A letter that was read or sent.
+public struct KeptLetter: Hashable, Sendable, Identifiable {
+    /// Which way it went.
+    public enum Direction: Int, Hashable, Sendable {
+        /// To this user.
+        case received = 0
+        /// From this user.
+        case sent = 1
+    }
+
+    /// Which way it went.
+    public var direction: Direction
+    /// The identifier of a ``PostboxMessage``, or that of the letter which was sent.
+    public var id: String
+    /// The other one: who sent it, or whom it was sent to. Nil for letters from before the server told.
+    public var person: String?
+    /// The postbox that it was sent to.
+    public var postbox: String
+    /// When the server stored it, or when it was sent.
+    public var time: Timestamp
+    /// The body. Remote text, to be made safe before it is shown.
+    public var text: String
+
+    /// Describes a letter.
+    public init(direction: Direction, id: String, person: String?, postbox: String, time: Timestamp, text: String) {
+        self.direction = direction
+        self.id = id
+        self.person = person
+        self.postbox = postbox
+        self.time = time
+        self.text = text
+    }
+
+    /// A letter that came.
+    public init(_ message: PostboxMessage) {
+        self.init(
+            direction: .received, id: message.id, person: message.from, postbox: message.postboxId,
+            time: message.createdAt, text: message.message)
+    }
+}

@@ -1,0 +1,71 @@
+/// A message of the outbox as the local store keeps it.
+package struct KeptPublish: Hashable, Sendable {
+    /// How far it has come.
+    package enum State: Hashable, Sendable {
+        /// It waits.
+        case queued
+        /// It was sent, and its answer is not there yet.
+        case sending
+        /// It was not sent, for this reason, and waits for the person.
+        case notSent(String)
+    }
+
+    /// The message.
+    package var message: OutboxMessage
+    /// How far it has come.
+    package var state: State
+    /// When the person sent it.
+    package var since: Timestamp
+
+    /// Describes one.
+    package init(message: OutboxMessage, state: State = .queued, since: Timestamp) {
+        self.message = message
+        self.state = state
+        self.since = since
+    }
+}
+
+/// Something that the local store is to keep or to forget, other than messages of topics.
+package enum StoreChange: Hashable, Sendable {
+    /// Keeps a message of the outbox, behind those that are there; one that is there under its identifier keeps its place.
+    case outbox(KeptPublish)
+    /// Changes how far a message of the outbox has come.
+    case outboxState(id: String, KeptPublish.State)
+    /// Forgets a message of the outbox, which has ended.
+    case outboxEnded(id: String)
+    /// Keeps what the person has typed and not sent in a conversation; an empty text forgets it. The newest
+    /// ``StoreBounds/drafts`` are kept.
+    case draft(conversation: String, String)
+    /// Adds a line to what the person has typed. The newest ``StoreBounds/lines`` are kept.
+    case line(String)
+    /// Keeps which topics are joined, in their order on the screen.
+    case joined([String])
+    /// Keeps how far a topic or pattern has been received.
+    case cursor(String, KeptPlace)
+    /// Keeps how far a conversation has been read.
+    case readMark(String, KeptPlace)
+    /// Keeps a letter. The newest ``StoreBounds/letters`` are kept.
+    case letter(KeptLetter)
+    /// Forgets a letter.
+    case letterDeleted(KeptLetter.Direction, id: String)
+
+    /// Whether it is what a person typed and sent, which not even a power cut may lose.
+    package var isPrecious: Bool {
+        switch self {
+        case .outbox, .outboxState, .outboxEnded: true
+        case .draft, .line, .joined, .cursor, .readMark, .letter, .letterDeleted: false
+        }
+    }
+}
+
+/// How much of what has no policy of its own is kept.
+package enum StoreBounds {
+    /// Drafts of so many conversations.
+    package static let drafts = 1_000
+    /// So many lines that the person typed.
+    package static let lines = 1_000
+    /// So many letters, those received and those sent together.
+    package static let letters = 50_000
+    /// So many bytes of a line or a draft; what is longer is cut.
+    package static let textBytes = 64 << 10
+}

@@ -1,0 +1,45 @@
+/// Text as the search's words have it.
+///
+/// SQLite splits text at what is neither a letter nor a digit. Chinese, Japanese and Korean are written without blanks, or
+/// with few, so that a whole sentence would be one word, which only its beginning finds. Here each of their characters
+/// becomes a word of its own, and what is looked for a phrase of such words: any part of a text is found.
+enum SearchText {
+    /// The text with blanks around each character of a script that is written without them.
+    static func split(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: { isUnspaced($0) || $0 == "\0" }) else { return text }
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if isUnspaced(scalar) {
+                result.append(" ")
+                result.append(scalar)
+                result.append(" ")
+            } else {
+                // SQLite takes a zero for the end of a text.
+                result.append(scalar == "\0" ? " " : scalar)
+            }
+        }
+        return String(result)
+    }
+
+    /// Whether a character belongs to a script that is written without blanks: ideographs, kana, bopomofo and hangul.
+    static func isUnspaced(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x1100: false
+        case 0x1100...0x11FF, 0x2E80...0x2FDF, 0x3005...0x3007, 0x3021...0x3029, 0x3040...0x318F, 0x31A0...0x31FF,
+            0x3400...0x4DBF, 0x4E00...0x9FFF, 0xA960...0xA97F, 0xAC00...0xD7FF, 0xF900...0xFAFF, 0xFF66...0xFFDC,
+            0x20000...0x3FFFF:
+            true
+        default: false
+        }
+    }
+
+    /// Whether a character is part of a word, for SQLite too: letters and digits of any script.
+    static func isPartOfWord(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
+            .letterNumber, .otherNumber, .privateUse:
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,245 @@
+/// When what is to be kept is written: rules, and their figures.
+package struct StoreBatching: Hashable, Sendable {
+    /// How long something waits for others at most.
+    package var delay: Duration
+    /// With so many messages and changes a batch is written at once.
+    package var rows: Int
+    /// How many messages and changes may wait.
+    package var maximumRows: Int
+    /// How many bytes of payload may wait; the last batch may go beyond.
+    package var maximumBytes: Int
+    /// How long whoever adds something waits for room, before it is given up.
+    package var patience: Duration
+    /// The pause after a batch that could not be written; it doubles up to `longestPause`.
+    package var pause: Duration
+    /// The longest pause between two tries.
+    package var longestPause: Duration
+
+    /// Makes rules.
+    package init(
+        delay: Duration = .milliseconds(100), rows: Int = 1_000, maximumRows: Int = 16_000,
+        maximumBytes: Int = 32 << 20, patience: Duration = .seconds(5), pause: Duration = .seconds(1),
+        longestPause: Duration = .seconds(30)
+    ) {
+        self.delay = delay
+        self.rows = max(1, rows)
+        self.maximumRows = max(1, maximumRows)
+        self.maximumBytes = max(1, maximumBytes)
+        self.patience = patience
+        self.pause = pause
+        self.longestPause = longestPause
+    }
+}
+
+/// What waits to be written, as a pure value: when a batch is written, what becomes of one that could not be, and what
+/// is told of that.
+///
+/// While the disk takes what comes, whoever adds something waits for room, so that nothing is lost: what is not added
+/// stays on the server. While it does not, nobody waits; what exceeds the bound is given up and counted.
+package struct StoreIntake: Sendable {
+    /// What is written in one transaction.
+    package struct Batch: Sendable {
+        /// Messages of topics.
+        package var messages: [KeptMessage] = []
+        /// Everything else, written behind the messages: a cursor is never ahead of what it has passed.
+        package var changes: [StoreChange] = []
+        /// The payloads' bytes.
+        package var bytes = 0
+
+        /// An empty batch.
+        package init() {}
+
+        /// How many messages and changes there are.
+        package var rows: Int { messages.count + changes.count }
+        /// Whether there is nothing.
+        package var isEmpty: Bool { messages.isEmpty && changes.isEmpty }
+    }
+
+    /// What is to be done next.
+    package enum Step: Hashable, Sendable {
+        /// Nothing: somebody is at it, or there is nothing to do.
+        case none
+        /// Calls ``alarmed(at:)`` at this moment.
+        case sleep(until: ContinuousClock.Instant)
+        /// Takes a batch with ``take()``, writes it, and tells how that went.
+        case write
+        /// Adds some messages to the search's words, and calls ``indexed(hasMore:at:)``.
+        case index
+    }
+
+    /// How the writing of a batch went.
+    package enum Ending: Hashable, Sendable {
+        /// It is kept; so many of its messages have no place in a store.
+        case written(refused: Int)
+        /// It could not be written, and it is worth trying again.
+        case failed(RelayError)
+        /// It can never be written.
+        case impossible(RelayError)
+    }
+
+    /// When to write.
+    package let rules: StoreBatching
+    /// How many messages were not kept since the client started.
+    package private(set) var notKept = 0
+
+    private var waiting = Batch()
+    private var underWay: Batch?
+    private var isBusy = false
+    /// When the oldest of what waits came.
+    private var since: ContinuousClock.Instant?
+    private var alarm: ContinuousClock.Instant?
+    private var isHurried = false
+    /// Whether there may be messages that the search's words lack.
+    private var hasUnsearched: Bool
+
+    private var failures = 0
+    private var retryAt: ContinuousClock.Instant?
+    private var isTroubleTold = false
+    private var notKeptInTrouble = 0
+
+    /// Nothing waits.
+    ///
+    /// - Parameter hasUnsearched: whether the search's words lack messages from an earlier run of the program.
+    package init(rules: StoreBatching = StoreBatching(), hasUnsearched: Bool = false) {
+        self.rules = rules
+        self.hasUnsearched = hasUnsearched
+    }
+
+    /// Whether nothing waits and nothing is being written.
+    package var isEmpty: Bool { waiting.isEmpty && underWay == nil }
+
+    /// How many messages and changes wait or are being written.
+    package var rows: Int { waiting.rows + (underWay?.rows ?? 0) }
+
+    /// Whether there is room for more.
+    package var hasRoom: Bool {
+        rows < rules.maximumRows && waiting.bytes + (underWay?.bytes ?? 0) < rules.maximumBytes
+    }
+
+    /// Whether the last batch could not be written.
+    package var isInTrouble: Bool { failures > 0 }
+
+    // MARK: Coming
+
+    /// Adds what is to be kept. It is the caller's to look at ``hasRoom`` before.
+    package mutating func add(
+        _ messages: [KeptMessage], _ changes: [StoreChange] = [], at now: ContinuousClock.Instant
+    ) -> Step {
+        guard !messages.isEmpty || !changes.isEmpty else { return .none }
+        waiting.messages.append(contentsOf: messages)
+        waiting.changes.append(contentsOf: changes)
+        for message in messages { waiting.bytes += message.payload.count }
+        if since == nil { since = now }
+        return next(at: now)
+    }
+
+    /// Counts messages that nobody kept, as there was no room for them.
+    ///
+    /// - Parameter error: why.
+    /// - Returns: what is to be told; nil when it was told before.
+    package mutating func giveUp(_ messages: Int, because error: RelayError) -> StoreNews? {
+        notKept += messages
+        notKeptInTrouble += messages
+        return tell(error)
+    }
+
+    /// Writes what waits without waiting for more.
+    package mutating func hurry(at now: ContinuousClock.Instant) -> Step {
+        isHurried = true
+        return next(at: now)
+    }
+
+    /// The moment has come that a step named.
+    package mutating func alarmed(at now: ContinuousClock.Instant) -> Step {
+        if let alarm, alarm <= now { self.alarm = nil }
+        return next(at: now)
+    }
+
+    // MARK: Going
+
+    /// What is to be written now.
+    package mutating func take() -> Batch {
+        let batch = waiting
+        underWay = batch
+        waiting = Batch()
+        since = nil
+        return batch
+    }
+
+    /// How the writing of the batch went that was taken last.
+    ///
+    /// - Returns: what to do next, and what is to be told.
+    package mutating func ended(
+        _ ending: Ending, at now: ContinuousClock.Instant
+    ) -> (step: Step, news: StoreNews?) {
+        isBusy = false
+        let batch = underWay ?? Batch()
+        underWay = nil
+        var news: StoreNews?
+        switch ending {
+        case .written(let refused):
+            notKept += refused
+            if !batch.messages.isEmpty { hasUnsearched = true }
+            if isTroubleTold { news = .recovered(notKept: notKeptInTrouble) }
+            (failures, retryAt, isTroubleTold, notKeptInTrouble) = (0, nil, false, 0)
+            if waiting.isEmpty { isHurried = false }
+        case .failed(let error):
+            putBack(batch, at: now)
+            let pause = min(rules.longestPause, rules.pause * (1 << min(failures, 16)))
+            failures += 1
+            retryAt = now + pause
+            isHurried = false
+            news = tell(error)
+        case .impossible(let error):
+            // The same batch would fail for ever, and hold up all that follows.
+            notKept += batch.messages.count
+            notKeptInTrouble += batch.messages.count
+            isHurried = false
+            news = tell(error)
+        }
+        return (next(at: now), news)
+    }
+
+    /// Some messages were added to the search's words.
+    package mutating func indexed(hasMore: Bool, at now: ContinuousClock.Instant) -> Step {
+        isBusy = false
+        hasUnsearched = hasMore
+        return next(at: now)
+    }
+
+    // MARK: Steps
+
+    private mutating func next(at now: ContinuousClock.Instant) -> Step {
+        guard !isBusy else { return .none }
+        guard let since else {
+            guard hasUnsearched, failures == 0 else { return .none }
+            isBusy = true
+            return .index
+        }
+        let isLarge = waiting.rows >= rules.rows || waiting.bytes >= rules.maximumBytes / 4
+        var due = isHurried || isLarge ? now : since + rules.delay
+        if let retryAt, !isHurried { due = retryAt }
+        guard due > now else {
+            isBusy = true
+            return .write
+        }
+        if let alarm, alarm <= due { return .none }
+        alarm = due
+        return .sleep(until: due)
+    }
+
+    private mutating func putBack(_ batch: Batch, at now: ContinuousClock.Instant) {
+        var whole = batch
+        whole.messages.append(contentsOf: waiting.messages)
+        whole.changes.append(contentsOf: waiting.changes)
+        whole.bytes += waiting.bytes
+        waiting = whole
+        if !whole.isEmpty { since = since ?? now }
+    }
+
+    private mutating func tell(_ error: RelayError) -> StoreNews? {
+        guard !isTroubleTold else { return nil }
+        isTroubleTold = true
+        return .failing(error)
+    }
+}

@@ -1,0 +1,62 @@
+/// What a local store tells while it is used, each thing once.
+public enum StoreNews: Hashable, Sendable {
+    /// Something cannot be kept, for this reason, whose words say what to do. Nothing more is told until that is over.
+    case failing(RelayError)
+    /// All is kept again; so many messages that came meanwhile are not. They are still on the network.
+    case recovered(notKept: Int)
+}
+
+/// How much a local store holds.
+public struct StoreStatus: Hashable, Sendable {
+    /// The file; nil for a store in memory.
+    public var path: String?
+    /// The bytes of the file with its log.
+    public var bytes: Int
+    /// How many messages of topics are kept.
+    public var messages: Int
+    /// The bytes of their payloads.
+    public var messageBytes: Int
+    /// How many topics they are of.
+    public var topics: Int
+    /// When the oldest of them was stored by the server; nil when there is none.
+    public var oldest: Timestamp?
+    /// How many letters are kept.
+    public var letters: Int
+    /// How many messages of the outbox are kept: those that wait, and those that were not sent.
+    public var outbox: Int
+    /// How many messages were not kept since the store was opened.
+    public var notKept: Int
+
+    /// Describes a store.
+    public init(
+        path: String?, bytes: Int, messages: Int, messageBytes: Int, topics: Int, oldest: Timestamp?, letters: Int,
+        outbox: Int, notKept: Int
+    ) {
+        self.path = path
+        self.bytes = bytes
+        self.messages = messages
+        self.messageBytes = messageBytes
+        self.topics = topics
+        self.oldest = oldest
+        self.letters = letters
+        self.outbox = outbox
+        self.notKept = notKept
+    }
+}
+
+/// What could be read of a damaged store, and is in the new one.
+public struct StoreRescue: Hashable, Sendable {
+    /// The damaged file, which was put aside whole.
+    public var path: String
+    /// How many messages of topics were read from it.
+    public var messages: Int
+    /// How many rows were read of everything else: the outbox, drafts, letters and so on.
+    public var others: Int
+
+    /// Describes a rescue.
+    public init(path: String, messages: Int, others: Int) {
+        self.path = path
+        self.messages = messages
+        self.others = others
+    }
+}
