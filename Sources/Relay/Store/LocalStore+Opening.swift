@@ -1,33 +1,107 @@
-import NIOPosix
+import GRDB
 
 extension LocalStore {
-    /// Opens a store on a thread that may wait for the disk.
+    /// Opens a store, and makes it when there is none.
     ///
-    /// - Parameter board: is told how that went before anybody has the store.
-    /// - Returns: the store; nil where it cannot be opened.
-    static func opening(_ location: Location, telling board: StatusBoard<Opening>) -> Task<LocalStore?, Never> {
-        Task { () -> LocalStore? in
-            let result: Result<(store: LocalStore, isRecreated: Bool), RelayError>
+    /// A file that is no readable database is renamed to end in `.damaged-` and the day, with its log, so that nothing is
+    /// destroyed; a new store takes its place, with what can be read of the other. Several processes may have a store
+    /// open; one at a time opens it, by a lock on a file beside it. A store that an earlier version wrote is brought up to
+    /// date, and one that a later version wrote is refused. Blocks for as long as the disk takes, and some seconds when
+    /// another process is opening the same store.
+    ///
+    /// - Returns: the store, and whether a damaged one was put aside.
+    /// - Throws: ``RelayError/storage(_:)`` with the file's name and the cause.
+    public static func open(_ location: Location) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
+        try open(location, clock: SystemTime())
+    }
+
+    /// As ``open(_:)``, with the time and the rules of writing.
+    package static func open(
+        _ location: Location, clock: any Timekeeper, batching: StoreBatching = StoreBatching()
+    ) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
+        let store = try opened(location, clock, batching)
+        store.begin()
+        return (store, store.rescue != nil)
+    }
+
+    private static func opened(
+        _ location: Location, _ clock: any Timekeeper, _ batching: StoreBatching
+    ) throws(RelayError) -> LocalStore {
+        guard case .file(let path) = location else {
             do {
-                // Disks may be slow, and the pool of tasks is small.
-                result = try await NIOThreadPool.singleton.runIfActive {
-                    do throws(RelayError) {
-                        return .success(try LocalStore.open(location))
-                    } catch {
-                        return .failure(error)
-                    }
-                }
-            } catch {
-                result = .failure(.storage("the system has no thread left to open it"))
-            }
-            switch result {
-            case .success(let opened):
-                board.post(LocalStore.Opening(isRecreated: opened.isRecreated))
-                return opened.store
-            case .failure(let error):
-                board.post(LocalStore.Opening(isRecreated: false, error: error))
-                return nil
-            }
+                let database = try DatabaseQueue(configuration: configuration)
+                try prepare(database)
+                return try LocalStore(database, path: nil, clock: clock, batching: batching)
+            } catch { throw StoreFailure.error(error, nil) }
         }
+        try StoreFiles.prepare(path)
+        // Whoever finds a damaged store must not put the new one aside that another has just made.
+        let lock = try StoreFiles.lock(path)
+        defer { StoreFiles.unlock(lock) }
+        let use = try StoreFiles.use(path)
+        do {
+            let database = try prepared(path)
+            return try LocalStore(database, path: path, use: use, clock: clock, batching: batching)
+        } catch {
+            guard StoreFailure.isDamage(error) else { throw StoreFailure.error(error, path) }
+        }
+        guard use.isAlone else {
+            throw .storage("\(path): it is damaged, and another program has it open; end that one and start again")
+        }
+        let day = Timestamp(milliseconds: clock.secondsSince1970 * 1_000).iso8601.prefix(10)
+        let aside = try StoreFiles.putAside(path, day: String(day))
+        StoreFiles.clearSuspicion(path)
+        try StoreFiles.prepare(path)
+        do {
+            let database = try prepared(path)
+            let rescue = StoreSalvage.carry(from: aside, to: database)
+            return try LocalStore(
+                database, path: path, use: use, rescue: rescue, clock: clock, batching: batching)
+        } catch { throw StoreFailure.error(error, path) }
+    }
+
+    private static func prepared(_ path: String) throws -> DatabasePool {
+        let pool = try DatabasePool(path: path, configuration: configuration)
+        try prepare(pool)
+        // To look at the whole of a large file takes seconds, and is done only with a cause.
+        if StoreFiles.isSuspect(path) {
+            let finding = try pool.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
+            guard finding == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: finding) }
+            StoreFiles.clearSuspicion(path)
+        }
+        return pool
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        // Another process writes for milliseconds at a time.
+        configuration.busyMode = .timeout(2)
+        configuration.maximumReaderCount = 3
+        configuration.label = "parley.store"
+        configuration.prepareDatabase { database in
+            // The ends of many topics' index are written by turns.
+            try database.execute(sql: "PRAGMA cache_size = -8000")
+            // What is deleted is gone. It costs nothing that could be measured where nothing is deleted.
+            try database.execute(sql: "PRAGMA secure_delete = ON")
+        }
+        return configuration
+    }
+
+    /// Brings the tables up to date, which also finds out whether the file is a database at all.
+    private static func prepare(_ database: any DatabaseWriter) throws {
+        let migrator = StoreSchema.migrator
+        // A store that a newer version has written is left alone.
+        guard try database.read({ try !migrator.hasBeenSuperseded($0) }) else {
+            throw RelayError.storage("it was written by a newer version; update this one, or move the file away")
+        }
+        try database.writeWithoutTransaction { database in
+            guard try Int.fetchOne(database, sql: "PRAGMA auto_vacuum") != 2 else { return }
+            // So that the file can shrink in small steps. It is written into the file's first page, for which VACUUM has
+            // to write the file anew; only a new one, or one of the first version, has another setting. Where another
+            // process keeps it from that, the next opening does it.
+            try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+            try? database.execute(sql: "VACUUM")
+        }
+        try migrator.migrate(database)
     }
 }

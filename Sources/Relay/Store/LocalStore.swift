@@ -1,15 +1,18 @@
 import GRDB
+import NATS
+import NIOConcurrencyHelpers
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
-/// What this client keeps on this machine, in an SQLite database. It opens before the network is touched, so that what is
-/// kept can be shown while offline (Nexconn's and RongCloud's database).
+/// What this client keeps on this machine, in an SQLite database: messages, letters, the outbox, and what the person was
+/// at. It opens before the network is touched, so that what is kept can be shown while offline (Nexconn's and RongCloud's
+/// database).
+///
+/// One connection writes, in its own thread; readers have others and see the state of their beginning, so that none waits
+/// for the writer. What arrives is written in batches, so that it may be some 100 ms until a reader sees it. Another
+/// process may use the same file at the same time.
+///
+/// SQLite's log is written with `synchronous = NORMAL`: what is committed outlives the process, however that ends, since
+/// the system has it. A power cut may take the last transactions, which are messages that the server still has. What a
+/// person sent is written with `FULL`, which waits for the disk: nobody else has it.
 public final class LocalStore: Sendable {
     /// Where a store is.
     public enum Location: Hashable, Sendable {
@@ -22,7 +25,7 @@ public final class LocalStore: Sendable {
 
     /// How opening went.
     public struct Opening: Hashable, Sendable {
-        /// Whether a damaged store was put aside and an empty one made in its place.
+        /// Whether a damaged store was put aside and a new one made in its place, with what could be read of the other.
         public var isRecreated: Bool
         /// Why there is no store; the connection works without it.
         public var error: RelayError?
@@ -34,145 +37,292 @@ public final class LocalStore: Sendable {
         }
     }
 
-    private let database: DatabaseQueue
+    /// What was read of a damaged store at the opening; nil where there was none.
+    public let rescue: StoreRescue?
 
-    private init(_ database: DatabaseQueue) { self.database = database }
+    let database: any DatabaseWriter
+    /// The file; nil for a store in memory.
+    let path: String?
+    let clock: any Timekeeper
+    /// That the file is in use; nil for a store in memory.
+    private let use: StoreUse?
+    private let board = StatusBoard<StoreNews>(nil, bufferedValues: 16)
+    private let state: NIOLockedValueBox<State>
 
-    /// Opens a store, and makes it when there is none.
-    ///
-    /// A file that is no readable database is renamed to end in `.damaged`, with its log, or in `.damaged-2` and so on
-    /// where an earlier one has that name, so that nothing is destroyed; an empty store takes its place. One process
-    /// opens a store at a time, by a lock on a file next to it. Blocks for as long as the disk takes, and some seconds
-    /// when another process is opening the same store.
-    ///
-    /// - Returns: the store, and whether a damaged one was put aside.
-    /// - Throws: ``RelayError/storage(_:)`` with the file's name and the cause.
-    public static func open(_ location: Location) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
-        guard case .file(let path) = location else {
-            return (try failing("the memory") { LocalStore(try prepared(DatabaseQueue())) }, false)
+    private struct State {
+        var intake: StoreIntake
+        /// Who waits for room.
+        var appenders: [Completion<Void>] = []
+        /// Who waits until all is written.
+        var flushers: [Completion<RelayError?>] = []
+        var isClosed = false
+    }
+
+    init(
+        _ database: any DatabaseWriter, path: String?, use: StoreUse? = nil, rescue: StoreRescue? = nil,
+        clock: any Timekeeper, batching: StoreBatching
+    ) throws {
+        self.database = database
+        self.path = path
+        self.use = use
+        self.rescue = rescue
+        self.clock = clock
+        let hasUnsearched = try database.read {
+            try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM unsearched)") ?? false
         }
-        try prepareFile(path)
-        // A process that finds a damaged store must not put aside the new one that another has just made.
-        let lock = try lock(path + ".lock")
-        defer { close(lock) }
+        state = NIOLockedValueBox(State(intake: StoreIntake(rules: batching, hasUnsearched: hasUnsearched)))
+    }
+
+    /// What cannot be kept, and that it is kept again, each once. A new reader hears the last of it first.
+    public var news: AsyncStream<StoreNews> { board.watch() }
+
+    /// How many messages were not kept since the store was opened.
+    var notKept: Int { state.withLockedValue { $0.intake.notKept } }
+
+    // MARK: Keeping
+
+    /// Keeps messages that arrived, and what they change, in the next batch. What is there already stays as it is.
+    ///
+    /// Returns at once as long as there is room. While the writer is behind it waits for room, so that what follows stays
+    /// on the server, but not longer than the rules' patience; while the disk takes nothing, it does not wait. What then
+    /// finds no room is not kept, with its changes, and ``news`` tells so.
+    ///
+    /// - Parameters:
+    ///   - messages: what arrived.
+    ///   - changes: what is written behind the messages: a cursor that has passed them, say.
+    package func append(_ messages: [KeptMessage], _ changes: [StoreChange] = []) async {
+        if add(messages, changes, orWait: true) { return }
+        let room = Completion<Void>()
+        let isWaiting = state.withLockedValue { state -> Bool in
+            guard !state.intake.hasRoom else { return false }
+            state.appenders.append(room)
+            return true
+        }
+        if isWaiting {
+            let alarm = Task { [clock, patience = batching.patience] in
+                try? await clock.sleep(for: patience)
+                room.fulfil(())
+            }
+            await room.value()
+            alarm.cancel()
+        }
+        _ = add(messages, changes, orWait: false)
+    }
+
+    /// Adds what there is room for.
+    ///
+    /// - Returns: false when the caller should wait for room.
+    private func add(_ messages: [KeptMessage], _ changes: [StoreChange], orWait mayWait: Bool) -> Bool {
+        let now = clock.now
+        let (isDone, step, news) = state.withLockedValue { state -> (Bool, StoreIntake.Step, StoreNews?) in
+            if !state.isClosed, state.intake.hasRoom {
+                return (true, state.intake.add(messages, changes, at: now), nil)
+            }
+            if mayWait, !state.isClosed, !state.intake.isInTrouble { return (false, .none, nil) }
+            let news = state.intake.giveUp(messages.count, because: tooSlow)
+            return (true, .none, state.isClosed ? nil : news)
+        }
+        if let news { board.post(news) }
+        carryOut(step)
+        return isDone
+    }
+
+    private var batching: StoreBatching { state.withLockedValue { $0.intake.rules } }
+
+    private var tooSlow: RelayError {
+        .storage("\(path ?? "the memory"): the disk does not keep up; see what else writes to it")
+    }
+
+    /// Writes what waits, and returns when it is kept.
+    ///
+    /// - Throws: ``RelayError/storage(_:)`` when it could not be written; it still waits then.
+    package func flush() async throws(RelayError) {
+        let done = Completion<RelayError?>()
+        let now = clock.now
+        let step = state.withLockedValue { state -> StoreIntake.Step in
+            guard !state.intake.isEmpty else {
+                done.fulfil(nil)
+                return .none
+            }
+            state.flushers.append(done)
+            return state.intake.hurry(at: now)
+        }
+        carryOut(step)
+        if let error = await done.value() { throw error }
+    }
+
+    /// Keeps what a person typed or did, and returns when it is committed: no end of the process loses it then. What is
+    /// on its way out is forced onto the disk, too.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``; nothing of it is kept then.
+    package func commit(_ changes: [StoreChange]) async throws(RelayError) {
+        let (database, path) = (database, path)
+        // A task that is cancelled meanwhile must not take back what was typed.
+        let writing = Task { () -> Result<Void, RelayError> in
+            do {
+                try await database.writeWithoutTransaction { try Self.commit(changes, to: $0) }
+                return .success(())
+            } catch {
+                return .failure(StoreFailure.error(error, path))
+            }
+        }
+        try await writing.value.get()
+    }
+
+    /// As ``commit(_:)``, for a caller that may block: for as long as the present batch and the disk take.
+    package func commitBlocking(_ changes: [StoreChange]) throws(RelayError) {
         do {
-            return (LocalStore(try prepared(DatabaseQueue(path: path, configuration: configuration))), false)
-        } catch let error as DatabaseError where isDamage(error) {
-            try putAside(path)
-            try prepareFile(path)
-            return try failing(path) {
-                (LocalStore(try prepared(DatabaseQueue(path: path, configuration: configuration))), true)
-            }
+            try database.writeWithoutTransaction { try Self.commit(changes, to: $0) }
         } catch {
-            throw failure(error, path)
+            throw StoreFailure.error(error, path)
         }
     }
 
-    // MARK: Opening
-
-    private static var configuration: Configuration {
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(2)
-        configuration.journalMode = .wal
-        configuration.label = "parley.store"
-        return configuration
+    private static func commit(_ changes: [StoreChange], to database: Database) throws {
+        let isForced = changes.contains { $0.isPrecious }
+        // It cannot be changed within a transaction.
+        if isForced { try database.execute(sql: "PRAGMA synchronous = FULL") }
+        defer {
+            if isForced { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
+        }
+        try database.inTransaction {
+            for change in changes { try change.write(to: database) }
+            return .commit
+        }
     }
 
-    /// Brings the tables up to date, which also finds out whether the file is a database at all.
-    private static func prepared(_ database: DatabaseQueue) throws -> DatabaseQueue {
-        var migrator = DatabaseMigrator()
-        migrator.registerMigration("1 facts") { database in
-            try database.create(table: "facts") { table in
-                table.primaryKey("name", .text)
-                table.column("value", .text).notNull()
+    /// Writes what waits and lets go of the file. What is appended afterwards is not kept.
+    ///
+    /// - Throws: ``RelayError/storage(_:)`` when what waited could not be written; the file is let go of all the same.
+    package func close() async throws(RelayError) {
+        defer { board.finish() }
+        state.withLockedValue { $0.isClosed = true }
+        var failure: RelayError?
+        do throws(RelayError) { try await flush() } catch { failure = error }
+        // The last connection that SQLite closes carries the log over into the file, which one that only reads cannot.
+        (database as? DatabasePool)?.invalidateReadOnlyConnections()
+        try? database.close()
+        if let failure { throw failure }
+    }
+
+    // MARK: Writing
+
+    /// Begins to bring the search's words up to date, where an earlier run of the program left some out.
+    func begin() {
+        let now = clock.now
+        carryOut(state.withLockedValue { $0.intake.alarmed(at: now) })
+    }
+
+    private func carryOut(_ step: StoreIntake.Step) {
+        switch step {
+        case .none: break
+        case .sleep(let moment):
+            Task {
+                try? await clock.sleep(until: moment)
+                begin()
             }
-        }
-        // A store that a newer version has written is left alone.
-        guard try database.read({ try !migrator.hasBeenSuperseded($0) }) else {
-            throw RelayError.storage("it was written by a newer version; update this one, or move the file away")
-        }
-        try migrator.migrate(database)
-        return database
-    }
-
-    private static func isDamage(_ error: DatabaseError) -> Bool {
-        error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB
-    }
-
-    private static func failing<Value>(_ path: String, _ body: () throws -> Value) throws(RelayError) -> Value {
-        do { return try body() } catch { throw failure(error, path) }
-    }
-
-    private static func failure(_ error: any Error, _ path: String) -> RelayError {
-        switch error {
-        case RelayError.storage(let words): .storage("\(path): \(words)")
-        case let error as DatabaseError: .storage("\(path): \(error.message ?? "SQLite's \(error.resultCode)")")
-        default: .storage("\(path) cannot be opened")
+        case .write: Task { await writeBatch() }
+        case .index: Task { await addWords() }
         }
     }
 
-    // MARK: Files
-
-    /// Makes the folder and the empty file with the owner's permissions alone; SQLite's further files take after it.
-    private static func prepareFile(_ path: String) throws(RelayError) {
-        var folder = path[...]
-        if let slash = folder.lastIndex(of: "/") { folder = folder[..<slash] } else { folder = "." }
-        var missing: [String] = []
-        while !folder.isEmpty, access(String(folder), F_OK) != 0 {
-            missing.append(String(folder))
-            guard let slash = folder.lastIndex(of: "/") else { break }
-            folder = folder[..<slash]
+    private func writeBatch() async {
+        let batch = state.withLockedValue { $0.intake.take() }
+        let ending: StoreIntake.Ending
+        do {
+            let refused = try await database.write { try batch.write(to: $0) }
+            ending = .written(refused: refused)
+        } catch {
+            let words = StoreFailure.error(error, path)
+            note(error)
+            ending = StoreFailure.mayPass(error) ? .failed(words) : .impossible(words)
         }
-        for folder in missing.reversed() where mkdir(folder, 0o700) != 0 && errno != EEXIST {
-            throw .storage("\(folder) cannot be made: \(words(errno))")
-        }
-        let descriptor = descriptor(of: path)
-        guard descriptor >= 0 else { throw .storage("\(path): \(words(errno))") }
-        close(descriptor)
+        ended(ending)
     }
 
-    private static func descriptor(of path: String) -> Int32 {
-        #if canImport(Darwin)
-            Darwin.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        #elseif canImport(Musl)
-            Musl.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        #else
-            Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        #endif
+    private func ended(_ ending: StoreIntake.Ending) {
+        let now = clock.now
+        let (step, news, appenders, flushers) = state.withLockedValue {
+            state -> (StoreIntake.Step, StoreNews?, [Completion<Void>], [Completion<RelayError?>]) in
+            let (step, news) = state.intake.ended(ending, at: now)
+            var appenders: [Completion<Void>] = []
+            if state.intake.hasRoom || state.intake.isInTrouble { swap(&appenders, &state.appenders) }
+            var flushers: [Completion<RelayError?>] = []
+            if state.intake.isEmpty || ending.error != nil { swap(&flushers, &state.flushers) }
+            return (step, news, appenders, flushers)
+        }
+        if let news { board.post(news) }
+        for appender in appenders { appender.fulfil(()) }
+        for flusher in flushers { flusher.fulfil(ending.error) }
+        carryOut(step)
     }
 
-    /// Takes the lock on a file, which is held until the descriptor is closed, by whatever end of the process too.
-    private static func lock(_ path: String) throws(RelayError) -> Int32 {
-        let descriptor = descriptor(of: path)
-        guard descriptor >= 0 else { throw .storage("\(path): \(words(errno))") }
-        let deadline = ContinuousClock.now + .seconds(5)
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            let code = errno
-            guard code == EWOULDBLOCK || code == EINTR, ContinuousClock.now < deadline else {
-                close(descriptor)
-                throw .storage("\(path): \(words(code))")
-            }
-            // The store is opened on a thread that may block, and the system does not say when another process unlocks the file.
-            usleep(5_000)
+    private func addWords() async {
+        let hasMore: Bool
+        do {
+            hasMore = try await database.write { try SearchIndexing.step(in: $0) }
+        } catch {
+            // The next batch brings it back; until then a search looks at what the words lack.
+            note(error)
+            hasMore = false
         }
-        return descriptor
+        let now = clock.now
+        let step = state.withLockedValue { state -> StoreIntake.Step in
+            state.intake.indexed(hasMore: hasMore && !state.isClosed, at: now)
+        }
+        carryOut(step)
     }
 
-    /// Renames a damaged store with its log, which may hold what can be saved, so that SQLite still finds the two
-    /// together.
-    private static func putAside(_ path: String) throws(RelayError) {
-        let endings = ["", "-wal", "-shm"]
-        var name = path + ".damaged"
-        var number = 2
-        while endings.contains(where: { access(name + $0, F_OK) == 0 }) {
-            name = "\(path).damaged-\(number)"
-            number += 1
-        }
-        // The log first: a new store must never find it.
-        for ending in endings.reversed() where rename(path + ending, name + ending) != 0 && errno != ENOENT {
-            throw .storage("\(path) is damaged and cannot be put aside: \(words(errno))")
+    /// Remembers that damage was found, so that the next opening looks for it.
+    func note(_ error: any Error) {
+        if let path, StoreFailure.isDamage(error) { StoreFiles.suspect(path) }
+    }
+
+    // MARK: Access for the parts of the store
+
+    /// Reads, beside whoever writes.
+    func reading<Value: Sendable>(
+        _ work: @escaping @Sendable (Database) throws -> Value
+    ) async throws(RelayError) -> Value {
+        do {
+            return try await database.read(work)
+        } catch {
+            note(error)
+            throw StoreFailure.error(error, path)
         }
     }
 
-    private static func words(_ code: Int32) -> String { String(cString: strerror(code)) }
+    /// Writes in a transaction of its own, at once.
+    func writing<Value: Sendable>(
+        _ work: @escaping @Sendable (Database) throws -> Value
+    ) async throws(RelayError) -> Value {
+        do {
+            return try await database.write(work)
+        } catch {
+            note(error)
+            throw StoreFailure.error(error, path)
+        }
+    }
+}
+
+extension StoreIntake.Ending {
+    /// Why the batch is not written.
+    var error: RelayError? {
+        switch self {
+        case .written: nil
+        case .failed(let error), .impossible(let error): error
+        }
+    }
+}
+
+extension StoreIntake.Batch {
+    /// Writes the batch, within a transaction of the caller's.
+    ///
+    /// - Returns: how many of its messages have no place in a store.
+    func write(to database: Database) throws -> Int {
+        var writing = MessageWriting(to: database)
+        try writing.write(messages)
+        for change in changes { try change.write(to: database) }
+        return writing.refused
+    }
 }

@@ -16,6 +16,11 @@ struct LocalStoreTests {
         try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
     }
 
+    /// The files that were put aside.
+    private func asideNames(_ folder: TemporaryDirectory) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains(".damaged") }.sorted()
+    }
+
     @Test("B9 a new store is made in folders that are the owner's alone, and opens again as it is")
     func made() throws {
         let folder = try TemporaryDirectory()
@@ -38,25 +43,33 @@ struct LocalStoreTests {
         let path = folder.url.path + "/alice.sqlite"
         try Data(content.utf8).write(to: URL(fileURLWithPath: path))
         #expect(try LocalStore.open(.file(path)).isRecreated)
-        #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".damaged")) == Data(content.utf8))
+        let aside = try #require(asideNames(folder).first)
+        #expect(aside.wholeMatch(of: /alice\.sqlite\.damaged-\d{4}-\d\d-\d\d/) != nil)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path(aside))) == Data(content.utf8))
         #expect(try LocalStore.open(.file(path)).isRecreated == false)
     }
 
     @Test("B9 a store that is damaged again leaves what was put aside before")
-    func damagedAgain() throws {
-        let folder = try TemporaryDirectory()
-        let path = folder.url.path + "/alice.sqlite"
+    func damagedAgain() async throws {
+        let fixture = try StoreFixture()
+        let day = Timestamp(milliseconds: fixture.time.secondsSince1970 * 1_000).iso8601.prefix(10)
+        let aside = fixture.path + ".damaged-" + String(day)
         // What SQLite takes for the log of a store counts as part of it.
-        try Data("log".utf8).write(to: URL(fileURLWithPath: path + ".damaged-2-wal"))
+        try Data("log".utf8).write(to: URL(fileURLWithPath: aside + "-2-wal"))
         let contents = (1...3).map { Data(("damage \($0) " + String(repeating: "x", count: 4_096)).utf8) }
         for content in contents {
-            try content.write(to: URL(fileURLWithPath: path))
-            #expect(try LocalStore.open(.file(path)).isRecreated)
+            try content.write(to: URL(fileURLWithPath: fixture.path))
+            let store = try fixture.open()
+            #expect(store.rescue?.messages == 0 && store.rescue?.others == 0)
+            try await store.close()
+            #expect(!FileManager.default.fileExists(atPath: fixture.path + "-wal"), "The file alone is the whole store")
         }
-        for (name, content) in zip([".damaged", ".damaged-3", ".damaged-4"], contents) {
-            #expect(try Data(contentsOf: URL(fileURLWithPath: path + name)) == content)
+        for (name, content) in zip(["", "-3", "-4"], contents) {
+            #expect(try Data(contentsOf: URL(fileURLWithPath: aside + name)) == content)
         }
-        #expect(try LocalStore.open(.file(path)).isRecreated == false)
+        let (store, isRecreated) = try LocalStore.open(.file(fixture.path), clock: fixture.time)
+        #expect(!isRecreated)
+        try await store.close()
     }
 
     @Test("B9 of many that find a store damaged, one puts it aside and all use the new one")
@@ -67,12 +80,19 @@ struct LocalStoreTests {
         for _ in 1...5 {
             try content.write(to: URL(fileURLWithPath: path))
             let recreations = try await withThrowingTaskGroup(of: Bool.self) { group in
-                for _ in 0..<8 { group.addTask { try LocalStore.open(.file(path)).isRecreated } }
+                for _ in 0..<8 {
+                    group.addTask {
+                        let (store, isRecreated) = try LocalStore.open(.file(path))
+                        try await store.close()
+                        return isRecreated
+                    }
+                }
                 return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
             }
             #expect(recreations == 1)
-            #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".damaged")) == content)
-            #expect(!FileManager.default.fileExists(atPath: path + ".damaged-2"))
+            let names = try asideNames(folder)
+            #expect(names.count == 1)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path(names[0]))) == content)
             for name in try FileManager.default.contentsOfDirectory(atPath: folder.url.path) {
                 try FileManager.default.removeItem(atPath: folder.url.path + "/" + name)
             }
@@ -80,18 +100,18 @@ struct LocalStoreTests {
     }
 
     @Test("B9 what a newer version has written is neither opened nor touched")
-    func newer() throws {
+    func newer() async throws {
         let folder = try TemporaryDirectory()
         let path = folder.url.path + "/alice.sqlite"
-        _ = try LocalStore.open(.file(path))
-        try DatabaseQueue(path: path).write {
+        try await LocalStore.open(.file(path)).store.close()
+        try await DatabaseQueue(path: path).write {
             try $0.execute(sql: "INSERT INTO grdb_migrations (identifier) VALUES ('9 of the future')")
         }
         #expect(
             throws: RelayError.storage(
                 "\(path): it was written by a newer version; update this one, or move the file away")
         ) { try LocalStore.open(.file(path)) }
-        #expect(!FileManager.default.fileExists(atPath: path + ".damaged"))
+        #expect(try asideNames(folder).isEmpty)
     }
 
     @Test("B9 a store that cannot be made says where and why")

@@ -1,0 +1,151 @@
+import GRDB
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// What the person was at: topics, drafts, lines, letters and what is on its way out. It is written with `commit`.
+extension LocalStore {
+    /// The topics that are joined, in their order on the screen.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func joinedTopics() async throws(RelayError) -> [String] {
+        try await reading { try String.fetchAll($0, sql: "SELECT name FROM joined ORDER BY place") }
+    }
+
+    /// How far each topic or pattern has been received, by its name.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func cursors() async throws(RelayError) -> [String: KeptPlace] { try await places("cursors") }
+
+    /// How far each conversation has been read, by its name.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func readMarks() async throws(RelayError) -> [String: KeptPlace] { try await places("read_marks") }
+
+    private func places(_ table: String) async throws(RelayError) -> [String: KeptPlace] {
+        try await reading { database in
+            var places: [String: KeptPlace] = [:]
+            let rows = try Row.fetchAll(database, sql: "SELECT name, stream, incarnation, sequence FROM \(table)")
+            for row in rows {
+                let name: String = row[0]
+                let stream: String = row[1]
+                let incarnation: Int64 = row[2]
+                let sequence: Int64 = row[3]
+                places[name] = KeptPlace(
+                    stream: StreamIdentity(name: stream, incarnation: UInt64(bitPattern: incarnation)),
+                    sequence: UInt64(bitPattern: sequence))
+            }
+            return places
+        }
+    }
+
+    /// What was typed and not sent, by conversation.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func drafts() async throws(RelayError) -> [String: String] {
+        try await reading { database in
+            var drafts: [String: String] = [:]
+            for row in try Row.fetchAll(database, sql: "SELECT conversation, text FROM drafts") {
+                let conversation: String = row[0]
+                let text: String = row[1]
+                drafts[conversation] = text
+            }
+            return drafts
+        }
+    }
+
+    /// The lines that the person typed, oldest first.
+    ///
+    /// - Parameter limit: most lines, the newest.
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func lines(limit: Int = StoreBounds.lines) async throws(RelayError) -> [String] {
+        try await reading { database in
+            let sql = "SELECT text FROM lines ORDER BY number DESC LIMIT ?"
+            let lines = try String.fetchAll(database, sql: sql, arguments: [max(0, limit)])
+            return Array(lines.reversed())
+        }
+    }
+
+    /// What had not ended when it was written last, in the order in which it was sent. What was under way may be stored
+    /// on the network already, as its message says.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func outbox() async throws(RelayError) -> [KeptPublish] {
+        try await reading { database in
+            let rows = try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT id, person, place, payload, may_be_stored, is_unsigned, state, reason, since
+                    FROM outbox ORDER BY number
+                    """)
+            return rows.map { Self.publish($0) }
+        }
+    }
+
+    private static func publish(_ row: Row) -> KeptPublish {
+        let id: String = row[0]
+        let person: String? = row[1]
+        let place: String = row[2]
+        let bytes: Data = row[3]
+        let mayBeStored: Bool = row[4]
+        let isUnsigned: Bool = row[5]
+        let code: Int = row[6]
+        let reason: String? = row[7]
+        let since: Int64 = row[8]
+        let payload = Array(bytes)
+        let state = KeptPublish.State(code: code, reason: reason)
+        var line: ChatLine?
+        if isUnsigned {
+            let none = Timestamp(milliseconds: since)
+            let envelope = try? Envelope(decoding: payload, fallbackID: id, fallbackRoom: place, fallbackStart: none)
+            line = envelope.flatMap { ChatLine($0.message) }
+        }
+        let destination = person.map { Destination.postbox(user: $0, postbox: place) } ?? .topic(place)
+        let message = OutboxMessage(
+            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored || state == .sending,
+            unsigned: line)
+        return KeptPublish(message: message, state: state, since: Timestamp(milliseconds: since))
+    }
+
+    /// The newest letters before a moment, the newest first.
+    ///
+    /// - Parameters:
+    ///   - direction: those received or those sent; nil for both.
+    ///   - moment: the moment; nil for now.
+    ///   - limit: most letters, 1 to 10,000.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
+    public func letters(
+        _ direction: KeptLetter.Direction? = nil, before moment: Timestamp? = nil, limit: Int
+    ) async throws(RelayError) -> [KeptLetter] {
+        guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
+        let end: Int64 = moment?.milliseconds ?? .max
+        let code = direction?.rawValue
+        return try await reading { database in
+            try KeptLetter.fetch(
+                database, "FROM letters WHERE time < ? AND (? IS NULL OR direction = ?) ORDER BY time DESC LIMIT ?",
+                [end, code, code, limit])
+        }
+    }
+}
+
+extension KeptLetter {
+    /// Letters by the rest of a statement, from its `FROM` on.
+    static func fetch(_ database: Database, _ rest: String, _ arguments: StatementArguments) throws -> [KeptLetter] {
+        let columns = ["direction", "id", "person", "postbox", "time", "text"].map { "letters." + $0 }
+        let sql = "SELECT \(columns.joined(separator: ", ")) \(rest)"
+        return try Row.fetchAll(database, sql: sql, arguments: arguments).map { row in
+            let direction: Int = row[0]
+            let id: String = row[1]
+            let person: String? = row[2]
+            let postbox: String = row[3]
+            let time: Int64 = row[4]
+            let text: String = row[5]
+            return KeptLetter(
+                direction: Direction(rawValue: direction) ?? .received, id: id, person: person, postbox: postbox,
+                time: Timestamp(milliseconds: time), text: text)
+        }
+    }
+}

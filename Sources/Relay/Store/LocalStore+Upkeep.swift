@@ -1,0 +1,139 @@
+import GRDB
+
+// How much is kept, and what is done about it.
+extension LocalStore {
+    /// How much is kept.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    public func status() async throws(RelayError) -> StoreStatus {
+        let notKept = notKept
+        let (path, bytes) = (path, path.map { StoreFiles.bytes($0) })
+        return try await reading { database in
+            let use = try Row.fetchOne(
+                database, sql: "SELECT coalesce(sum(messages), 0), coalesce(sum(bytes), 0), count(*) FROM topics")
+            let oldest = try Int64.fetchOne(database, sql: "SELECT time FROM messages ORDER BY row LIMIT 1")
+            let letters = try Int.fetchOne(database, sql: "SELECT count(*) FROM letters") ?? 0
+            let outbox = try Int.fetchOne(database, sql: "SELECT count(*) FROM outbox") ?? 0
+            guard let use else { throw DatabaseError(message: "a sum has no row") }
+            let messages: Int = use[0]
+            let messageBytes: Int = use[1]
+            let topics: Int = use[2]
+            let pages = try Self.bytes(database)
+            return StoreStatus(
+                path: path, bytes: bytes ?? pages, messages: messages, messageBytes: messageBytes,
+                topics: topics, oldest: oldest.map { Timestamp(milliseconds: $0) }, letters: letters, outbox: outbox,
+                notKept: notKept)
+        }
+    }
+
+    private static func bytes(_ database: Database) throws -> Int {
+        let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+        let size = try Int.fetchOne(database, sql: "PRAGMA page_size") ?? 0
+        return pages * size
+    }
+
+    /// All messages of a topic or pattern, oldest first. They are read in pages while the sequence is walked, so that
+    /// what is appended meanwhile comes too, and nothing waits.
+    public func export(_ pattern: TopicPattern) -> KeptMessages { KeptMessages(store: self, pattern: pattern) }
+
+    /// Deletes what is kept of a topic, or of all that match a pattern: messages, the words to find them, the draft, how
+    /// far it was received and read. The network keeps its own; what is on its way out stays.
+    ///
+    /// What is deleted is overwritten in the file. Single words of it may stay in the search's index until
+    /// ``compact(_:)``.
+    ///
+    /// - Returns: how many messages were deleted.
+    /// - Throws: ``RelayError/storage(_:)``; a part may be deleted then.
+    @discardableResult
+    public func forget(_ pattern: TopicPattern) async throws(RelayError) -> Int {
+        try await flush()
+        var count = 0
+        while true {
+            let deleted = try await writing { try StoreDeletion(in: $0).messages(of: pattern) }
+            guard deleted > 0 else { break }
+            count += deleted
+        }
+        try await writing { try StoreDeletion(in: $0).names(of: pattern) }
+        return count
+    }
+
+    /// Deletes some of what a policy does not keep, the oldest first, and gives free room back to the disk: a small step,
+    /// of some ten milliseconds, to be repeated as long as there is more.
+    ///
+    /// - Returns: whether there is more.
+    /// - Throws: ``RelayError/storage(_:)``.
+    @discardableResult
+    public func compactStep(_ policy: RetentionPolicy) async throws(RelayError) -> Bool {
+        let now = Timestamp(milliseconds: clock.secondsSince1970 * 1_000)
+        let isDeleted = try await writing { try StoreDeletion(in: $0).step(policy, now: now) }
+        let isFreed = try await writing { try StoreDeletion(in: $0).free() }
+        return isDeleted || isFreed
+    }
+
+    /// Does all that a policy asks for, brings the search's words together, and gives all free room back to the disk.
+    /// Takes seconds in a store of millions of messages; readers and writers go on meanwhile, but for moments.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``; a part may be done then.
+    public func compact(_ policy: RetentionPolicy) async throws(RelayError) {
+        try await flush()
+        while try await compactStep(policy) {}
+        try await writing { database in
+            for words in ["words", "letter_words"] {
+                try database.execute(sql: "INSERT INTO \(words) (\(words)) VALUES ('optimize')")
+            }
+        }
+        while try await compactStep(policy) {}
+        // Somebody who reads an old state keeps the log from being cut; the next time does it.
+        _ = try? await database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+    }
+}
+
+/// The messages of a topic or pattern that a store keeps, oldest first, read in pages.
+public struct KeptMessages: AsyncSequence, Sendable {
+    /// A message.
+    public typealias Element = KeptMessage
+    /// ``RelayError/storage(_:)``.
+    public typealias Failure = RelayError
+
+    let store: LocalStore
+    let pattern: TopicPattern
+
+    /// Starts reading.
+    public func makeAsyncIterator() -> Iterator { Iterator(store: store, pattern: pattern) }
+
+    /// Reads one message after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let store: LocalStore
+        private let pattern: TopicPattern
+        private var page: [KeptMessage] = []
+        private var position = 0
+        private var last: KeptPlace?
+        private var isComplete = false
+
+        init(store: LocalStore, pattern: TopicPattern) {
+            self.store = store
+            self.pattern = pattern
+        }
+
+        /// The next message; nil at the end.
+        public nonisolated(nonsending) mutating func next() async throws(RelayError) -> KeptMessage? {
+            if position == page.count {
+                guard !isComplete else { return nil }
+                let following = try await store.messages(of: pattern, after: last, limit: 500)
+                page = following.messages
+                position = 0
+                isComplete = following.isComplete
+            }
+            guard position < page.count else { return nil }
+            let message = page[position]
+            position += 1
+            last = message.place
+            return message
+        }
+
+        /// The next message; nil at the end.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(RelayError) -> KeptMessage? {
+            try await next()
+        }
+    }
+}

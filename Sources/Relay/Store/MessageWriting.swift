@@ -1,0 +1,143 @@
+import GRDB
+import GRDBSQLite
+
+/// Writes messages of topics, within a transaction of the caller's.
+///
+/// This is the one place that many messages a second pass, so it speaks to SQLite itself: the library's form of a row
+/// costs more than SQLite's work. One prepared statement takes them all, and nothing is copied.
+struct MessageWriting {
+    private let database: Database
+    private var streams: [StreamIdentity: Int64] = [:]
+    private var topics: [String: Topic] = [:]
+    /// For each stream's number the first and the last row that were new.
+    private var written: [Int64: ClosedRange<Int64>] = [:]
+    /// How many messages have no place in a store.
+    private(set) var refused = 0
+
+    private struct Topic {
+        let number: Int64
+        var messages = 0
+        var bytes = 0
+    }
+
+    init(to database: Database) { self.database = database }
+
+    /// Writes messages. What is there already stays as it is.
+    mutating func write(_ messages: [KeptMessage]) throws {
+        guard !messages.isEmpty, let connection = database.sqliteConnection else { return }
+        let sql = "INSERT OR IGNORE INTO messages (row, topic, time, id, sender, payload) VALUES (?, ?, ?, ?, ?, ?)"
+        let statement = try database.cachedStatement(sql: sql).sqliteStatement
+        defer {
+            sqlite3_reset(statement)
+            sqlite3_clear_bindings(statement)
+        }
+        for message in messages {
+            let stream = try number(of: message.place.stream)
+            guard let row = RowNumber.row(stream: stream, sequence: message.place.sequence) else {
+                refused += 1
+                continue
+            }
+            let topic = try number(of: message.topic)
+            sqlite3_bind_int64(statement, 1, row)
+            sqlite3_bind_int64(statement, 2, topic)
+            sqlite3_bind_int64(statement, 3, message.time.milliseconds)
+            let code = Self.insert(message, statement)
+            sqlite3_reset(statement)
+            guard code == SQLITE_DONE else {
+                throw DatabaseError(
+                    resultCode: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(connection)))
+            }
+            guard sqlite3_changes(connection) > 0 else { continue }
+            topics[message.topic]?.messages += 1
+            topics[message.topic]?.bytes += message.payload.count
+            note(row, of: stream)
+        }
+        try finish()
+    }
+
+    /// Binds what has a length and inserts the row. The bindings last as long as their values, so that none is copied.
+    private static func insert(_ message: KeptMessage, _ statement: OpaquePointer) -> Int32 {
+        bind(message.id, 4, statement) {
+            bind(message.from, 5, statement) {
+                message.payload.withUnsafeBytes { payload in
+                    if payload.isEmpty {
+                        sqlite3_bind_zeroblob(statement, 6, 0)
+                    } else {
+                        sqlite3_bind_blob(statement, 6, payload.baseAddress, Int32(clamping: payload.count), nil)
+                    }
+                    return sqlite3_step(statement)
+                }
+            }
+        }
+    }
+
+    private static func bind(
+        _ text: String?, _ index: Int32, _ statement: OpaquePointer, _ body: () -> Int32
+    ) -> Int32 {
+        guard var text, !text.isEmpty else {
+            sqlite3_bind_null(statement, index)
+            return body()
+        }
+        return text.withUTF8 { bytes in
+            let length = Int32(clamping: bytes.count)
+            return bytes.withMemoryRebound(to: CChar.self) { characters in
+                sqlite3_bind_text(statement, index, characters.baseAddress, length, nil)
+                return body()
+            }
+        }
+    }
+
+    private mutating func note(_ row: Int64, of stream: Int64) {
+        guard let rows = written[stream] else {
+            written[stream] = row...row
+            return
+        }
+        if !rows.contains(row) { written[stream] = min(row, rows.lowerBound)...max(row, rows.upperBound) }
+    }
+
+    /// Brings the topics' figures up to date, and notes what the search's words lack.
+    private mutating func finish() throws {
+        for topic in topics.values where topic.messages > 0 {
+            try database.cachedStatement(
+                sql: "UPDATE topics SET messages = messages + ?, bytes = bytes + ? WHERE number = ?"
+            ).execute(arguments: [topic.messages, topic.bytes, topic.number])
+        }
+        for rows in written.values {
+            try database.cachedStatement(sql: "INSERT INTO unsearched (first, last) VALUES (?, ?)")
+                .execute(arguments: [rows.lowerBound, rows.upperBound])
+        }
+        (topics, written) = ([:], [:])
+    }
+
+    // MARK: Numbers
+
+    private mutating func number(of stream: StreamIdentity) throws -> Int64 {
+        if let number = streams[stream] { return number }
+        let number = try Self.number(
+            database, "SELECT number FROM streams WHERE name = ? AND incarnation = ?",
+            orNew: "INSERT INTO streams (name, incarnation) VALUES (?, ?)",
+            [stream.name, Int64(bitPattern: stream.incarnation)])
+        streams[stream] = number
+        return number
+    }
+
+    /// The topic's number. It is asked for in each transaction, as another process may have forgotten the topic.
+    private mutating func number(of topic: String) throws -> Int64 {
+        if let known = topics[topic] { return known.number }
+        let number = try Self.number(
+            database, "SELECT number FROM topics WHERE name = ?", orNew: "INSERT INTO topics (name) VALUES (?)",
+            [topic])
+        topics[topic] = Topic(number: number)
+        return number
+    }
+
+    /// What is looked for before it is made: a row that is not made for being there already would use up a number.
+    private static func number(
+        _ database: Database, _ query: String, orNew insertion: String, _ arguments: StatementArguments
+    ) throws -> Int64 {
+        let found = try Int64.fetchOne(database.cachedStatement(sql: query), arguments: arguments)
+        if let found { return found }
+        try database.execute(sql: insertion, arguments: arguments)
+        return database.lastInsertedRowID
+    }
+}

@@ -1,0 +1,148 @@
+import GRDB
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension StoreChange {
+    /// Writes the change, within a transaction of the caller's.
+    func write(to database: Database) throws {
+        switch self {
+        case .outbox(let publish): try Self.put(publish, in: database)
+        case .outboxState(let id, let state):
+            try database.execute(
+                sql: "UPDATE outbox SET state = ?, reason = ? WHERE id = ?", arguments: [state.code, state.reason, id])
+        case .outboxEnded(let id): try database.execute(sql: "DELETE FROM outbox WHERE id = ?", arguments: [id])
+        case .draft(let conversation, let text): try Self.keepDraft(text, of: conversation, in: database)
+        case .line(let text):
+            try database.execute(
+                sql: "INSERT INTO lines (text) VALUES (?)", arguments: [Self.bounded(text, StoreBounds.textBytes)])
+            try database.execute(
+                sql: "DELETE FROM lines WHERE number <= ?",
+                arguments: [database.lastInsertedRowID - Int64(StoreBounds.lines)])
+        case .joined(let names):
+            try database.execute(sql: "DELETE FROM joined")
+            for (place, name) in names.enumerated() {
+                try database.execute(
+                    sql: "INSERT OR IGNORE INTO joined (place, name) VALUES (?, ?)", arguments: [place, name])
+            }
+        case .cursor(let name, let place): try Self.keep(place, of: name, in: "cursors", database)
+        case .readMark(let name, let place): try Self.keep(place, of: name, in: "read_marks", database)
+        case .letter(let letter): try Self.keep(letter, in: database)
+        case .letterDeleted(let direction, let id):
+            let number = try Int64.fetchOne(
+                database, sql: "SELECT number FROM letters WHERE direction = ? AND id = ?",
+                arguments: [direction.rawValue, id])
+            guard let number else { return }
+            try database.execute(sql: "DELETE FROM letter_words WHERE rowid = ?", arguments: [number])
+            try database.execute(sql: "DELETE FROM letters WHERE number = ?", arguments: [number])
+        }
+    }
+
+    private static func put(_ publish: KeptPublish, in database: Database) throws {
+        let message = publish.message
+        let person: String?
+        let place: String
+        switch message.destination {
+        case .topic(let topic): (person, place) = (nil, topic)
+        case .postbox(let user, let postbox): (person, place) = (user, postbox)
+        }
+        let sql = """
+            INSERT INTO outbox (id, person, place, payload, may_be_stored, is_unsigned, state, reason, since)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET
+                person = excluded.person, place = excluded.place, payload = excluded.payload,
+                may_be_stored = excluded.may_be_stored, is_unsigned = excluded.is_unsigned,
+                state = excluded.state, reason = excluded.reason, since = excluded.since
+            """
+        let arguments: StatementArguments = [
+            message.id, person, place, Data(message.payload), message.mayBeStored, message.unsigned != nil,
+            publish.state.code, publish.state.reason, publish.since.milliseconds,
+        ]
+        try database.execute(sql: sql, arguments: arguments)
+    }
+
+    private static func keepDraft(_ text: String, of conversation: String, in database: Database) throws {
+        guard !text.isEmpty else {
+            return try database.execute(
+                sql: "DELETE FROM drafts WHERE conversation = ?", arguments: [conversation])
+        }
+        let sql = """
+            INSERT INTO drafts (conversation, text) VALUES (?, ?)
+            ON CONFLICT (conversation) DO UPDATE SET text = excluded.text
+            """
+        try database.execute(sql: sql, arguments: [conversation, bounded(text, StoreBounds.textBytes)])
+        try database.execute(
+            sql: "DELETE FROM drafts WHERE number <= (SELECT max(number) FROM drafts) - ?",
+            arguments: [StoreBounds.drafts])
+    }
+
+    private static func keep(_ place: KeptPlace, of name: String, in table: String, _ database: Database) throws {
+        let sql = "INSERT OR REPLACE INTO \(table) (name, stream, incarnation, sequence) VALUES (?, ?, ?, ?)"
+        let arguments: StatementArguments = [
+            name, place.stream.name, Int64(bitPattern: place.stream.incarnation), Int64(bitPattern: place.sequence),
+        ]
+        try database.execute(sql: sql, arguments: arguments)
+    }
+
+    private static func keep(_ letter: KeptLetter, in database: Database) throws {
+        let sql = """
+            INSERT INTO letters (direction, id, person, postbox, time, text) VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT (direction, id) DO NOTHING
+            """
+        let arguments: StatementArguments = [
+            letter.direction.rawValue, letter.id, letter.person, letter.postbox, letter.time.milliseconds, letter.text,
+        ]
+        try database.execute(sql: sql, arguments: arguments)
+        guard database.changesCount > 0 else { return }
+        let number = database.lastInsertedRowID
+        try database.execute(
+            sql: "INSERT INTO letter_words (rowid, text, sender) VALUES (?, ?, ?)",
+            arguments: [number, SearchText.split(letter.text), SearchText.split(letter.person ?? "")])
+        let last = number - Int64(StoreBounds.letters)
+        guard last > 0 else { return }
+        try database.execute(sql: "DELETE FROM letter_words WHERE rowid <= ?", arguments: [last])
+        try database.execute(sql: "DELETE FROM letters WHERE number <= ?", arguments: [last])
+    }
+
+    /// A text's beginning of so many bytes, cut between characters.
+    static func bounded(_ text: String, _ bytes: Int) -> String {
+        guard text.utf8.count > bytes else { return text }
+        var kept = ""
+        var count = 0
+        for character in text {
+            count += character.utf8.count
+            guard count <= bytes else { break }
+            kept.append(character)
+        }
+        return kept
+    }
+}
+
+extension KeptPublish.State {
+    /// How the state is written.
+    var code: Int {
+        switch self {
+        case .queued: 0
+        case .sending: 1
+        case .notSent: 2
+        }
+    }
+
+    /// Why it was not sent.
+    var reason: String? {
+        if case .notSent(let reason) = self { reason } else { nil }
+    }
+
+    /// A state as it was written; what no version writes counts as waiting.
+    init(code: Int, reason: String?) {
+        self =
+            switch code {
+            case 1: .sending
+            case 2: .notSent(reason ?? "")
+            default: .queued
+            }
+    }
+}

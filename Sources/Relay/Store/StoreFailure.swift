@@ -1,0 +1,50 @@
+import GRDB
+
+/// What a failure of SQLite means to a person, and to whoever writes.
+enum StoreFailure {
+    /// The error for a caller: the file, what is the matter, and what to do.
+    ///
+    /// - Parameter path: the file; nil for a store in memory.
+    static func error(_ error: any Error, _ path: String?) -> RelayError {
+        let place = path ?? "the memory"
+        switch error {
+        case RelayError.storage(let words): return .storage("\(place): \(words)")
+        case let error as RelayError: return error
+        case is CancellationError: return .cancelled
+        case let error as DatabaseError: return .storage("\(place): \(words(error))")
+        default: return .storage("\(place): it cannot be used")
+        }
+    }
+
+    private static func words(_ error: DatabaseError) -> String {
+        switch error.resultCode {
+        case .SQLITE_FULL: "the disk is full; make room, and what waits is kept then"
+        case .SQLITE_READONLY: "it may not be written; allow writing to the file and its folder"
+        case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
+            "it cannot be opened; look at the permissions of the file and its folder"
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+            "it is damaged; start again, then it is put aside and what can be read of it is carried over"
+        case .SQLITE_BUSY, .SQLITE_LOCKED: "another program keeps it locked; wait for it or end it"
+        case .SQLITE_IOERR: "the disk reports an error (\(error.message ?? "without words")); look at the disk"
+        default: error.message ?? "SQLite's \(error.resultCode)"
+        }
+    }
+
+    /// Whether the file is no database, or a broken one.
+    static func isDamage(_ error: any Error) -> Bool {
+        guard let error = error as? DatabaseError else { return false }
+        return error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB
+    }
+
+    /// Whether the same may succeed later: there is room again, say, or a permission. What a damaged file refuses, and
+    /// what breaks a rule of the tables, it refuses for ever.
+    static func mayPass(_ error: any Error) -> Bool {
+        guard let error = error as? DatabaseError else { return error is CancellationError }
+        switch error.resultCode {
+        case .SQLITE_FULL, .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH, .SQLITE_BUSY,
+            .SQLITE_LOCKED, .SQLITE_IOERR, .SQLITE_NOMEM, .SQLITE_PROTOCOL, .SQLITE_INTERRUPT, .SQLITE_ABORT:
+            return true
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,135 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A process's hold on a store that it uses, which ends with the last reference and with the process.
+final class StoreUse: Sendable {
+    private let descriptor: Int32
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    /// Whether nobody else uses the store.
+    var isAlone: Bool {
+        defer { _ = flock(descriptor, LOCK_SH) }
+        return flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    }
+}
+
+/// The files of a local store: the database, SQLite's log and index of the log, two locks, and a mark.
+enum StoreFiles {
+    /// What SQLite appends to the name for the files that belong together, the database's first.
+    private static let endings = ["", "-wal", "-shm"]
+
+    /// Makes the folder and the empty file with the owner's permissions alone; SQLite's further files take after it.
+    static func prepare(_ path: String) throws(RelayError) {
+        var folder = path[...]
+        if let slash = folder.lastIndex(of: "/") { folder = folder[..<slash] } else { folder = "." }
+        var missing: [String] = []
+        while !folder.isEmpty, access(String(folder), F_OK) != 0 {
+            missing.append(String(folder))
+            guard let slash = folder.lastIndex(of: "/") else { break }
+            folder = folder[..<slash]
+        }
+        for folder in missing.reversed() where mkdir(folder, 0o700) != 0 && errno != EEXIST {
+            throw .storage("\(folder) cannot be made: \(words(errno))")
+        }
+        let descriptor = descriptor(of: path)
+        guard descriptor >= 0 else { throw .storage("\(path): \(words(errno))") }
+        close(descriptor)
+    }
+
+    /// Takes the lock on the opening of a store.
+    ///
+    /// - Returns: the descriptor, to be closed; whatever end of the process closes it too.
+    static func lock(_ path: String) throws(RelayError) -> Int32 {
+        let path = path + ".lock"
+        let descriptor = descriptor(of: path)
+        guard descriptor >= 0 else { throw .storage("\(path): \(words(errno))") }
+        let deadline = ContinuousClock.now + .seconds(5)
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            let code = errno
+            guard code == EWOULDBLOCK || code == EINTR, ContinuousClock.now < deadline else {
+                close(descriptor)
+                throw .storage("\(path): \(words(code))")
+            }
+            // The store is opened on a thread that may block, and a lock that another process holds tells nobody when it goes.
+            usleep(5_000)
+        }
+        return descriptor
+    }
+
+    /// Notes that a store is in use here. Whoever puts a damaged store aside must be alone: SQLite removes a log by its
+    /// name, so that another process that closes the old store would remove the new one's.
+    static func use(_ path: String) throws(RelayError) -> StoreUse {
+        let descriptor = descriptor(of: path + ".use")
+        guard descriptor >= 0 else { throw .storage("\(path).use: \(words(errno))") }
+        // Only who puts a store aside, under the lock on the opening, has another kind of hold on it.
+        _ = flock(descriptor, LOCK_SH)
+        return StoreUse(descriptor)
+    }
+
+    /// Gives the lock back.
+    static func unlock(_ descriptor: Int32) { close(descriptor) }
+
+    /// Renames a damaged store with its log, which may hold what can be saved, so that SQLite still finds the two
+    /// together.
+    ///
+    /// - Parameter day: the day, as `2026-11-22`.
+    /// - Returns: the file's new name: the old one with `.damaged-` and the day behind it, and a number where that is
+    ///   taken.
+    static func putAside(_ path: String, day: String) throws(RelayError) -> String {
+        var name = "\(path).damaged-\(day)"
+        var number = 2
+        while endings.contains(where: { access(name + $0, F_OK) == 0 }) {
+            name = "\(path).damaged-\(day)-\(number)"
+            number += 1
+        }
+        // The log first: a new store must never find it.
+        for ending in endings.reversed() where rename(path + ending, name + ending) != 0 && errno != ENOENT {
+            throw .storage("\(path) is damaged and cannot be put aside: \(words(errno))")
+        }
+        return name
+    }
+
+    /// The bytes of the database and its log.
+    static func bytes(_ path: String) -> Int {
+        ["", "-wal"].reduce(0) { sum, ending in
+            var information = stat()
+            return stat(path + ending, &information) == 0 ? sum + Int(information.st_size) : sum
+        }
+    }
+
+    // MARK: The mark of damage
+
+    /// Notes that damage was found in use, so that the next opening looks at the whole file.
+    static func suspect(_ path: String) {
+        let descriptor = descriptor(of: path + ".suspect")
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Whether damage was found in use.
+    static func isSuspect(_ path: String) -> Bool { access(path + ".suspect", F_OK) == 0 }
+
+    /// Forgets that damage was found.
+    static func clearSuspicion(_ path: String) { _ = unlink(path + ".suspect") }
+
+    // MARK: Calls
+
+    private static func descriptor(of path: String) -> Int32 {
+        #if canImport(Darwin)
+            Darwin.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        #elseif canImport(Musl)
+            Musl.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        #else
+            Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        #endif
+    }
+
+    private static func words(_ code: Int32) -> String { String(cString: strerror(code)) }
+}

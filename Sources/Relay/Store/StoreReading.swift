@@ -1,0 +1,154 @@
+import GRDB
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Reads messages of topics, within a transaction of the caller's.
+struct StoreReading {
+    /// Which topics are meant.
+    enum Selection: Hashable, Sendable {
+        case all
+        case topics([Int64])
+    }
+
+    private let database: Database
+    /// The streams by their numbers. There is one for each time that the network's stream was made.
+    private let streams: [Int64: StreamIdentity]
+
+    init(_ database: Database) throws {
+        self.database = database
+        var streams: [Int64: StreamIdentity] = [:]
+        for row in try Row.fetchAll(database, sql: "SELECT number, name, incarnation FROM streams") {
+            let number: Int64 = row[0]
+            let name: String = row[1]
+            let incarnation: Int64 = row[2]
+            streams[number] = StreamIdentity(name: name, incarnation: UInt64(bitPattern: incarnation))
+        }
+        self.streams = streams
+    }
+
+    // MARK: What is meant
+
+    /// The topics of a pattern. No index knows wildcards: the names are few beside the messages, and each of those that
+    /// match is asked for by its number.
+    func selection(of pattern: TopicPattern) throws -> Selection {
+        if pattern.text == ">" { return .all }
+        if !pattern.isWildcard {
+            let number = try Int64.fetchOne(
+                database, sql: "SELECT number FROM topics WHERE name = ?", arguments: [pattern.text])
+            return .topics(number.map { [$0] } ?? [])
+        }
+        var numbers: [Int64] = []
+        let rows = try Row.fetchCursor(database, sql: "SELECT number, name FROM topics")
+        while let row = try rows.next() {
+            let number: Int64 = row[0]
+            let name: String = row[1]
+            if pattern.matches(name) { numbers.append(number) }
+        }
+        return .topics(numbers)
+    }
+
+    /// The row of a place; nil where its stream is not known here, or the place is beyond what a store keeps.
+    func row(of place: KeptPlace) -> Int64? {
+        guard let stream = streams.first(where: { $0.value == place.stream })?.key else { return nil }
+        return RowNumber.row(stream: stream, sequence: place.sequence)
+    }
+
+    /// The rows of each stream that were stored between two moments, in order. A server stores in the order of its
+    /// clock, so that each end is found by halving: some forty searches, a millisecond among a million messages.
+    func rows(from start: Timestamp?, through end: Timestamp?) throws -> [ClosedRange<Int64>] {
+        var ranges: [ClosedRange<Int64>] = []
+        for stream in streams.keys.sorted() {
+            guard let rows = RowNumber.rows(ofStream: stream) else { continue }
+            let first = try start.map { try firstRow(notBefore: $0, in: rows) } ?? rows.lowerBound
+            var last = rows.upperBound
+            if let end, end.milliseconds < .max {
+                let beyond = try firstRow(notBefore: Timestamp(milliseconds: end.milliseconds + 1), in: rows)
+                last = beyond - 1
+            }
+            if first <= last { ranges.append(first...last) }
+        }
+        return ranges
+    }
+
+    /// The first of some rows that was not stored before a moment; one more than the last where there is none.
+    private func firstRow(notBefore moment: Timestamp, in rows: ClosedRange<Int64>) throws -> Int64 {
+        let statement = try database.cachedStatement(
+            sql: "SELECT row, time FROM messages WHERE row BETWEEN ? AND ? ORDER BY row LIMIT 1")
+        let newest = try Int64.fetchOne(
+            database, sql: "SELECT max(row) FROM messages WHERE row BETWEEN ? AND ?",
+            arguments: [rows.lowerBound, rows.upperBound])
+        guard let newest else { return rows.lowerBound }
+        var (low, high) = (rows.lowerBound, newest + 1)
+        while low < high {
+            let middle = low + (high - low) / 2
+            guard let row = try Row.fetchOne(statement, arguments: [middle, high]) else {
+                high = middle
+                continue
+            }
+            let (found, time): (Int64, Int64) = (row[0], row[1])
+            if found >= high || time >= moment.milliseconds { high = middle } else { low = found + 1 }
+        }
+        return low
+    }
+
+    // MARK: Messages
+
+    /// The first or the last rows of a selection within bounds, in that direction.
+    ///
+    /// Each topic is asked for no more than what can still be among the rows wanted, so that thousands of topics cost a
+    /// search each.
+    func rows(
+        of selection: Selection, in bounds: ClosedRange<Int64>, newestFirst: Bool, limit: Int
+    ) throws -> [Int64] {
+        let order = newestFirst ? "DESC" : "ASC"
+        guard case .topics(let topics) = selection else {
+            return try Int64.fetchAll(
+                database,
+                sql: "SELECT row FROM messages WHERE row BETWEEN ? AND ? ORDER BY row \(order) LIMIT ?",
+                arguments: [bounds.lowerBound, bounds.upperBound, limit])
+        }
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT row FROM messages WHERE topic = ? AND row BETWEEN ? AND ?
+                ORDER BY row \(order) LIMIT ?
+                """)
+        var found: [Int64] = []
+        var (low, high) = (bounds.lowerBound, bounds.upperBound)
+        for topic in topics {
+            found += try Int64.fetchAll(statement, arguments: [topic, low, high, limit])
+            guard topics.count > 1, found.count >= limit else { continue }
+            found.sort { newestFirst ? $0 > $1 : $0 < $1 }
+            found.removeLast(found.count - limit)
+            guard let last = found.last else { continue }
+            if newestFirst { low = last } else { high = last }
+        }
+        return found.sorted { newestFirst ? $0 > $1 : $0 < $1 }
+    }
+
+    /// A message; nil where there is none under this key.
+    func message(_ key: Int64) throws -> KeptMessage? {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT topics.name, messages.time, messages.id, messages.sender, messages.payload
+                FROM messages JOIN topics ON topics.number = messages.topic WHERE messages.row = ?
+                """)
+        guard let stream = streams[RowNumber.stream(of: key)],
+            let row = try Row.fetchOne(statement, arguments: [key])
+        else { return nil }
+        let topic: String = row[0]
+        let time: Int64 = row[1]
+        let id: String? = row[2]
+        let sender: String? = row[3]
+        let payload: Data = row[4]
+        return KeptMessage(
+            place: KeptPlace(stream: stream, sequence: RowNumber.sequence(of: key)), topic: topic, id: id,
+            from: sender, time: Timestamp(milliseconds: time), payload: Array(payload))
+    }
+
+    /// The messages of some rows, in their order.
+    func messages(_ keys: [Int64]) throws -> [KeptMessage] { try keys.compactMap { try message($0) } }
+}

@@ -1,0 +1,177 @@
+import GRDB
+
+/// Reads what can be read of a damaged store into a new one.
+///
+/// Rows are read in small parts from the table's end, and from its beginning where that was not all. Where a part cannot
+/// be read, a smaller one is tried, and then reading goes on further ahead, in steps that double until something is found:
+/// of a file that lost its last third two thirds of the messages come back, and of one with a hole all around it. What a
+/// person typed comes first. The damaged file itself is not changed.
+enum StoreSalvage {
+    /// So many messages are carried over at most, the newest where those can be read.
+    static let maximumMessages = 200_000
+    /// So many rows of each other table.
+    static let maximumRows = 50_000
+
+    /// Carries over what can be read, and nothing where nothing can.
+    ///
+    /// - Parameters:
+    ///   - path: the damaged file.
+    ///   - database: the new store, which is empty.
+    /// - Returns: how much it was.
+    static func carry(from path: String, to database: any DatabaseWriter) -> StoreRescue {
+        var rescue = StoreRescue(path: path, messages: 0, others: 0)
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.prepareDatabase { database in
+            // A file that was cut off is refused as a whole otherwise.
+            try database.execute(sql: "PRAGMA writable_schema = ON")
+        }
+        guard let damaged = try? DatabaseQueue(path: path, configuration: configuration) else { return rescue }
+        for table in StoreSchema.rescued {
+            var reader = TableReader(damaged, table, key: "rowid", limit: maximumRows)
+            rescue.others += insert(reader.rows(), into: table, database)
+        }
+        // Without the names of a message's stream and topic nobody could find it.
+        var streams = TableReader(damaged, "streams", key: "number", limit: maximumRows)
+        let known = streams.rows()
+        var topics = TableReader(damaged, "topics", key: "number", limit: maximumRows)
+        if insert(known, into: "streams", database) > 0, insert(topics.rows(), into: "topics", database) > 0 {
+            // The newest streams first.
+            for stream in known {
+                guard let number = stream["number"] as Int64?, let rows = RowNumber.rows(ofStream: number) else {
+                    continue
+                }
+                let limit = maximumMessages - rescue.messages
+                guard limit > 0 else { break }
+                var reader = TableReader(
+                    damaged, "messages", key: "row", from: rows.lowerBound - 1, to: rows.upperBound, limit: limit)
+                rescue.messages += insert(reader.rows(), into: "messages", database)
+            }
+        }
+        try? database.write { try settle($0) }
+        try? damaged.close()
+        return rescue
+    }
+
+    /// Puts rows into the table of the same name, each that fits.
+    private static func insert(_ rows: [Row], into table: String, _ database: any DatabaseWriter) -> Int {
+        let inserted = try? database.write { database -> Int in
+            var count = 0
+            // The oldest first, so that new numbers follow their order.
+            for row in rows.reversed() where insert(row, into: table, database) { count += 1 }
+            return count
+        }
+        return inserted ?? 0
+    }
+
+    private static func insert(_ row: Row, into table: String, _ database: Database) -> Bool {
+        let columns = Array(row.columnNames).filter { $0 != TableReader.keyName }
+        let values = columns.map { column -> DatabaseValue in row[column] }
+        let places = columns.map { _ in "?" }.joined(separator: ", ")
+        let sql = "INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(places))"
+        do {
+            try database.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
+            return database.changesCount > 0
+        } catch { return false }
+    }
+
+    /// Brings what follows from the rows up to date: the topics' figures, and what the search is to read.
+    private static func settle(_ database: Database) throws {
+        let sql = """
+            DELETE FROM messages WHERE topic NOT IN (SELECT number FROM topics);
+            UPDATE topics SET
+                messages = (SELECT count(*) FROM messages WHERE topic = topics.number),
+                bytes = (SELECT coalesce(sum(length(payload)), 0) FROM messages WHERE topic = topics.number);
+            INSERT INTO unsearched (first, last) SELECT min(row), max(row) FROM messages HAVING count(*) > 0;
+            """
+        try database.execute(sql: sql)
+        let letters = try Row.fetchAll(database, sql: "SELECT number, text, coalesce(person, '') FROM letters")
+        for letter in letters {
+            let number: Int64 = letter[0]
+            let text: String = letter[1]
+            let person: String = letter[2]
+            try database.execute(
+                sql: "INSERT INTO letter_words (rowid, text, sender) VALUES (?, ?, ?)",
+                arguments: [number, SearchText.split(text), SearchText.split(person)])
+        }
+    }
+}
+
+/// Reads a table of a damaged file around what cannot be read.
+private struct TableReader {
+    /// The name under which each row has its key.
+    static let keyName = "rescued_key"
+    /// Steps ahead without finding anything before one gives up; the last is as long as a table can be.
+    private static let maximumLeaps = 49
+    private static let largestPart = 200
+
+    private let database: DatabaseQueue
+    private let table: String
+    private let key: String
+    private let bounds: (low: Int64, high: Int64)
+    private let limit: Int
+    private var found: [Row] = []
+    private var keys: Set<Int64> = []
+
+    /// - Parameters:
+    ///   - low: all keys are above this.
+    ///   - high: all keys are below this.
+    init(
+        _ database: DatabaseQueue, _ table: String, key: String, from low: Int64 = -1, to high: Int64 = 1 << 47,
+        limit: Int
+    ) {
+        self.database = database
+        self.table = table
+        self.key = key
+        bounds = (low, high)
+        self.limit = limit
+    }
+
+    /// The rows, as far as they can be read, those with the largest keys first.
+    mutating func rows() -> [Row] {
+        if !read(isDescending: true) { _ = read(isDescending: false) }
+        return found.sorted { left, right in
+            let leftKey: Int64 = left[Self.keyName]
+            let rightKey: Int64 = right[Self.keyName]
+            return leftKey > rightKey
+        }
+    }
+
+    /// Reads in one direction, and says whether that was all.
+    private mutating func read(isDescending: Bool) -> Bool {
+        var (low, high) = bounds
+        var leap: Int64 = 1
+        var leaps = 0
+        var size = Self.largestPart
+        var isWhole = true
+        while leaps < Self.maximumLeaps, low < high, found.count < limit {
+            guard let part = part(low, high, isDescending, size) else {
+                isWhole = false
+                guard size == 1 else {
+                    size = max(1, size / 8)
+                    continue
+                }
+                if isDescending { high -= leap } else { low += leap }
+                leap *= 2
+                leaps += 1
+                continue
+            }
+            for row in part {
+                let number: Int64 = row[Self.keyName]
+                if keys.insert(number).inserted { found.append(row) }
+                if isDescending { high = number } else { low = number }
+            }
+            guard part.count == size else { return isWhole }
+            (leap, leaps, size) = (1, 0, min(Self.largestPart, size * 8))
+        }
+        return isWhole
+    }
+
+    private func part(_ low: Int64, _ high: Int64, _ isDescending: Bool, _ size: Int) -> [Row]? {
+        let sql = """
+            SELECT \(key) AS \(Self.keyName), * FROM \(table) WHERE \(key) > ? AND \(key) < ?
+            ORDER BY \(key) \(isDescending ? "DESC" : "ASC") LIMIT ?
+            """
+        return try? database.read { try Row.fetchAll($0, sql: sql, arguments: [low, high, size]) }
+    }
+}

@@ -1,0 +1,107 @@
+import GRDB
+import Testing
+
+@testable import Relay
+
+@Suite("Local store: what the person was at")
+struct StoreDeskTests {
+    @Test("B32 the outbox comes back in its order, with what may be stored already")
+    func outbox() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        var letter = StoreFixture.publish("2")
+        letter.message = OutboxMessage(
+            id: "2", destination: .postbox(user: "carol", postbox: "personal"), payload: [1, 2])
+        try await store.commit([
+            .outbox(StoreFixture.publish("1")), .outbox(letter), .outbox(StoreFixture.publish("3")),
+        ])
+        try await store.commit([.outboxState(id: "1", .sending), .outboxState(id: "3", .notSent("the session ended"))])
+        try await store.commit([.outbox(StoreFixture.publish("4")), .outboxEnded(id: "4"), .outboxEnded(id: "none")])
+        // One that is there keeps its place.
+        letter.message = OutboxMessage(id: "2", destination: letter.message.destination, payload: [3])
+        try await store.commit([.outbox(letter)])
+        try await store.close()
+
+        let kept = try await fixture.open().outbox()
+        #expect(kept.map(\.message.id) == ["1", "2", "3"])
+        #expect(kept.map(\.state) == [.sending, .queued, .notSent("the session ended")])
+        #expect(kept.map(\.message.mayBeStored) == [true, false, false])
+        #expect(kept[1] == letter)
+    }
+
+    @Test("A line that waits for its writer's name still waits for it")
+    func unsigned() async throws {
+        let store = try StoreFixture.inMemory()
+        let line = ChatLine(username: "", text: "hello", timestamp: Timestamp(milliseconds: 5))
+        let envelope = Envelope(id: "1", room: "chat", message: line.value, start: Timestamp(milliseconds: 5))
+        let message = OutboxMessage(
+            id: "1", destination: .topic("chat"), payload: envelope.encoded(), unsigned: line)
+        try await store.commit([.outbox(KeptPublish(message: message, since: Timestamp(milliseconds: 5)))])
+        #expect(try await store.outbox().map(\.message) == [message])
+    }
+
+    @Test("Drafts, joined topics, cursors and marks come back")
+    func desk() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await store.commit([
+            .joined(["b", "a", "b"]), .draft(conversation: "a", "one"), .draft(conversation: "b", "two"),
+            .cursor("a", StoreFixture.place(5)), .readMark("a", StoreFixture.place(3)),
+        ])
+        try await store.commit([
+            .joined(["c", "b"]), .draft(conversation: "a", ""), .draft(conversation: "b", "three"),
+        ])
+        try await store.commit([.cursor("a", StoreFixture.place(6))])
+        try await store.close()
+
+        let again = try fixture.open()
+        #expect(try await again.joinedTopics() == ["c", "b"])
+        #expect(try await again.drafts() == ["b": "three"])
+        #expect(try await again.cursors() == ["a": StoreFixture.place(6)])
+        #expect(try await again.readMarks() == ["a": StoreFixture.place(3)])
+        try await again.close()
+    }
+
+    @Test("Lines are bounded, in number and in length")
+    func lines() async throws {
+        let store = try StoreFixture.inMemory()
+        try await store.commit((1...1_005).map { StoreChange.line("line \($0)") })
+        let lines = try await store.lines()
+        #expect(lines.count == StoreBounds.lines && lines.first == "line 6" && lines.last == "line 1005")
+        #expect(try await store.lines(limit: 2) == ["line 1004", "line 1005"])
+        try await store.commit([.line(String(repeating: "é", count: StoreBounds.textBytes))])
+        #expect(try await store.lines(limit: 1)[0].utf8.count == StoreBounds.textBytes)
+    }
+
+    @Test("Letters are kept once, by their direction and time")
+    func letters() async throws {
+        let store = try StoreFixture.inMemory()
+        func letter(_ id: String, _ time: Int64, _ direction: KeptLetter.Direction = .received) -> KeptLetter {
+            KeptLetter(
+                direction: direction, id: id, person: direction == .sent ? "carol" : nil, postbox: "personal",
+                time: Timestamp(milliseconds: time), text: "letter \(id)")
+        }
+        try await store.commit([
+            .letter(letter("1", 10)), .letter(letter("2", 30)), .letter(letter("1", 20, .sent)),
+            .letter(letter("1", 99)),
+        ])
+        #expect(try await store.letters(limit: 9) == [letter("2", 30), letter("1", 20, .sent), letter("1", 10)])
+        #expect(try await store.letters(.received, before: Timestamp(milliseconds: 30), limit: 9) == [letter("1", 10)])
+        #expect(try await store.letters(.sent, limit: 9) == [letter("1", 20, .sent)])
+        try await store.commit([.letterDeleted(.received, id: "1"), .letterDeleted(.received, id: "none")])
+        #expect(try await store.letters(limit: 9).map(\.id) == ["2", "1"])
+        await #expect(throws: RelayError.invalidArgument("The limit is from 1 to 10000")) {
+            try await store.letters(limit: 0)
+        }
+    }
+
+    @Test("A part of what is committed together is never kept alone")
+    func together() async throws {
+        let store = try StoreFixture.inMemory()
+        try await store.database.write { try $0.execute(sql: "DROP TABLE lines") }
+        await #expect(throws: RelayError.self) {
+            try await store.commit([.outbox(StoreFixture.publish("1")), .line("x")])
+        }
+        #expect(try await store.outbox().isEmpty)
+    }
+}

@@ -1,0 +1,161 @@
+import Testing
+
+@testable import Relay
+
+@Suite("Local store: messages of topics")
+struct StoreHistoryTests {
+    private func lines(_ range: ClosedRange<UInt64>, topic: String = "chat.lobby") -> [KeptMessage] {
+        range.map { StoreFixture.line($0, topic: topic) }
+    }
+
+    @Test("B38 a message that a replay brings again is kept once, as it came first")
+    func once() async throws {
+        let store = try StoreFixture.inMemory()
+        try await store.keep(lines(1...5))
+        try await store.keep([StoreFixture.line(5, "changed"), StoreFixture.line(6), StoreFixture.line(6, "twice")])
+        let page = try await store.messages(of: TopicPattern(">"), limit: 100)
+        #expect(page.sequences == [1, 2, 3, 4, 5, 6] && page.isComplete)
+        #expect(page.messages.map { $0.message?.text } == Array(repeating: "hello", count: 6))
+        #expect(try await store.status().messages == 6)
+    }
+
+    @Test("What is kept is what came")
+    func whole() async throws {
+        let store = try StoreFixture.inMemory()
+        var strange = KeptMessage(
+            place: StoreFixture.place(2), topic: "chat.lobby", time: Timestamp(milliseconds: -1), payload: [])
+        let line = StoreFixture.line(1, "今天 \u{1F600}", from: "carol")
+        try await store.keep([line, strange])
+        strange.place.sequence = RowNumber.sequences
+        try await store.keep([strange])
+        strange.place.sequence = 2
+        let messages = try await store.messages(of: TopicPattern("chat.lobby"), limit: 10).messages
+        #expect(messages == [line, strange])
+        #expect(messages[0].message?.text == "今天 \u{1F600}" && messages[0].message?.from == "carol")
+        #expect(messages[1].message == nil)
+        // There is no room for a sequence of so many digits.
+        #expect(try await store.status().notKept == 1)
+    }
+
+    @Test("B46 pages before and after a place follow the sequence, each message once, and a full page can be the last")
+    func pages() async throws {
+        let store = try StoreFixture.inMemory()
+        // All have the same time, and the later ones come first.
+        let all = (UInt64(1)...25).map { StoreFixture.line($0, time: 7) }
+        try await store.keep(Array(all[10...]))
+        try await store.keep(Array(all[..<10]))
+        let pattern = try TopicPattern("chat.lobby")
+
+        var seen: [UInt64] = []
+        var place: KeptPlace?
+        while true {
+            let page = try await store.messages(of: pattern, before: place, limit: 5)
+            seen = page.sequences + seen
+            place = page.messages.first?.place
+            #expect(page.messages.count == 5)
+            if page.isComplete { break }
+        }
+        #expect(seen == Array(1...25))
+
+        seen = []
+        place = nil
+        while true {
+            let page = try await store.messages(of: pattern, after: place, limit: 5)
+            seen += page.sequences
+            place = page.messages.last?.place
+            if page.isComplete { break }
+        }
+        #expect(seen == Array(1...25))
+        #expect(
+            try await store.messages(of: pattern, before: StoreFixture.place(11), limit: 3).sequences == [8, 9, 10])
+        #expect(try await store.messages(of: pattern, after: StoreFixture.place(25), limit: 3).messages.isEmpty)
+
+        seen = []
+        place = nil
+        while true {
+            let moment = Timestamp(milliseconds: 7)
+            let page = try await store.messages(of: pattern, from: moment, through: moment, after: place, limit: 4)
+            seen += page.sequences
+            place = page.messages.last?.place
+            if page.isComplete { break }
+        }
+        #expect(seen == Array(1...25))
+    }
+
+    @Test("B48 a time range has both its ends, exactly as many as asked for, and nothing of other topics")
+    func times() async throws {
+        let store = try StoreFixture.inMemory()
+        try await store.keep((UInt64(1)...100).map { StoreFixture.line($0, topic: $0 % 2 == 0 ? "even" : "odd") })
+        let (start, end) = (Timestamp(milliseconds: 10_000), Timestamp(milliseconds: 20_000))
+        let even = try TopicPattern("even")
+        let page = try await store.messages(of: even, from: start, through: end, limit: 100)
+        #expect(page.sequences == [10, 12, 14, 16, 18, 20] && page.isComplete)
+        let part = try await store.messages(of: even, from: start, through: end, limit: 2)
+        #expect(part.sequences == [10, 12] && !part.isComplete)
+        let rest = try await store.messages(of: even, from: Timestamp(milliseconds: 97_500), limit: 100)
+        #expect(rest.sequences == [98, 100])
+        #expect(try await store.messages(of: even, from: Timestamp(milliseconds: 100_001), limit: 9).messages.isEmpty)
+        await #expect(throws: RelayError.invalidArgument("The start lies after the end")) {
+            try await store.messages(of: even, from: end, through: start, limit: 1)
+        }
+        for limit in [0, -1, 10_001] {
+            await #expect(throws: RelayError.invalidArgument("The limit is from 1 to 10000")) {
+                try await store.messages(of: even, limit: limit)
+            }
+        }
+    }
+
+    @Test("Patterns find the topics that they match, in the order of the stream")
+    func patterns() async throws {
+        let store = try StoreFixture.inMemory()
+        let topics = ["chat.a", "chat.b", "chat.b.c", "alerts"]
+        try await store.keep((UInt64(0)..<40).map { StoreFixture.line($0 + 1, topic: topics[Int($0) % 4]) })
+        let every = { (numbers: Set<Int>) in (UInt64(1)...40).filter { numbers.contains(Int($0 - 1) % 4) } }
+        #expect(try await store.sequences("chat.a") == every([0]))
+        #expect(try await store.sequences("chat.*") == every([0, 1]))
+        #expect(try await store.sequences("chat.>") == every([0, 1, 2]))
+        #expect(try await store.sequences("*") == every([3]))
+        #expect(try await store.sequences(">") == Array(1...40))
+        #expect(try await store.sequences("none.>") == [])
+        let page = try await store.messages(of: TopicPattern("chat.*"), limit: 3)
+        #expect(page.sequences == [34, 37, 38] && !page.isComplete)
+        let first = try await store.messages(of: TopicPattern("chat.>"), after: nil, limit: 4)
+        #expect(first.sequences == [1, 2, 3, 5] && !first.isComplete)
+    }
+
+    @Test("A stream that was made anew is another, whose messages come behind those of the old one")
+    func incarnations() async throws {
+        let store = try StoreFixture.inMemory()
+        let anew = StreamIdentity(name: StoreFixture.stream.name, incarnation: 2_000)
+        try await store.keep(lines(1...3))
+        try await store.keep([
+            StoreFixture.line(1, "new", time: 50_000, stream: anew), StoreFixture.line(2, time: 51_000, stream: anew),
+        ])
+        let page = try await store.messages(of: TopicPattern(">"), limit: 10)
+        #expect(page.sequences == [1, 2, 3, 1, 2])
+        #expect(page.messages.map(\.place.stream.incarnation) == [1_000, 1_000, 1_000, 2_000, 2_000])
+        let place = KeptPlace(stream: anew, sequence: 1)
+        #expect(try await store.messages(of: TopicPattern(">"), before: place, limit: 1).sequences == [3])
+        #expect(
+            try await store.messages(of: TopicPattern(">"), after: StoreFixture.place(3), limit: 1).messages[0].message?
+                .text == "new")
+        let times = try await store.messages(
+            of: TopicPattern(">"), from: Timestamp(milliseconds: 3_000), through: Timestamp(milliseconds: 50_000),
+            limit: 9)
+        #expect(times.sequences == [3, 1])
+        let unknown = KeptPlace(stream: StreamIdentity(name: "other", incarnation: 1), sequence: 1)
+        #expect(try await store.messages(of: TopicPattern(">"), after: unknown, limit: 9).messages.isEmpty)
+        #expect(try await store.messages(of: TopicPattern(">"), before: unknown, limit: 9).messages.count == 5)
+    }
+
+    @Test("A key holds a stream's number and a sequence, up to its bounds")
+    func keys() throws {
+        let row = try #require(RowNumber.row(stream: 3, sequence: 77))
+        #expect(RowNumber.stream(of: row) == 3 && RowNumber.sequence(of: row) == 77)
+        let last = try #require(RowNumber.row(stream: RowNumber.streams - 1, sequence: RowNumber.sequences - 1))
+        #expect(last == .max && RowNumber.sequence(of: last) == RowNumber.sequences - 1)
+        #expect(RowNumber.row(stream: RowNumber.streams, sequence: 1) == nil)
+        #expect(RowNumber.row(stream: 1, sequence: .max) == nil && RowNumber.rows(ofStream: -1) == nil)
+        #expect(RowNumber.rows(ofStream: 1)?.lowerBound == RowNumber.row(stream: 1, sequence: 0))
+    }
+}

@@ -1,0 +1,109 @@
+import Testing
+
+@testable import Relay
+
+@Suite("Local store: when what waits is written")
+struct StoreIntakeTests {
+    private let start = ContinuousClock.now
+    private let error = RelayError.storage("the disk is full")
+
+    /// An intake whose search's words are up to date.
+    private func intake(_ rules: StoreBatching = StoreBatching()) -> StoreIntake {
+        var intake = StoreIntake(rules: rules, hasUnsearched: true)
+        #expect(intake.alarmed(at: start) == .index)
+        #expect(intake.indexed(hasMore: false, at: start) == .none)
+        return intake
+    }
+
+    private func lines(_ count: Int) -> [KeptMessage] { (0..<count).map { StoreFixture.line(UInt64($0 + 1)) } }
+
+    @Test("A message is written after 100 ms, with all that came meanwhile")
+    func delay() {
+        var intake = intake()
+        let due = start + .milliseconds(100)
+        #expect(intake.add(lines(1), at: start) == .sleep(until: due))
+        #expect(intake.add(lines(2), at: start + .milliseconds(60)) == .none)
+        #expect(intake.alarmed(at: due) == .write)
+        #expect(intake.take().messages.count == 3)
+        #expect(intake.ended(.written(refused: 0), at: due).step == .index)
+        #expect(intake.isEmpty)
+    }
+
+    @Test("A thousand messages are written at once, and what comes during that waits for its end")
+    func rows() {
+        var intake = intake()
+        #expect(intake.add(lines(1_000), at: start) == .write)
+        #expect(intake.take().messages.count == 1_000)
+        #expect(intake.add(lines(1_000), at: start) == .none)
+        #expect(intake.ended(.written(refused: 0), at: start).step == .write)
+        #expect(intake.take().messages.count == 1_000)
+    }
+
+    @Test("There is room for so many messages and bytes, those under way included")
+    func room() {
+        var intake = intake(StoreBatching(rows: 2, maximumRows: 4))
+        #expect(intake.add(lines(2), at: start) == .write)
+        _ = intake.take()
+        #expect(intake.hasRoom)
+        _ = intake.add(lines(2), at: start)
+        #expect(!intake.hasRoom)
+        #expect(intake.ended(.written(refused: 0), at: start).step == .write)
+        #expect(intake.hasRoom)
+
+        var small = StoreIntake(rules: StoreBatching(maximumBytes: 1))
+        _ = small.add(lines(1), at: start)
+        #expect(!small.hasRoom)
+    }
+
+    @Test("What cannot be written waits in its order, is tried again after longer and longer pauses, and is told once")
+    func failing() {
+        var intake = intake()
+        _ = intake.add(lines(1), at: start)
+        #expect(intake.alarmed(at: start + .milliseconds(100)) == .write)
+        _ = intake.take()
+        var now = start + .milliseconds(100)
+        var (step, news) = intake.ended(.failed(error), at: now)
+        #expect(news == .failing(error) && intake.isInTrouble)
+        for pause in [1, 2, 4, 8, 16, 30, 30] {
+            #expect(step == .sleep(until: now + .seconds(pause)))
+            now += .seconds(pause)
+            #expect(intake.alarmed(at: now) == .write)
+            #expect(intake.take().messages.count == 1)
+            (step, news) = intake.ended(.failed(error), at: now)
+            #expect(news == nil)
+        }
+        #expect(intake.giveUp(3, because: error) == nil)
+        #expect(intake.hurry(at: now) == .write)
+        #expect(intake.take().messages.count == 1)
+        (step, news) = intake.ended(.written(refused: 0), at: now)
+        #expect(news == .recovered(notKept: 3) && intake.notKept == 3 && !intake.isInTrouble)
+    }
+
+    @Test("What can never be written holds up nothing")
+    func impossible() {
+        var intake = intake(StoreBatching(rows: 1))
+        #expect(intake.add(lines(2), at: start) == .write)
+        _ = intake.take()
+        let (step, news) = intake.ended(.impossible(error), at: start)
+        #expect(step == .none && news == .failing(error))
+        #expect(intake.isEmpty && intake.notKept == 2)
+        #expect(intake.add(lines(1), at: start) == .write)
+        _ = intake.take()
+        #expect(intake.ended(.written(refused: 1), at: start).news == .recovered(notKept: 2))
+        #expect(intake.notKept == 3)
+    }
+
+    @Test("The search's words are brought up to date while nothing waits")
+    func words() {
+        var intake = intake(StoreBatching(rows: 1))
+        _ = intake.add(lines(1), at: start)
+        _ = intake.take()
+        #expect(intake.ended(.written(refused: 0), at: start).step == .index)
+        #expect(intake.add(lines(1), at: start) == .none)
+        #expect(intake.indexed(hasMore: true, at: start) == .write)
+        _ = intake.take()
+        #expect(intake.ended(.written(refused: 0), at: start).step == .index)
+        #expect(intake.indexed(hasMore: true, at: start) == .index)
+        #expect(intake.indexed(hasMore: false, at: start) == .none)
+    }
+}

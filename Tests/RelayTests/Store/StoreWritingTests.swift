@@ -1,0 +1,148 @@
+import Dispatch
+import GRDB
+import NATS
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("Local store: writing")
+struct StoreWritingTests {
+    @Test("What comes alone is written after 100 ms")
+    func delay() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        await store.append([StoreFixture.line(1)])
+        try await eventually("the wait") { fixture.time.untilNext == .milliseconds(100) }
+        #expect(try await store.sequences() == [])
+        fixture.time.advance(by: .milliseconds(100))
+        try await eventually("the message") { try await store.sequences() == [1] }
+        try await store.close()
+    }
+
+    @Test("A thousand messages are written without a wait, and a cursor with what it has passed")
+    func thousand() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        let lines = (UInt64(1)...1_000).map { StoreFixture.line($0) }
+        await store.append(lines, [.cursor("chat.lobby", StoreFixture.place(1_000))])
+        try await eventually("the messages") { try await store.sequences().count == 1_000 }
+        #expect(try await store.cursors() == ["chat.lobby": StoreFixture.place(1_000)])
+        try await store.close()
+    }
+
+    @Test("Readers do not wait for the writer, and see what was committed before")
+    func readers() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await store.keep([StoreFixture.line(1)])
+        let (begun, gate) = (Completion<Void>(), DispatchSemaphore(value: 0))
+        let writer = Task {
+            try await store.database.write { database in
+                try StoreChange.line("under way").write(to: database)
+                begun.fulfil(())
+                gate.wait()
+            }
+        }
+        await begun.value()
+        #expect(try await store.sequences() == [1])
+        #expect(try await store.lines() == [])
+        gate.signal()
+        try await writer.value
+        #expect(try await store.lines() == ["under way"])
+        try await store.close()
+    }
+
+    @Test("Who appends waits for room while the writer is behind, and no longer than the rules' patience")
+    func patience() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open(StoreBatching(rows: 1, maximumRows: 1))
+        var news = store.news.makeAsyncIterator()
+        let (begun, gate) = (Completion<Void>(), DispatchSemaphore(value: 0))
+        let writer = Task {
+            try await store.database.write { _ in
+                begun.fulfil(())
+                gate.wait()
+            }
+        }
+        await begun.value()
+        await store.append([StoreFixture.line(1)])
+        let second = Task { await store.append([StoreFixture.line(2)]) }
+        try await eventually("the wait") { fixture.time.waits.contains(.seconds(5)) }
+        fixture.time.advance(by: .seconds(5))
+        await second.value
+        guard case .failing(let error)? = await news.next() else {
+            Issue.record("nothing was told")
+            return
+        }
+        #expect(error.words.contains("does not keep up"))
+        gate.signal()
+        try await writer.value
+        #expect(await news.next() == .recovered(notKept: 1))
+        #expect(try await store.sequences() == [1])
+        #expect(try await store.status().notKept == 1)
+        try await store.close()
+    }
+
+    @Test("What was typed is committed when the call returns, and a copy of the files at any moment has it")
+    func killed() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await store.commit([.outbox(StoreFixture.publish("1")), .draft(conversation: "chat.lobby", "half a li")])
+        try store.commitBlocking([.line("typed")])
+        try await store.keep([StoreFixture.line(1)])
+        // As after `kill -9`: what is under way is not committed, and nobody has closed anything.
+        let copy = fixture.folder.path("copy.sqlite")
+        try await store.database.writeWithoutTransaction { database in
+            try database.beginTransaction()
+            try StoreChange.line("not committed").write(to: database)
+            for ending in ["", "-wal"] { try copyFile(fixture.path + ending, copy + ending) }
+            try database.rollback()
+        }
+        let other = try LocalStore.open(.file(copy)).store
+        #expect(try await other.outbox() == [StoreFixture.publish("1")])
+        #expect(try await other.drafts() == ["chat.lobby": "half a li"])
+        #expect(try await other.lines() == ["typed"])
+        #expect(try await other.sequences() == [1])
+        try await other.close()
+        try await store.close()
+    }
+
+    @Test("Closing writes what waits; what comes afterwards is not kept")
+    func closing() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        await store.append([StoreFixture.line(1)])
+        try await store.close()
+        await store.append([StoreFixture.line(2)])
+        await #expect(throws: RelayError.self) { try await store.commit([.line("late")]) }
+        let again = try fixture.open()
+        #expect(try await again.sequences() == [1])
+        try await again.close()
+    }
+
+    @Test("Two stores on one file share it: both write, and each message is kept once")
+    func shared() async throws {
+        let fixture = try StoreFixture()
+        let (first, second) = (try fixture.open(), try fixture.open())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (store, start) in [(first, UInt64(1)), (second, UInt64(51))] {
+                group.addTask {
+                    for number in 0..<20 {
+                        let base = start + UInt64(number) * 5
+                        try await store.keep((base..<base + 5).map { StoreFixture.line($0, topic: "t\($0 % 7)") })
+                        try await store.commit([.outbox(StoreFixture.publish("\(start)-\(number)"))])
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        for store in [first, second] {
+            #expect(try await store.sequences() == Array(1...150))
+            #expect(try await store.status().messages == 150)
+            #expect(try await store.outbox().count == 40)
+        }
+        try await first.close()
+        try await second.close()
+    }
+}
