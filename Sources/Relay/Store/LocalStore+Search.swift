@@ -1,0 +1,221 @@
+import GRDB
+
+/// Something that a search found.
+public enum SearchHit: Hashable, Sendable {
+    /// A message of a topic.
+    case message(KeptMessage)
+    /// A letter.
+    case letter(KeptLetter)
+
+    /// When the server stored it.
+    public var time: Timestamp {
+        switch self {
+        case .message(let message): message.time
+        case .letter(let letter): letter.time
+        }
+    }
+}
+
+/// What a search found.
+public struct SearchResult: Hashable, Sendable {
+    /// What was found, the newest first.
+    public var hits: [SearchHit]
+    /// Whether this is all. Otherwise there are more than were asked for, or more than could be looked at; an earlier
+    /// ``SearchQuery/before`` finds the next.
+    public var isComplete: Bool
+
+    /// Makes a result.
+    public init(hits: [SearchHit], isComplete: Bool) {
+        self.hits = hits
+        self.isComplete = isComplete
+    }
+}
+
+extension LocalStore {
+    /// Looks for messages and letters.
+    ///
+    /// Messages are found as soon as they are kept. Among a million messages most searches take a few milliseconds; one
+    /// for what only filters rule out may take long, and looks at the newest ``searchedRows`` that have the words.
+    ///
+    /// - Parameters:
+    ///   - query: what to look for; an empty one finds nothing.
+    ///   - limit: most hits, 1 to 1,000.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
+    public func search(_ query: SearchQuery, limit: Int = 100) async throws(RelayError) -> SearchResult {
+        guard (1...1_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 1000") }
+        guard !query.isEmpty else { return SearchResult(hits: [], isComplete: true) }
+        return try await reading { database in
+            var search = try StoreSearch(query, limit: limit, database)
+            return try search.result()
+        }
+    }
+
+    /// A search looks at so many messages at most.
+    public static let searchedRows = 100_000
+}
+
+/// One search, within a transaction of the caller's.
+private struct StoreSearch {
+    /// So many of the newest messages that the words lack are looked at.
+    private static let unsearchedRows = 2_000
+    /// So many topics can be part of the question to the words.
+    private static let askedTopics = 64
+
+    private let query: SearchQuery
+    private let limit: Int
+    private let database: Database
+    private let reading: StoreReading
+    /// The topics that are meant; nil for all.
+    private let topics: [Int64]?
+    private let expression: String?
+    private var isComplete = true
+
+    init(_ query: SearchQuery, limit: Int, _ database: Database) throws {
+        self.query = query
+        self.limit = limit
+        self.database = database
+        let reading = try StoreReading(database)
+        let topics = try Self.topics(query.topics, reading)
+        let isAsked = (topics?.count ?? 0) <= Self.askedTopics
+        self.reading = reading
+        self.topics = topics
+        expression = query.expression(topicNumbers: isAsked ? topics : nil)
+    }
+
+    private static func topics(_ patterns: [TopicPattern], _ reading: StoreReading) throws -> [Int64]? {
+        guard !patterns.isEmpty else { return nil }
+        var numbers: Set<Int64> = []
+        for pattern in patterns {
+            guard case .topics(let found) = try reading.selection(of: pattern) else { return nil }
+            numbers.formUnion(found)
+        }
+        return numbers.sorted()
+    }
+
+    mutating func result() throws -> SearchResult {
+        let messages = try messages()
+        var hits = messages.map { SearchHit.message($0) }
+        if query.topics.isEmpty {
+            let letters = try letters()
+            hits += letters.map { SearchHit.letter($0) }
+        }
+        hits.sort { $0.time > $1.time }
+        if hits.count > limit {
+            isComplete = false
+            hits.removeLast(hits.count - limit)
+        }
+        return SearchResult(hits: hits, isComplete: isComplete)
+    }
+
+    // MARK: Messages
+
+    private mutating func messages() throws -> [KeptMessage] {
+        // Topics were named, and none of them is known.
+        if let topics, topics.isEmpty { return [] }
+        guard let expression else { return try messagesOfTime() }
+        let unsearched = try unsearched(expression)
+        var found = try kept(unsearched)
+        var looked = 0
+        var known = 0
+        for range in try ranges().reversed() {
+            let cursor = try Int64.fetchCursor(
+                database,
+                sql: "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC",
+                arguments: [expression, range.lowerBound, range.upperBound])
+            while known <= limit, let row = try cursor.next() {
+                looked += 1
+                guard looked <= LocalStore.searchedRows else {
+                    isComplete = false
+                    return found
+                }
+                guard let message = try reading.message(row), fits(message) else { continue }
+                found.append(message)
+                known += 1
+            }
+        }
+        return found
+    }
+
+    /// Where the messages of the time that is meant are.
+    private func ranges() throws -> [ClosedRange<Int64>] {
+        guard query.after != nil || query.before != nil else { return [RowNumber.all] }
+        let end = query.before.map { Timestamp(milliseconds: $0.milliseconds &- 1) }
+        return try reading.rows(from: query.after, through: end)
+    }
+
+    /// Without a word to look for the messages themselves are walked.
+    private func messagesOfTime() throws -> [KeptMessage] {
+        let selection = topics.map { StoreReading.Selection.topics($0) } ?? .all
+        var found: [KeptMessage] = []
+        for range in try ranges().reversed() where found.count <= limit {
+            let wanted = limit + 1 - found.count
+            let rows = try reading.rows(of: selection, in: range, newestFirst: true, limit: wanted)
+            found += try reading.messages(rows).filter { fits($0) }
+        }
+        return found
+    }
+
+    /// What the words lack is put into words of its own, in memory, and asked the same.
+    private mutating func unsearched(_ expression: String) throws -> [Int64] {
+        let parts = try Row.fetchAll(
+            database, sql: "SELECT first, last FROM unsearched ORDER BY number DESC LIMIT 100")
+        var entries: [SearchIndexing.Entry] = []
+        var seen: Set<Int64> = []
+        for part in parts where entries.count < Self.unsearchedRows {
+            let first: Int64 = part[0]
+            let last: Int64 = part[1]
+            let missing = try SearchIndexing.missing(
+                from: first, through: last, newestFirst: true, limit: Self.unsearchedRows - entries.count,
+                in: database)
+            // Parts may overlap.
+            entries += missing.filter { seen.insert($0.row).inserted }
+        }
+        guard !entries.isEmpty else { return [] }
+        if entries.count >= Self.unsearchedRows || parts.count >= 100 { isComplete = false }
+        return try TemporaryWords.rows(of: entries, matching: expression)
+    }
+
+    private func kept(_ rows: [Int64]) throws -> [KeptMessage] {
+        var seen: Set<Int64> = []
+        return try reading.messages(rows.filter { seen.insert($0).inserted }).filter { fits($0) }
+    }
+
+    /// What the words do not know of.
+    private func fits(_ message: KeptMessage) -> Bool {
+        if let before = query.before, message.time >= before { return false }
+        if let after = query.after, message.time < after { return false }
+        return query.topics.isEmpty || query.topics.contains { $0.matches(message.topic) }
+    }
+
+    // MARK: Letters
+
+    private func letters() throws -> [KeptLetter] {
+        let after: Int64 = query.after?.milliseconds ?? .min
+        let before: Int64 = query.before?.milliseconds ?? .max
+        guard let expression else {
+            return try KeptLetter.fetch(
+                database, "FROM letters WHERE time >= ? AND time < ? ORDER BY time DESC LIMIT ?",
+                [after, before, limit + 1])
+        }
+        return try KeptLetter.fetch(
+            database,
+            """
+            FROM letter_words JOIN letters ON letters.number = letter_words.rowid
+            WHERE letter_words MATCH ? AND time >= ? AND time < ? ORDER BY time DESC LIMIT ?
+            """, [expression, after, before, limit + 1])
+    }
+}
+
+/// Words in memory, for what those of the store lack.
+private enum TemporaryWords {
+    static func rows(of entries: [SearchIndexing.Entry], matching expression: String) throws -> [Int64] {
+        let memory = try DatabaseQueue()
+        return try memory.write { database -> [Int64] in
+            try database.execute(sql: StoreSchema.words)
+            try SearchIndexing.add(entries, to: database)
+            return try Int64.fetchAll(
+                database, sql: "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC",
+                arguments: [expression])
+        }
+    }
+}

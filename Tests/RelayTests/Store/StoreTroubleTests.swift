@@ -1,0 +1,181 @@
+import GRDB
+import TestSupport
+import Testing
+
+@testable import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+@Suite("Local store: trouble")
+struct StoreTroubleTests {
+    /// A store with 1,500 messages, a draft, a letter and an outbox, closed.
+    private func filled() async throws -> StoreFixture {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await store.commit([
+            .outbox(StoreFixture.publish("1")), .draft(conversation: "chat.lobby", "half"), .joined(["chat.lobby"]),
+            .letter(
+                KeptLetter(
+                    direction: .received, id: "1", person: "carol", postbox: "personal",
+                    time: Timestamp(milliseconds: 1), text: "a letter")),
+        ])
+        let text = String(repeating: "a long line ", count: 20)
+        for part in 0..<15 {
+            let start = UInt64(part) * 100
+            try await store.keep((start + 1...start + 100).map { StoreFixture.line($0, text) })
+        }
+        try await store.close()
+        return fixture
+    }
+
+    /// What a person typed is there, messages are, and the store works.
+    private func check(_ fixture: StoreFixture, damaged: Data? = nil) async throws {
+        let (store, isRecreated) = try LocalStore.open(.file(fixture.path), clock: fixture.time)
+        let rescue = try #require(store.rescue)
+        #expect(isRecreated && rescue.messages > 0 && rescue.messages <= 1_500 && rescue.others >= 4)
+        if let damaged { #expect(try Data(contentsOf: URL(fileURLWithPath: rescue.path)) == damaged) }
+        #expect(try await store.outbox() == [StoreFixture.publish("1")])
+        #expect(try await store.drafts() == ["chat.lobby": "half"])
+        #expect(try await store.joinedTopics() == ["chat.lobby"])
+        #expect(try await store.letters(limit: 9).map(\.text) == ["a letter"])
+        let status = try await store.status()
+        #expect(status.messages == rescue.messages && status.topics == 1)
+        #expect(try await store.sequences("chat.lobby").count == rescue.messages)
+        try await store.keep([StoreFixture.line(9_999, "unheard of")])
+        try await eventually("the words") { try await store.search(SearchQuery("unheard")).hits.count == 1 }
+        #expect(try await store.search(SearchQuery("letter")).hits.count == 1)
+        try await store.close()
+        #expect(try LocalStore.open(.file(fixture.path)).isRecreated == false)
+    }
+
+    @Test("B9 a store that was cut off is put aside, and what can be read of it is in the new one")
+    func truncated() async throws {
+        let fixture = try await filled()
+        let url = URL(fileURLWithPath: fixture.path)
+        let whole = try Data(contentsOf: url)
+        let part = whole.prefix(whole.count * 7 / 10 / 4_096 * 4_096)
+        try Data(part).write(to: url)
+        try await check(fixture, damaged: Data(part))
+    }
+
+    @Test("B9 damage that is found in use is looked for at the next opening, and read around")
+    func damagedInside() async throws {
+        let fixture = try await filled()
+        let url = URL(fileURLWithPath: fixture.path)
+        var bytes = try Data(contentsOf: url)
+        let middle = bytes.count / 2 / 4_096 * 4_096
+        bytes.replaceSubrange(middle..<middle + 16_384, with: Data(repeating: 0xFF, count: 16_384))
+        try bytes.write(to: url)
+        StoreFiles.suspect(fixture.path)
+        try await check(fixture)
+        #expect(!StoreFiles.isSuspect(fixture.path))
+    }
+
+    @Test("A suspicion without damage changes nothing")
+    func unfounded() async throws {
+        let fixture = try await filled()
+        StoreFiles.suspect(fixture.path)
+        let store = try fixture.open()
+        #expect(store.rescue == nil && !StoreFiles.isSuspect(fixture.path))
+        #expect(try await store.sequences().count == 1_500)
+        try await store.close()
+    }
+
+    @Test("A damaged store is left alone while another program has it open")
+    func inUse() async throws {
+        let fixture = try StoreFixture()
+        let use = try StoreFiles.use(fixture.path)
+        let content = Data(String(repeating: "damage", count: 1_000).utf8)
+        try content.write(to: URL(fileURLWithPath: fixture.path))
+        #expect(
+            throws: RelayError.storage(
+                "\(fixture.path): it is damaged, and another program has it open; end that one and start again")
+        ) { try fixture.open() }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.path)) == content)
+        withExtendedLifetime(use) {}
+    }
+
+    @Test("B9 a store of the first version is brought up to date, and keeps what it has")
+    func older() async throws {
+        let fixture = try StoreFixture()
+        do {
+            let old = try DatabaseQueue(path: fixture.path)
+            var migrator = DatabaseMigrator()
+            migrator.registerMigration("1 facts") { database in
+                try database.create(table: "facts") { table in
+                    table.primaryKey("name", .text)
+                    table.column("value", .text).notNull()
+                }
+            }
+            try await old.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+            try migrator.migrate(old)
+            try await old.write { try $0.execute(sql: "INSERT INTO facts VALUES ('a', 'b')") }
+            try old.close()
+        }
+        let store = try fixture.open()
+        #expect(store.rescue == nil)
+        try await store.keep([StoreFixture.line(1)])
+        #expect(try await store.sequences() == [1])
+        let facts = try await store.database.read { try String.fetchAll($0, sql: "SELECT value FROM facts") }
+        let vacuum = try await store.database.read { try Int.fetchOne($0, sql: "PRAGMA auto_vacuum") }
+        #expect(facts == ["b"] && vacuum == 2)
+        try await store.close()
+    }
+
+    @Test("B9 a folder that may not be written is named", .enabled(if: geteuid() != 0))
+    func readOnlyFolder() throws {
+        let fixture = try StoreFixture()
+        chmod(fixture.folder.path, 0o500)
+        defer { chmod(fixture.folder.path, 0o700) }
+        #expect(throws: RelayError.storage("\(fixture.path): Permission denied")) { try fixture.open() }
+    }
+
+    @Test("A full disk is told once; what waits is bounded, and kept when there is room again")
+    func full() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open(StoreBatching(maximumRows: 100))
+        try await store.keep([StoreFixture.line(1)])
+        var news = store.news.makeAsyncIterator()
+        // SQLite itself refuses further pages, with the code of a full disk.
+        try await store.database.writeWithoutTransaction { database in
+            let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+            try database.execute(sql: "PRAGMA max_page_count = \(pages + 2)")
+        }
+        let text = String(repeating: "x", count: 4_000)
+        await store.append((UInt64(2)...100).map { StoreFixture.line($0, text) })
+        for _ in 1...2 {
+            await #expect(throws: RelayError.self) { try await store.flush() }
+        }
+        guard case .failing(let error)? = await news.next() else {
+            Issue.record("nothing was told")
+            return
+        }
+        #expect(error.words.contains("\(fixture.path): the disk is full; make room"))
+        // There is room for one more, and not for the three that follow.
+        await store.append([StoreFixture.line(101, text)])
+        await store.append((UInt64(102)...104).map { StoreFixture.line($0, text) })
+        await #expect(throws: RelayError.self) {
+            try await store.commit([.draft(conversation: "a", String(repeating: text, count: 16))])
+        }
+        #expect(try await store.sequences() == [1])
+
+        try await store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
+        try await store.flush()
+        #expect(await news.next() == .recovered(notKept: 3))
+        #expect(try await store.sequences() == Array(1...101))
+        #expect(try await store.status().notKept == 3)
+        try await store.close()
+    }
+}

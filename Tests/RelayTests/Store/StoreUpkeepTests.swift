@@ -1,0 +1,159 @@
+import GRDB
+import TestSupport
+import Testing
+
+@testable import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+@Suite("Local store: upkeep")
+struct StoreUpkeepTests {
+    /// So many messages of two topics by turns, each with a payload of some 1,000 bytes.
+    private func fill(_ store: LocalStore, _ count: UInt64, at time: Int64) async throws {
+        let text = String(repeating: "word ", count: 200)
+        for start in stride(from: UInt64(1), through: count, by: 500) {
+            let end = min(count, start + 499)
+            try await store.keep(
+                (start...end).map {
+                    StoreFixture.line(
+                        $0, text, topic: $0 % 2 == 0 ? "even" : "odd", time: time + Int64($0) * 1_000)
+                })
+        }
+    }
+
+    @Test("The status counts what is kept")
+    func status() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        let empty = try await store.status()
+        #expect(empty.messages == 0 && empty.oldest == nil && empty.path == fixture.path && empty.bytes > 0)
+        let lines = [
+            StoreFixture.line(3, topic: "a"), StoreFixture.line(4, topic: "b"), StoreFixture.line(5, topic: "b"),
+        ]
+        try await store.keep(lines)
+        try await store.commit([.outbox(StoreFixture.publish("1"))])
+        let status = try await store.status()
+        #expect(status.messages == 3 && status.topics == 2 && status.outbox == 1 && status.letters == 0)
+        #expect(status.messageBytes == lines.reduce(0) { $0 + $1.payload.count })
+        #expect(status.oldest == Timestamp(milliseconds: 3_000) && status.notKept == 0)
+        let memory = try await StoreFixture.inMemory().status()
+        #expect(memory.path == nil && memory.bytes > 0)
+        try await store.close()
+    }
+
+    @Test("A policy is carried out in small steps, the oldest first, and the file becomes smaller")
+    func retention() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        let now = fixture.time.secondsSince1970 * 1_000
+        // The first 2,000 seconds of it are older than an hour.
+        try await fill(store, 3_000, at: now - 5_600_000)
+        try await store.untilSearched()
+        try await store.compact(.unlimited)
+        let before = try await store.status()
+        #expect(before.messages == 3_000)
+
+        let policy = RetentionPolicy(
+            all: .init(age: .seconds(3_600)), topics: ["odd": .init(bytes: before.messageBytes / 3_000 * 100)])
+        var steps = 0
+        var last = before.messages
+        while try await store.compactStep(policy) {
+            steps += 1
+            let messages = try await store.status().messages
+            #expect(last - messages <= StoreDeletion.rowsAtOnce)
+            last = messages
+        }
+        #expect(steps > 4)
+        try await store.compact(policy)
+        let after = try await store.status()
+        let odd = try await store.sequences("odd")
+        let even = try await store.sequences("even")
+        #expect(even.first == 2_000 && even.count == 501 && even.last == 3_000)
+        #expect((95...105).contains(odd.count) && odd.last == 2_999)
+        #expect(after.messages == odd.count + even.count && after.bytes < before.bytes / 2)
+        #expect(try await store.compactStep(policy) == false)
+        try await store.close()
+    }
+
+    @Test("Bytes over all are made up for with the oldest of all topics, and old letters go by age")
+    func everything() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        let now = fixture.time.secondsSince1970 * 1_000
+        try await fill(store, 400, at: now - 1_000_000)
+        for (id, age) in [("old", Int64(7_200)), ("new", 60)] {
+            let letter = KeptLetter(
+                direction: .received, id: id, person: nil, postbox: "personal",
+                time: Timestamp(milliseconds: now - age * 1_000), text: id)
+            try await store.commit([.letter(letter)])
+        }
+        let bytes = try await store.status().messageBytes
+        try await store.compact(RetentionPolicy(all: .init(age: .seconds(3_600), bytes: bytes / 2)))
+        let sequences = try await store.sequences()
+        #expect((195...200).contains(sequences.count) && sequences.last == 400)
+        #expect(sequences.first.map { Array($0...400) } == sequences)
+        #expect(try await store.letters(limit: 9).map(\.id) == ["new"])
+        #expect(try await store.search(SearchQuery("old")).hits.isEmpty)
+        try await store.close()
+    }
+
+    @Test("A topic is forgotten with all that is kept of it, and the others stay")
+    func forget() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await fill(store, 1_200, at: 0)
+        try await store.commit([
+            .draft(conversation: "odd", "secret"), .draft(conversation: "even", "stays"),
+            .cursor("odd", StoreFixture.place(1)), .readMark("odd", StoreFixture.place(1)),
+            .outbox(StoreFixture.publish("1", to: "odd")),
+        ])
+        #expect(try await store.forget(TopicPattern("odd")) == 600)
+        #expect(try await store.sequences("odd").isEmpty)
+        #expect(try await store.sequences("even").count == 600)
+        #expect(try await store.status().topics == 1)
+        #expect(try await store.drafts() == ["even": "stays"])
+        #expect(try await store.cursors().isEmpty)
+        #expect(try await store.readMarks().isEmpty)
+        #expect(try await store.outbox().count == 1)
+        #expect(try await store.search(SearchQuery("in:odd word")).hits.isEmpty)
+        #expect(try await store.forget(TopicPattern("none.>")) == 0)
+        // It may come back.
+        try await store.keep([StoreFixture.line(1_201, topic: "odd")])
+        #expect(try await store.sequences("odd") == [1_201])
+        #expect(try await store.forget(TopicPattern(">")) == 601)
+        #expect(try await store.status().messages == 0)
+        try await store.close()
+    }
+
+    @Test("What is deleted is no longer in the file after a compaction")
+    func overwritten() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await store.keep((UInt64(1)...50).map { StoreFixture.line($0, "xyzzyplugh number \($0)", topic: "odd") })
+        try await store.keep([StoreFixture.line(51, "stays")])
+        try await store.untilSearched()
+        #expect(try await store.search(SearchQuery("xyzzy*")).hits.count == 50)
+        try await store.forget(TopicPattern("odd"))
+        try await store.compact(.unlimited)
+        try await store.close()
+        let content = String(decoding: try Data(contentsOf: URL(fileURLWithPath: fixture.path)), as: UTF8.self)
+        #expect(!content.contains("xyzzyplugh"))
+        #expect(content.contains("stays"))
+    }
+
+    @Test("An export has all messages of a topic in order, also those that come meanwhile")
+    func export() async throws {
+        let store = try StoreFixture.inMemory()
+        try await fill(store, 1_250, at: 0)
+        var sequences: [UInt64] = []
+        for try await message in try store.export(TopicPattern("even")) {
+            sequences.append(message.place.sequence)
+            if sequences.count == 10 { try await store.keep([StoreFixture.line(1_300, topic: "even")]) }
+        }
+        #expect(sequences == (UInt64(1)...625).map { $0 * 2 } + [1_300])
+    }
+}
