@@ -2,57 +2,79 @@ import NIOCore
 
 /// A message of a stream, with its place in it.
 public struct StoredMessage: Sendable {
-    /// The subject it was published to.
-    public var subject: String
+    /// Where what it says stands. A reader of many messages copies each several times, so nothing is kept twice.
+    private enum Content: Sendable {
+        /// In the message that a consumer delivered.
+        case delivered(NATSMessage)
+        case parts(subject: String, headers: NATSHeaders, payload: ByteBuffer)
+    }
+
+    private let content: Content
     /// Its place in the stream.
-    public var sequence: UInt64
+    public let sequence: UInt64
     /// When the stream stored it, by the server's clock.
-    public var time: ServerTime
+    public let time: ServerTime
+    /// How many matching messages the stream held behind it when it was delivered; nil when not known.
+    public let pending: UInt64?
+    /// Its number among what its consumer delivered; 0 when read without a consumer.
+    let consumerSequence: UInt64
+
+    /// The subject it was published to.
+    public var subject: String {
+        switch content {
+        case .delivered(let message): message.subject
+        case .parts(let subject, _, _): subject
+        }
+    }
+
     /// Its headers, read when they are asked for.
     public var headers: NATSHeaders {
-        get { ownHeaders ?? delivered?.headers ?? NATSHeaders() }
-        set { ownHeaders = newValue }
+        switch content {
+        case .delivered(let message): message.headers
+        case .parts(_, let headers, _): headers
+        }
     }
+
     /// Its payload.
-    public var payload: ByteBuffer
-    /// How many matching messages the stream held behind it when it was delivered; nil when not known.
-    public var pending: UInt64?
+    public var payload: ByteBuffer {
+        switch content {
+        case .delivered(let message): message.payload
+        case .parts(_, _, let payload): payload
+        }
+    }
+
     /// Where an acknowledgement goes, for consumers that expect one.
-    public var acknowledgementSubject: String?
+    public var acknowledgementSubject: String? {
+        if case .delivered(let message) = content { message.reply } else { nil }
+    }
+
     /// How much it counts where bytes are limited: its subjects, headers and payload as they came.
     package var size: Int {
-        delivered.map { PullBudget.size(of: $0) } ?? subject.utf8.count + payload.readableBytes
+        switch content {
+        case .delivered(let message): PullBudget.size(of: message)
+        case .parts(let subject, _, let payload): subject.utf8.count + payload.readableBytes
+        }
     }
-    /// Its number among what its consumer delivered; 0 when read without a consumer.
-    var consumerSequence: UInt64 = 0
-    /// The headers of a message that no consumer delivered, or that were set.
-    private var ownHeaders: NATSHeaders?
-    /// What a consumer delivered.
-    private var delivered: NATSMessage?
 
     /// Reads a message that a consumer delivered; nil when its reply subject is not of that kind.
     init?(delivered message: NATSMessage) {
         guard let reply = message.reply, let place = DeliveryPlace(reply) else { return nil }
-        subject = message.subject
+        content = .delivered(message)
         sequence = place.streamSequence
         time = ServerTime(nanoseconds: place.time)
-        delivered = message
-        payload = message.payload
         pending = place.pending
         consumerSequence = place.consumerSequence
-        acknowledgementSubject = reply
     }
 
     init(
         subject: String, sequence: UInt64, time: ServerTime, headers: NATSHeaders, payload: ByteBuffer,
         pending: UInt64? = nil
     ) {
-        self.subject = subject
+        content = .parts(subject: subject, headers: headers, payload: payload)
         self.sequence = sequence
         self.time = time
-        ownHeaders = headers
-        self.payload = payload
         self.pending = pending
+        consumerSequence = 0
     }
 }
 

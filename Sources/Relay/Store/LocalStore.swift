@@ -202,6 +202,7 @@ public final class LocalStore: Sendable {
         // The last connection that SQLite closes carries the log over into the file, which one that only reads cannot.
         (database as? DatabasePool)?.invalidateReadOnlyConnections()
         try? database.close()
+        use?.end()
         if let failure { throw failure }
     }
 
@@ -217,9 +218,9 @@ public final class LocalStore: Sendable {
         switch step {
         case .none: break
         case .sleep(let moment):
-            Task {
+            Task { [weak self, clock] in
                 try? await clock.sleep(until: moment)
-                begin()
+                self?.begin()
             }
         case .write: Task { await writeBatch() }
         case .index: Task { await addWords() }

@@ -27,6 +27,8 @@ struct MessageWriting {
         guard !messages.isEmpty, let connection = database.sqliteConnection else { return }
         let sql = "INSERT OR IGNORE INTO messages (row, topic, time, id, sender, payload) VALUES (?, ?, ?, ?, ?, ?)"
         let statement = try database.cachedStatement(sql: sql).sqliteStatement
+        // Whoever used it last may have left it as it ended, and SQLite binds nothing to that.
+        sqlite3_reset(statement)
         defer {
             sqlite3_reset(statement)
             sqlite3_clear_bindings(statement)

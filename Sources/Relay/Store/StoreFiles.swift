@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -6,16 +8,27 @@
     import Darwin
 #endif
 
-/// A process's hold on a store that it uses, which ends with the last reference and with the process.
+/// A process's hold on a store that it uses, which ends when it is told to, with the last reference and with the process.
 final class StoreUse: Sendable {
-    private let descriptor: Int32
+    /// −1 once it has ended.
+    private let descriptor: Atomic<Int32>
 
-    init(_ descriptor: Int32) { self.descriptor = descriptor }
+    init(_ descriptor: Int32) { self.descriptor = Atomic(descriptor) }
 
-    deinit { close(descriptor) }
+    deinit { end() }
+
+    /// Lets go of the store.
+    func end() {
+        let descriptor = descriptor.exchange(-1, ordering: .acquiringAndReleasing)
+        guard descriptor >= 0 else { return }
+        // A child process that is just being started holds the descriptor for a moment longer, and the lock with it.
+        _ = flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 
     /// Whether nobody else uses the store.
     var isAlone: Bool {
+        let descriptor = descriptor.load(ordering: .acquiring)
         defer { _ = flock(descriptor, LOCK_SH) }
         return flock(descriptor, LOCK_EX | LOCK_NB) == 0
     }
@@ -75,7 +88,10 @@ enum StoreFiles {
     }
 
     /// Gives the lock back.
-    static func unlock(_ descriptor: Int32) { close(descriptor) }
+    static func unlock(_ descriptor: Int32) {
+        _ = flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 
     /// Renames a damaged store with its log, which may hold what can be saved, so that SQLite still finds the two
     /// together.

@@ -32,20 +32,24 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }
 
     private struct BegunBatch {
-        var events: [Event] = []
-        var first = 0
+        /// The last one comes next, so that each can be taken out and none is copied.
+        private var reversed: [Event] = []
 
-        mutating func next() -> Event? {
-            guard first < events.count else { return nil }
-            defer { first += 1 }
-            return events[first]
+        init() {}
+
+        init(_ events: consuming [Event]) {
+            reversed = events
+            reversed.reverse()
         }
+
+        mutating func next() -> Event? { reversed.popLast() }
 
         /// What has not been read; nothing is left.
         mutating func rest() -> [Event] {
-            guard first > 0 || !events.isEmpty else { return [] }
-            defer { self = BegunBatch() }
-            return Array(events[first...])
+            guard !reversed.isEmpty else { return [] }
+            var rest = exchange(&reversed, with: [])
+            rest.reverse()
+            return rest
         }
     }
 
@@ -59,7 +63,7 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
                 if let event = subscription.begun.withLockedValue({ $0.next() }) { return event }
                 guard let news = try await subscription.stream.channel.next() else { return nil }
                 switch news {
-                case .events(let events, _): subscription.begun.withLockedValue { $0 = BegunBatch(events: events) }
+                case .events(let events, _): subscription.begun.withLockedValue { $0 = BegunBatch(events) }
                 case .live: return subscription.stream.words.live
                 case .catchingUp: break
                 }
