@@ -44,6 +44,7 @@ struct ConnectionOptions: ParsableArguments {
         plan.sessions = try Self.sessions(profile.session)
         plan.device = profile.device.flatMap { $0.isEmpty ? nil : $0 }
         plan.store = plan.storePlace(environment)
+        plan.retention = profile.retention?.policy ?? .parley
         plan.suspendAfter = profile.suspendAfter
         if let name = profile.reconnect {
             guard let policy = ReconnectPolicy.named(name) else {
@@ -67,7 +68,9 @@ struct ConnectionOptions: ParsableArguments {
 
     /// The profile, with what the flags say instead of it.
     func effectiveProfile(_ environment: [String: String]) throws -> Profile {
-        var profile = try ConfigurationFile.load(flag: config, environment).profile(profile)
+        let file = try ConfigurationFile.load(flag: config, environment)
+        var profile = try file.profile(profile)
+        profile.retention = profile.retention ?? file.retention
         if !server.isEmpty {
             profile.servers = server
             profile.user = nil
@@ -172,6 +175,8 @@ struct ConnectionPlan: Sendable {
     var tokenCommand: TokenCommand?
     /// The interactive client's local store; nil keeps it in memory.
     var store: String?
+    /// How long messages stay in the local store.
+    var retention = RetentionPolicy.parley
     /// Seconds out of focus after which an interactive client suspends the connection.
     var suspendAfter: Double?
 

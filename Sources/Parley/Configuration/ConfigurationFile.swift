@@ -10,8 +10,10 @@
 struct ConfigurationFile: Hashable, Sendable, Decodable {
     /// Profiles by name; `default` is used when none is named.
     var profiles: [String: Profile] = [:]
+    /// How long messages stay in the local store, for profiles that do not say it themselves.
+    var retention: RetentionSetting?
 
-    private enum CodingKeys: String, CodingKey, CaseIterable { case profiles }
+    private enum CodingKeys: String, CodingKey, CaseIterable { case profiles, retention }
 
     /// No profiles.
     init() {}
@@ -20,6 +22,7 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
         try UnknownKeys.refuse(in: decoder, besides: CodingKeys.allCases.map(\.rawValue))
         let values = try decoder.container(keyedBy: CodingKeys.self)
         profiles = try values.decodeIfPresent([String: Profile].self, forKey: .profiles) ?? [:]
+        retention = try values.decodeIfPresent(RetentionSetting.self, forKey: .retention)
     }
 
     /// Larger files are no configuration.

@@ -30,12 +30,14 @@ struct Profile: Hashable, Sendable {
     var session: String?
     /// This device's name for the user's other devices.
     var device: String?
+    /// How long messages stay in the local store; nil for what the file says of all profiles.
+    var retention: RetentionSetting?
 }
 
 extension Profile: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
         case servers, creds, user, reconnect, suspendAfter, namespace, hash, tlsAuthority, tlsCertificate, tlsKey
-        case tlsFirst, tokenCommand, proxy, session, device
+        case tlsFirst, tokenCommand, proxy, session, device, retention
         case tokenCommandInSnakeCase = "token_command"
     }
 
@@ -66,6 +68,7 @@ extension Profile: Decodable {
         proxy = try values.decodeIfPresent(String.self, forKey: .proxy)
         session = try values.decodeIfPresent(String.self, forKey: .session)
         device = try values.decodeIfPresent(String.self, forKey: .device)
+        retention = try values.decodeIfPresent(RetentionSetting.self, forKey: .retention)
     }
 }
 

@@ -17,18 +17,37 @@ public struct RetentionPolicy: Hashable, Sendable {
         public static let none = Limit()
     }
 
+    /// The bounds of the topics that match a pattern, each topic by itself.
+    public struct PatternLimit: Hashable, Sendable {
+        /// The topics.
+        public var pattern: TopicPattern
+        /// The bounds of each of them.
+        public var limit: Limit
+
+        /// Sets bounds.
+        public init(_ pattern: TopicPattern, _ limit: Limit) {
+            self.pattern = pattern
+            self.limit = limit
+        }
+    }
+
     /// The bounds of all messages together. The age holds for letters too.
     public var all: Limit
     /// The bounds of each topic's messages.
     public var eachTopic: Limit
     /// The bounds of single topics, instead of those of each.
     public var topics: [String: Limit]
+    /// The bounds of what matches, for topics that have none of their own; the first pattern that matches counts.
+    public var patterns: [PatternLimit]
 
     /// Makes a policy.
-    public init(all: Limit = .none, eachTopic: Limit = .none, topics: [String: Limit] = [:]) {
+    public init(
+        all: Limit = .none, eachTopic: Limit = .none, topics: [String: Limit] = [:], patterns: [PatternLimit] = []
+    ) {
         self.all = all
         self.eachTopic = eachTopic
         self.topics = topics
+        self.patterns = patterns
     }
 
     /// Everything stays.
@@ -93,7 +112,10 @@ extension RetentionPolicy {
         return nil
     }
 
-    private func limit(of topic: String) -> Limit { topics[topic] ?? eachTopic }
+    private func limit(of topic: String) -> Limit {
+        if let limit = topics[topic] { return limit }
+        return patterns.first(where: { $0.pattern.matches(topic) })?.limit ?? eachTopic
+    }
 
     /// The moment before which a topic's messages go.
     private func firstKept(of topic: String, now: Timestamp) -> Timestamp? {

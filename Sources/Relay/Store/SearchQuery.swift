@@ -134,10 +134,7 @@ extension SearchQuery {
 
     private static func quoted(_ term: Term) -> String {
         let phrase = quoted(term.text)
-        let letters = term.text.unicodeScalars.count { SearchText.isPartOfWord($0) }
-        // One letter begins too many words, and a character that is a word of its own begins none.
-        let isWhole = term.isPhrase || letters < 2 || term.text.unicodeScalars.contains(where: SearchText.isUnspaced)
-        return isWhole ? phrase : phrase + " *"
+        return term.isWhole ? phrase : phrase + " *"
     }
 
     private static func quoted(_ text: String) -> String {
@@ -147,6 +144,15 @@ extension SearchQuery {
             result.unicodeScalars.append(character)
         }
         return result + "\""
+    }
+}
+
+extension SearchQuery.Term {
+    /// Whether a text has to have its last word whole; otherwise a word that begins with it is enough.
+    package var isWhole: Bool {
+        // One letter begins too many words, and a character that is a word of its own begins none.
+        isPhrase || text.unicodeScalars.count { SearchText.isPartOfWord($0) } < 2
+            || text.unicodeScalars.contains(where: SearchText.isUnspaced)
     }
 }
 

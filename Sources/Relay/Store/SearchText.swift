@@ -3,7 +3,7 @@
 /// SQLite splits text at what is neither a letter nor a digit. Chinese, Japanese and Korean are written without blanks, or
 /// with few, so that a whole sentence would be one word, which only its beginning finds. Here each of their characters
 /// becomes a word of its own, and what is looked for a phrase of such words: any part of a text is found.
-enum SearchText {
+package enum SearchText {
     /// The text with blanks around each character of a script that is written without them.
     static func split(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { isUnspaced($0) || $0 == "\0" }) else { return text }
@@ -22,7 +22,7 @@ enum SearchText {
     }
 
     /// Whether a character belongs to a script that is written without blanks: ideographs, kana, bopomofo and hangul.
-    static func isUnspaced(_ scalar: Unicode.Scalar) -> Bool {
+    package static func isUnspaced(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x1100: false
         case 0x1100...0x11FF, 0x2E80...0x2FDF, 0x3005...0x3007, 0x3021...0x3029, 0x3040...0x318F, 0x31A0...0x31FF,
@@ -34,7 +34,7 @@ enum SearchText {
     }
 
     /// Whether a character is part of a word, for SQLite too: letters and digits of any script.
-    static func isPartOfWord(_ scalar: Unicode.Scalar) -> Bool {
+    package static func isPartOfWord(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
             .letterNumber, .otherNumber, .privateUse:

@@ -35,6 +35,25 @@ struct RetentionPolicyTests {
             policy.nextStep([], oldestLetter: before(1_001), now: now) == .lettersExpired(before: before(1_000)))
     }
 
+    @Test("A pattern bounds each topic that matches it, the first one counts, and a topic's own bounds win")
+    func patterns() throws {
+        let policy = RetentionPolicy(
+            eachTopic: .init(bytes: 50), topics: ["alerts.own": .init(bytes: 70)],
+            patterns: [
+                .init(try TopicPattern("alerts.disk"), .none), .init(try TopicPattern("alerts.>"), .init(bytes: 20)),
+            ])
+        func step(_ name: String, _ bytes: Int) -> RetentionPolicy.Step? {
+            policy.nextStep([use(7, name, bytes: bytes)], now: now)
+        }
+        #expect(step("alerts.disk", 1_000) == nil)
+        #expect(step("alerts.load", 20) == nil)
+        #expect(step("alerts.load", 25) == .shrunk(topic: 7, bytes: 5))
+        #expect(step("alerts.own", 71) == .shrunk(topic: 7, bytes: 1))
+        #expect(step("chat.qa", 51) == .shrunk(topic: 7, bytes: 1))
+        #expect(
+            policy.nextStep([use(1, "alerts.a", bytes: 15), use(2, "alerts.b", bytes: 15)], now: now) == nil)
+    }
+
     @Test("Then what is too much for a topic, then what is too much in all")
     func bytes() {
         let policy = RetentionPolicy(all: .init(bytes: 100), eachTopic: .init(bytes: 80))
