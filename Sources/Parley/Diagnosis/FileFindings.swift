@@ -83,11 +83,13 @@ enum FileFindings {
         guard let path else { return Finding(name, .ok, "in memory: no user is known before the connection") }
         guard access(path, F_OK) == 0 else { return Finding(name, .ok, "\(path) (not made yet)") }
         switch state(ofStore: path) {
-        case .good: return Finding(name, .ok, path)
+        case .good: return Finding(name, .ok, "\(path), \(Wording.bytes(bytes(ofStore: path)))")
         case .damaged:
             return Finding(
-                name, .warning, "\(path) is damaged",
-                fix: "start parley: it renames the file to end in .damaged, or .damaged-2 …, and begins a new one")
+                name, .warning, "\(path), \(Wording.bytes(bytes(ofStore: path))), is damaged",
+                fix:
+                    "start parley: it renames the file to end in .damaged- and the day, and begins a new one with what "
+                    + "can be read of it")
         case .closed(let words):
             return Finding(
                 name, .failure(CommandFailure.cannotCreate), "\(path): \(words)",
@@ -110,8 +112,18 @@ enum FileFindings {
         let expected = Array("SQLite format 3\0".utf8)
         var found = [UInt8](repeating: 0, count: expected.count)
         let count = read(descriptor, &found, found.count)
-        // A store that was made and never written is empty.
-        return count == 0 || found == expected ? .good : .damaged
+        // A store that was made and never written is empty. Who finds damage further inside leaves a mark.
+        return (count == 0 || found == expected) && access(path + ".suspect", F_OK) != 0 ? .good : .damaged
+    }
+
+    /// The bytes of a store with its log.
+    private static func bytes(ofStore path: String) -> UInt64 {
+        var sum: UInt64 = 0
+        for file in [path, path + "-wal"] {
+            var status = stat()
+            if stat(file, &status) == 0 { sum += UInt64(clamping: status.st_size) }
+        }
+        return sum
     }
 
     static func reason(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
