@@ -13,6 +13,11 @@ enum DisplayZone: Hashable, Sendable {
     /// A fixed distance from UTC, in seconds.
     case fixed(seconds: Int)
 
+    /// How far its clock is ahead of UTC at a moment.
+    func secondsFromGMT(at moment: Timestamp) -> Int {
+        Int(reading(at: Timestamp.floorDivide(moment.milliseconds, 1_000)).offset)
+    }
+
     /// The date and the time of day at `epochSeconds`, from the C library, and how many seconds the zone is ahead of UTC.
     fileprivate func reading(at epochSeconds: Int64) -> (fields: tm, offset: Int64) {
         var fields = tm()

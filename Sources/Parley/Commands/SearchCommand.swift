@@ -1,0 +1,116 @@
+import ArgumentParser
+import Relay
+
+/// `parley search`: what the local store has of some words.
+struct SearchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "search", abstract: "Look for messages and letters in the local store, the newest first.",
+        discussion: """
+            A message is found that has all the words, each at the beginning of one of its own; words in quotes stand side \
+            by side. from:NAME, in:TOPIC, after:DATE and before:DATE narrow it, and a word with a dash before it must not \
+            be there; after -- a dash may come first. It uses no network.
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(
+        name: .customLong("in"),
+        help: ArgumentHelp(
+            "Only this topic, or those that match; may be given several times. Leaves out letters.", valueName: "topic")
+    )
+    var topics: [String] = []
+
+    @Option(help: ArgumentHelp("Most messages, 1 to 1000.", valueName: "count"))
+    var limit: Int = 100
+
+    @Flag(help: "Print one JSON object for each message.")
+    var json = false
+
+    @Argument(help: "What to look for.")
+    var words: [String]
+
+    func validate() throws {
+        guard (1...1_000).contains(limit) else { throw ValidationError("--limit takes a number from 1 to 1000.") }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let wanted = try query(secondsFromGMT: DisplayZone.local.secondsFromGMT(at: WallClock.now))
+            let path = try connection.plan().storeFile()
+            try await StoreAccess.use(path) { store in
+                guard let store else {
+                    return Output.complain("parley: nothing was found: \(StoreAccess.absence(path))")
+                }
+                let result = try await store.search(wanted, limit: limit)
+                write(result, SearchMatch(wanted))
+            }
+        }
+    }
+
+    /// What the words and options ask for.
+    ///
+    /// - Parameter secondsFromGMT: where the days of `after:` and `before:` begin.
+    func query(secondsFromGMT: Int) throws -> SearchQuery {
+        var query = SearchQuery(words.joined(separator: " "), secondsFromGMT: secondsFromGMT)
+        guard !query.isEmpty else {
+            throw CommandFailure(
+                CommandFailure.usage, "There is nothing to look for: name a word that has a letter or a digit.")
+        }
+        for topic in topics { query.topics.append(try StoreOptions.pattern(topic)) }
+        return query
+    }
+
+    private func write(_ result: SearchResult, _ match: SearchMatch) {
+        let printer = MessagePrinter(style: .text, limit: nil)
+        for hit in result.hits {
+            switch hit {
+            case .message(let kept):
+                if json, let message = kept.message {
+                    Output.json(message.found(by: match))
+                } else {
+                    _ = printer.print([kept.event])
+                }
+            case .letter(let letter):
+                if json { Output.json(letter.found(by: match)) } else { Output.line(letter.foundLine) }
+            }
+        }
+        if result.hits.isEmpty {
+            Output.complain("parley: nothing was found")
+        } else if !result.isComplete {
+            Output.complain("parley: there may be more: --limit, or before: with an earlier date")
+        }
+    }
+}
+
+extension TopicMessage {
+    /// The object that scripts read, with what was found in the text.
+    fileprivate func found(by match: SearchMatch) -> MessageMap {
+        var map = json
+        map["match"] = MessageValue(match.part(of: text))
+        return map
+    }
+}
+
+extension KeptLetter {
+    /// The keys of a message, those null that a letter has nothing for, with its own behind them.
+    fileprivate func found(by match: SearchMatch) -> MessageMap {
+        let isReceived = direction == .received
+        let from = isReceived ? person : nil
+        let recipient = isReceived ? nil : person
+        return [
+            "seq": .null, "topic": .null, "id": .string(id), "from": MessageValue(from), "text": .string(text),
+            "message": .string(text), "time": .string(time.iso8601), "recovered": .bool(false),
+            "match": MessageValue(match.part(of: text)), "postbox": .string(postbox), "to": MessageValue(recipient),
+        ]
+    }
+
+    /// The line that people read.
+    fileprivate var foundLine: String {
+        let words =
+            switch direction {
+            case .received: "letter to \(postbox)  \(person ?? "?"): \(text)"
+            case .sent: "letter to \(person ?? "?")/\(postbox)  \(text)"
+            }
+        return "\(time.iso8601)  \(Output.safe(words))"
+    }
+}

@@ -1,0 +1,81 @@
+import Relay
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// How commands come to a local store: without any network, and without making one where there is none.
+enum StoreAccess {
+    /// Hands over the store in a file, nil where there is none yet, and closes it afterwards.
+    ///
+    /// - Throws: what the body throws, and a `CommandFailure` when the store cannot be opened or used, or was damaged.
+    static func use(_ path: String, _ body: (LocalStore?) async throws -> Void) async throws {
+        do {
+            guard exists(path) else { return try await body(nil) }
+            let store = try await opened(path)
+            do {
+                try await body(store)
+            } catch {
+                try? await store.close()
+                throw error
+            }
+            try await store.close()
+        } catch RelayError.storage(let words) {
+            // The core's own sentence speaks of messages that travel on, which nobody has asked for here.
+            throw CommandFailure(CommandFailure.cannotCreate, "The local store failed: \(words).")
+        }
+    }
+
+    /// What is said where there is no store.
+    static func absence(_ path: String) -> String { "there is no local store yet at \(path)" }
+
+    private static func opened(_ path: String) async throws -> LocalStore {
+        let result = await blocking { () -> Result<LocalStore, RelayError> in
+            do throws(RelayError) { return .success(try LocalStore.open(.file(path)).store) } catch {
+                return .failure(error)
+            }
+        }
+        let store = try result.get()
+        guard let rescue = store.rescue else { return store }
+        try? await store.close()
+        throw CommandFailure(CommandFailure.badData, damage(rescue, path))
+    }
+
+    /// A script must not take what is left for all there was, so that this is a failure, once.
+    private static func damage(_ rescue: StoreRescue, _ path: String) -> String {
+        let messages = Wording.count(rescue.messages, "message")
+        let others = Wording.count(rescue.others, "other entry", plural: "other entries")
+        return
+            "The local store \(path) was damaged. It was put aside as \(rescue.path), and a new one has what could be "
+            + "read of it: \(messages) and \(others). Run the command again for these."
+    }
+
+    /// Whether there is something under this name, or nobody can tell.
+    private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 || errno != ENOENT }
+}
+
+extension ConnectionPlan {
+    /// The file of the user's local store, whether it is there or not.
+    func storeFile() throws(CommandFailure) -> String {
+        guard let store else {
+            throw CommandFailure(
+                CommandFailure.badConfiguration,
+                "Whose local store it is, only the token command's token tells. Set user in the profile.")
+        }
+        return store
+    }
+}
+
+extension KeptMessage {
+    /// The message as a reader of its topic gets it.
+    var event: TopicEvent {
+        guard let message else {
+            return .unreadable(sequence: place.sequence, topic: topic, bytes: payload.count)
+        }
+        return .message(message)
+    }
+}

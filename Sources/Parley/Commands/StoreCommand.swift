@@ -1,0 +1,169 @@
+import ArgumentParser
+import Relay
+
+/// `parley store`: what this machine keeps of a user's messages.
+struct StoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "store", abstract: "Look at the local store, compact it, export it, and forget topics.",
+        discussion: "It uses no network. The options name the user whose store it is.",
+        subcommands: [
+            StoreStatusCommand.self, StoreCompactCommand.self, StoreExportCommand.self, StoreForgetCommand.self,
+        ])
+}
+
+/// What the store commands share: whose store it is, and how they print.
+struct StoreOptions: ParsableArguments {
+    @OptionGroup var connection: ConnectionOptions
+
+    @Flag(help: "Print JSON, one object a line.")
+    var json = false
+
+    /// Hands over what the options say, the store's file, and the store; nil where there is none yet.
+    func run(_ body: (ConnectionPlan, String, LocalStore?) async throws -> Void) async throws {
+        try await reportingFailures {
+            let plan = try connection.plan()
+            let path = try plan.storeFile()
+            try await StoreAccess.use(path) { try await body(plan, path, $0) }
+        }
+    }
+
+    /// A topic or pattern as the command line has it.
+    static func pattern(_ text: String) throws(RelayError) -> TopicPattern {
+        do throws(TopicError) { return try TopicPattern(text) } catch { throw .invalidTopic("\(error)") }
+    }
+}
+
+/// `parley store status`.
+struct StoreStatusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status", abstract: "Tell where the local store is and how much it holds.")
+    @OptionGroup var options: StoreOptions
+
+    func run() async throws {
+        try await options.run { _, path, store in
+            var status = StoreStatus(
+                path: path, bytes: 0, messages: 0, messageBytes: 0, topics: 0, oldest: nil, letters: 0, outbox: 0,
+                notKept: 0)
+            if let store { status = try await store.status() }
+            if options.json {
+                Output.json(Self.object(status, path: path))
+            } else if store == nil {
+                Output.line(Output.safe(StoreAccess.absence(path)))
+            } else {
+                for line in Self.lines(status, path: path) { Output.line(Output.safe(line)) }
+            }
+        }
+    }
+
+    /// The object that scripts read.
+    static func object(_ status: StoreStatus, path: String) -> MessageMap {
+        [
+            "path": .string(path), "bytes": .int(Int64(status.bytes)), "messages": .int(Int64(status.messages)),
+            "topics": .int(Int64(status.topics)), "oldest": MessageValue(status.oldest?.iso8601),
+            "outbox": .int(Int64(status.outbox)),
+        ]
+    }
+
+    /// The lines that people read.
+    static func lines(_ status: StoreStatus, path: String) -> [String] {
+        let messages = Wording.count(status.messages, "message")
+        let topics = Wording.count(status.topics, "topic")
+        let oldest = status.oldest.map { ", the oldest from \($0.iso8601)" } ?? ""
+        return [
+            "\(path), \(Wording.count(status.bytes, "byte"))", "\(messages) of \(topics)\(oldest)",
+            "\(Wording.count(status.letters, "letter")), \(Wording.grouped(status.outbox)) in the outbox",
+        ]
+    }
+}
+
+/// `parley store compact`.
+struct StoreCompactCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "compact", abstract: "Delete what the configuration does not keep, and make the file smaller.",
+        discussion: """
+            What is kept is said by retention in the configuration file; without it, a gibibyte of messages. It may run \
+            while a chat is open.
+            """)
+    @OptionGroup var options: StoreOptions
+
+    func run() async throws {
+        try await options.run { plan, path, store in
+            var (bytes, freed, deleted) = (0, 0, 0)
+            if let store {
+                let before = try await store.status()
+                try await store.compact(plan.retention)
+                let after = try await store.status()
+                // Another program may add some meanwhile.
+                bytes = after.bytes
+                freed = max(0, before.bytes - after.bytes)
+                deleted = max(0, before.messages - after.messages)
+            }
+            if options.json {
+                Output.json([
+                    "path": .string(path), "bytes": .int(Int64(bytes)), "freed": .int(Int64(freed)),
+                    "deleted": .int(Int64(deleted)),
+                ])
+            } else if store == nil {
+                Output.line(Output.safe(StoreAccess.absence(path)))
+            } else {
+                Output.line("\(Wording.count(deleted, "message")) deleted")
+                Output.line("the file shrank by \(Wording.count(freed, "byte")) to \(Wording.grouped(bytes))")
+            }
+        }
+    }
+}
+
+/// `parley store export`.
+struct StoreExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export", abstract: "Print what is kept of a topic, oldest first, in the JSON of tail.")
+    @OptionGroup var options: StoreOptions
+    @Argument(help: "The topic; * matches one token, > at the end the rest.") var topic: String
+
+    /// So many messages are printed together.
+    private static let part = 500
+
+    func run() async throws {
+        try await options.run { _, path, store in
+            let pattern = try StoreOptions.pattern(topic)
+            guard let store else { return Output.complain("parley: nothing is kept: \(StoreAccess.absence(path))") }
+            let printer = MessagePrinter(style: .json, limit: nil)
+            var events: [TopicEvent] = []
+            var isEmpty = true
+            for try await message in store.export(pattern) {
+                isEmpty = false
+                events.append(message.event)
+                guard events.count == Self.part else { continue }
+                _ = printer.print(events)
+                events.removeAll(keepingCapacity: true)
+            }
+            _ = printer.print(events)
+            if isEmpty { Output.complain("parley: nothing is kept of \(pattern)") }
+        }
+    }
+}
+
+/// `parley store forget`.
+struct StoreForgetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget", abstract: "Delete what is kept of a topic on this machine, and say how much it was.",
+        discussion: """
+            The network keeps its own, and what waits to be sent stays. Single words may be left in the search's index \
+            until parley store compact. A damaged store that was put aside is not touched.
+            """)
+    @OptionGroup var options: StoreOptions
+    @Argument(help: "The topic; * matches one token, > at the end the rest.") var topic: String
+
+    func run() async throws {
+        try await options.run { _, _, store in
+            let pattern = try StoreOptions.pattern(topic)
+            var count = 0
+            if let store { count = try await store.forget(pattern) }
+            if options.json {
+                Output.json(["topic": .string(pattern.text), "forgotten": .int(Int64(count))])
+            } else {
+                Output.line("\(Wording.count(count, "message")) of \(pattern) forgotten")
+            }
+        }
+    }
+}

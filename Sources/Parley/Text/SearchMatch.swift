@@ -1,0 +1,92 @@
+import Relay
+
+/// Finds the part of a text for which a search has found it.
+///
+/// The search itself says only that a text has what is looked for. Here the text is read as the search reads it: words are
+/// letters and digits, their case and marks do not count, and each Chinese, Japanese or Korean character is a word.
+struct SearchMatch {
+    /// Only so much of a text is looked at.
+    private static let maximumLength = 100_000
+
+    private struct Word {
+        var place: Range<String.Index>
+        var letters: [String]
+    }
+
+    private struct Term {
+        var words: [[String]]
+        var isWhole: Bool
+
+        /// Whether the words of a text have this from one of them on.
+        func stands(at start: Int, of text: [Word]) -> Bool {
+            guard !words.isEmpty, start + words.count <= text.count else { return false }
+            for (offset, letters) in words.enumerated() {
+                let found = text[start + offset].letters
+                let mayGoOn = !isWhole && offset == words.count - 1
+                guard mayGoOn ? found.starts(with: letters) : found == letters else { return false }
+            }
+            return true
+        }
+    }
+
+    private let terms: [Term]
+
+    /// Looks for what the query says a text must have.
+    init(_ query: SearchQuery) {
+        terms = query.terms.filter { !$0.isExcluded }.map { term in
+            Term(words: Self.words(of: term.text).map(\.letters), isWhole: term.isWhole)
+        }
+    }
+
+    /// The first part of a text that is looked for, as it stands there; nil where there is none, or the query has no
+    /// words but filters.
+    func part(of text: String) -> String? {
+        guard !terms.isEmpty else { return nil }
+        let words = Self.words(of: text)
+        for start in words.indices {
+            guard let term = terms.first(where: { $0.stands(at: start, of: words) }) else { continue }
+            let end = words[start + term.words.count - 1].place.upperBound
+            return String(text.unicodeScalars[words[start].place.lowerBound..<end])
+        }
+        return nil
+    }
+
+    private static func words(of text: String) -> [Word] {
+        var words: [Word] = []
+        // Whether the last word ends where the next letter is.
+        var isOpen = false
+        let scalars = text.unicodeScalars
+        for index in scalars.indices.prefix(maximumLength) {
+            let scalar = scalars[index]
+            let next = scalars.index(after: index)
+            if SearchText.isUnspaced(scalar) {
+                words.append(Word(place: index..<next, letters: [String(scalar)]))
+                isOpen = false
+            } else if SearchText.isPartOfWord(scalar) {
+                if !isOpen { words.append(Word(place: index..<index, letters: [])) }
+                words[words.count - 1].place = words[words.count - 1].place.lowerBound..<next
+                words[words.count - 1].letters.append(letter(scalar))
+                isOpen = true
+            } else if isOpen, scalar.properties.generalCategory == .nonspacingMark {
+                words[words.count - 1].place = words[words.count - 1].place.lowerBound..<next
+            } else {
+                isOpen = false
+            }
+        }
+        return words
+    }
+
+    /// A letter or digit without its case and its marks.
+    private static func letter(_ scalar: Unicode.Scalar) -> String {
+        let small = scalar.properties.lowercaseMapping
+        guard !scalar.isASCII, let name = small.unicodeScalars.first?.properties.name else { return small }
+        // é is called LATIN SMALL LETTER E WITH ACUTE.
+        let parts = name.split(separator: " ").prefix { $0 != "WITH" }
+        if parts.count == 4, parts.starts(with: ["LATIN", "SMALL", "LETTER"]), let letter = parts.last,
+            letter.count == 1
+        {
+            return letter.lowercased()
+        }
+        return parts.joined(separator: " ")
+    }
+}
