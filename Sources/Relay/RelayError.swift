@@ -25,6 +25,9 @@ public enum RelayError: Error, Hashable, Sendable {
     case invalidToken
     /// Nothing exists under this identifier any more.
     case notFound(String)
+    /// The key changed meanwhile, so nothing was stored: it has this revision, or 0 when it never had a value (Nexconn and
+    /// RongCloud 23431).
+    case conflict(key: String, revision: UInt64)
     /// The postbox, written `user/postbox`, takes no message; the reason is the network's, if it gives one.
     case postboxNotAccepting(String, because: RecipientReply.State? = nil)
     /// The server's permissions refuse this operation.
@@ -63,6 +66,9 @@ extension RelayError {
         case .invalidArgument(let detail): "\(Self.clause(detail))."
         case .invalidToken: "The page token is not valid here. Start again from the first page."
         case .notFound(let what): "\(what) does not exist, or was deleted."
+        case .conflict(let key, 0): "The key \(key) has no value, so nothing was changed. Look at it, then decide anew."
+        case .conflict(let key, let revision):
+            "The key \(key) has revision \(revision) now, so nothing was changed. Look at it, then decide anew."
         case .postboxNotAccepting(let postbox, let state): Self.refusal(postbox, state)
         case .notAuthorized(let what):
             "Not permitted: \(Self.clause(what)). Ask the network's administrator for access."

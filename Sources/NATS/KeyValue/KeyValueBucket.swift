@@ -111,14 +111,49 @@ public struct KeyValueBucket: Sendable {
     /// - Parameter pattern: only keys that match; `*` matches one token, `>` the rest.
     /// - Throws: `timeout` when the server lets `jetStream.timeout` pass without the next key.
     public func keys(matching pattern: String = ">") async throws(NATSError) -> [String] {
-        var keys: [String] = []
+        try await stored(pattern) { $0.key }
+    }
+
+    /// The keys that have a value, each with it, in the order of their last change.
+    ///
+    /// - Parameter pattern: only keys that match; `*` matches one token, `>` the rest.
+    /// - Throws: `timeout` when the server lets `jetStream.timeout` pass without the next entry.
+    public func entries(matching pattern: String = ">") async throws(NATSError) -> [KeyValueEntry] {
+        try await stored(pattern) { $0 }
+    }
+
+    /// A part of each entry that is a value now.
+    private func stored<Part: Sendable>(
+        _ pattern: String, _ part: @Sendable (KeyValueEntry) -> Part
+    ) async throws(NATSError) -> [Part] {
+        var found: [Part?] = []
+        var places: [String: Int] = [:]
         var iterator = try watch(pattern).makeAsyncIterator()
         while true {
             switch try await iterator.nextStored(isolation: nil) {
-            case .entry(let entry): if entry.operation == .put { keys.append(entry.key) }
-            case .none: return keys
+            case .entry(let entry):
+                // A key that changes while the keys are listed comes again.
+                if let earlier = places.removeValue(forKey: entry.key) { found[earlier] = nil }
+                if entry.operation == .put {
+                    places[entry.key] = found.count
+                    found.append(part(entry))
+                }
+            case .none: return found.compactMap { $0 }
             case .ended: throw Task.isCancelled ? .cancelled : .closed
             }
+        }
+    }
+
+    /// What the bucket holds of a key, oldest first, removals included: as many entries as the bucket's history has.
+    public func history(of key: String) async throws(NATSError) -> [KeyValueEntry] {
+        let filter = try subject(key)
+        var entries: [KeyValueEntry] = []
+        var start = StartPosition.all
+        while true {
+            let page = try await jetStream.page(of: stream, filter: filter, from: start, limit: 64)
+            for message in page.messages { entries.append(KeyValueEntry(message)) }
+            guard page.pending > 0, let last = page.messages.last else { return entries }
+            start = .sequence(last.sequence + 1)
         }
     }
 
@@ -167,7 +202,8 @@ public struct KeyValueBucket: Sendable {
         return "$KV.\(name).\(key)"
     }
 
-    private func newest(_ key: String) async throws(NATSError) -> KeyValueEntry? {
+    /// The newest entry of a key, a removal too; nil when the bucket holds none.
+    package func newest(_ key: String) async throws(NATSError) -> KeyValueEntry? {
         guard let message = try await jetStream.lastMessageDirect(in: stream, subject: subject(key)) else {
             return nil
         }
@@ -199,6 +235,14 @@ public struct KeyValueEntry: Sendable {
     public var operation: Operation
     /// How many entries the server held behind this one; nil when not known.
     public var pending: UInt64?
+
+    /// Reads a message of any bucket's stream.
+    package init(_ message: StoredMessage) {
+        // No bucket's name has a dot: `$KV.<bucket>.<key>`.
+        let parts = message.subject.split(separator: ".", maxSplits: 2)
+        let keyLength = parts.count == 3 ? parts[2].utf8.count : message.subject.utf8.count
+        self.init(message, prefixLength: message.subject.utf8.count - keyLength)
+    }
 
     init(_ message: StoredMessage, prefixLength: Int) {
         key = String(decoding: message.subject.utf8.dropFirst(prefixLength), as: UTF8.self)

@@ -53,6 +53,8 @@ struct CommandFailure: Error, Hashable {
         switch error {
         case .invalidTopic, .invalidMessage, .tooLarge, .invalidToken, .notFound, .invalidArgument: return badData
         case .invalidCredentials: return badConfiguration
+        // The same call would meet the same conflict again, so this is no matter of time.
+        case .conflict: return badData
         case .notAuthorized: return refused
         case .timeout, .uncertain: return notAcknowledged
         case .cancelled: return interrupted

@@ -55,6 +55,8 @@ extension RongCloudCode {
     public static let notInitialized = RongCloudCode(rawValue: 33_001)
     /// An argument of a call is not valid.
     public static let invalidParameter = RongCloudCode(rawValue: 33_003)
+    /// Somebody else set the key at the same time.
+    public static let keyValueConflict = RongCloudCode(rawValue: 23_431)
     /// A session of another user runs.
     public static let alreadyConnected = RongCloudCode(rawValue: 34_001)
 
@@ -71,6 +73,7 @@ extension RongCloudCode {
             case .cancelled: .closing
             case .timeout, .uncertain: .responseTimeout
             case .server(let code, _): RongCloudCode(rawValue: code)
+            case .conflict: .keyValueConflict
             case .invalidTopic, .invalidMessage, .tooLarge, .outboxFull, .invalidArgument, .invalidToken, .notFound,
                 .postboxNotAccepting, .notAuthorized, .busy:
                 .invalidParameter

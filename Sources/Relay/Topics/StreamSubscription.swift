@@ -13,6 +13,8 @@ public enum SubscriptionStart: Hashable, Sendable {
     case sequence(UInt64)
     /// With this many of the newest messages.
     case recent(Int)
+    /// With the newest message of each topic.
+    case newestOfEach
 }
 
 /// The news of a subscription as events of its reader's own type.
@@ -22,8 +24,8 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
     var message: @Sendable (StoredMessage, _ incarnation: UInt64, _ isRecovered: Bool) -> (Event, id: String?)
     /// Everything stored so far has been delivered.
     var live: Event
-    /// So many messages are gone.
-    var lost: @Sendable (UInt64) -> Event
+    /// So many messages are gone; nil where that is in the order of things.
+    var lost: (@Sendable (UInt64) -> Event)?
     /// The stream was made anew.
     var restarted: Event?
     /// The subscription is interrupted for now; `passes` says whether that passes by itself.
@@ -296,12 +298,12 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     /// Hands over what earlier connections left.
     private func sendHeld() async -> Bool {
         for held in state.withLockedValue({ $0.held }) {
-            let news: SubscriptionNews<Event> =
-                switch held {
-                case .news(let news): news
-                case .lost(let count): .event(words.lost(count))
-                }
-            guard await channel.send(news) else { return false }
+            switch held {
+            case .news(let news):
+                guard await channel.send(news) else { return false }
+            case .lost(let count):
+                if let lost = words.lost, await !channel.send(.event(lost(count))) { return false }
+            }
             state.withLockedValue { _ = $0.held.removeFirst() }
         }
         state.withLockedValue { $0.isInterruptionHeld = false }
@@ -335,7 +337,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                 state.cursor = TopicCursor(last: last)
             }
             let resumption = state.cursor.resume(first: first, newest: last)
-            if resumption.lost > 0 { state.holdLoss(resumption.lost) }
+            if resumption.lost > 0, words.lost != nil { state.holdLoss(resumption.lost) }
             return resumption.start.map { .sequence($0) } ?? .new
         }
         if let resumed { return resumed }
@@ -351,6 +353,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             state.withLockedValue { $0.hasBegun = true }
             let (nanoseconds, overflow) = time.milliseconds.multipliedReportingOverflow(by: 1_000_000)
             return .time(ServerTime(nanoseconds: overflow ? 0 : max(0, nanoseconds)))
+        case .newestOfEach:
+            // Until a message comes this is the position, on every connection.
+            state.withLockedValue { $0.hasBegun = true }
+            return .lastPerSubject
         }
         state.withLockedValue { state in
             state.hasBegun = true

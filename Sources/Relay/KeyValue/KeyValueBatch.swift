@@ -1,0 +1,76 @@
+/// What became of values that were stored with one call, key by key.
+public struct KeyValueBatch: Hashable, Sendable {
+    /// A value that was stored.
+    public struct Success: Hashable, Sendable {
+        /// The key.
+        public var key: String
+        /// Its new revision.
+        public var revision: UInt64
+
+        /// Makes one.
+        public init(key: String, revision: UInt64) {
+            self.key = key
+            self.revision = revision
+        }
+    }
+
+    /// A value that was not stored.
+    public struct Failure: Hashable, Sendable {
+        /// The key.
+        public var key: String
+        /// Why.
+        public var error: RelayError
+
+        /// Makes one.
+        public init(key: String, error: RelayError) {
+            self.key = key
+            self.error = error
+        }
+    }
+
+    /// So many values are under way at once. Nexconn and RongCloud refuse more with 23429; here any number is cut.
+    public static let maximumCount = 10
+
+    /// The values that were stored, in the order passed.
+    public var stored: [Success]
+    /// The ones that were not, in the order passed.
+    public var failed: [Failure]
+
+    /// Makes a result.
+    public init(stored: [Success] = [], failed: [Failure] = []) {
+        self.stored = stored
+        self.failed = failed
+    }
+
+    /// The result of storing values.
+    ///
+    /// - Parameters:
+    ///   - keys: the keys, as the caller passed them.
+    ///   - results: what became of each.
+    init(of keys: [String], _ results: [Result<UInt64, RelayError>]) {
+        self.init()
+        for (key, result) in zip(keys, results) {
+            switch result {
+            case .success(let revision): stored.append(Success(key: key, revision: revision))
+            case .failure(let error): failed.append(Failure(key: key, error: error))
+            }
+        }
+    }
+
+    /// Cuts keys into parts that may be sent at once: ten at most, and no key twice, so that the last of its values stays.
+    static func parts(of keys: [String]) -> [Range<Int>] {
+        var parts: [Range<Int>] = []
+        var first = 0
+        var seen: Set<String> = []
+        for (place, key) in keys.enumerated() {
+            if seen.count == maximumCount || seen.contains(key) {
+                parts.append(first..<place)
+                first = place
+                seen = []
+            }
+            seen.insert(key)
+        }
+        if first < keys.count { parts.append(first..<keys.count) }
+        return parts
+    }
+}

@@ -1,0 +1,206 @@
+import NATS
+import NIOCore
+
+/// The network's key-value store, read and written over one connection. Each question to the server has JetStream's own
+/// limit; a call that asks many of them has one for all.
+struct KeyValueStore: Sendable {
+    private let bucket: KeyValueBucket
+    /// The largest value to store, in bytes.
+    private let maximumBytes: Int
+    private let clock: any Timekeeper
+
+    /// How long a call may take that reads any number of entries.
+    private static let listing = Duration.seconds(30)
+
+    /// - Parameter name: the network's namespace, which names its bucket.
+    init(
+        _ name: String, _ jetStream: JetStream, maximumBytes: Int, _ clock: any Timekeeper
+    ) throws(RelayError) {
+        do throws(NATSError) {
+            bucket = try KeyValueBucket(name, jetStream)
+        } catch { throw RelayError(error, during: "opening the key-value store") }
+        self.maximumBytes = maximumBytes
+        self.clock = clock
+    }
+
+    // MARK: Watching
+
+    /// Where a subscription reads keys.
+    static func source(
+        of pattern: String, _ namespace: RelayConfiguration.Namespace, _ jetStream: JetStream
+    ) -> StreamSource {
+        StreamSource(
+            name: "KV_\(namespace.name)", filter: "$KV.\(namespace.name).\(pattern)", jetStream: jetStream)
+    }
+
+    /// What a subscription to keys tells. Values that others have replaced are gone, as they should be.
+    static var words: SubscriptionWords<KeyValueEvent> {
+        SubscriptionWords<KeyValueEvent>(
+            message: { message, _, _ in (.change(KeyValueChange(KeyValueEntry(message))), nil) },
+            live: .live, lost: nil, restarted: .restarted, interrupted: { .interrupted($0, passes: $1) })
+    }
+
+    // MARK: Reading
+
+    /// What a key has; nil when it has no value.
+    func get(_ key: String) async throws(RelayError) -> StoredValue? {
+        let entry: KeyValueEntry?
+        do throws(NATSError) {
+            entry = try await bucket.get(key)
+        } catch { throw Self.explained(error, during: "reading a key") }
+        return entry.flatMap { KeyValueChange($0).stored }
+    }
+
+    /// The keys that match and have a value, in the order of their last change.
+    func keys(matching pattern: String) async throws(RelayError) -> [String] {
+        try await limited("listing the keys") { [bucket] () async throws(NATSError) -> [String] in
+            try await bucket.keys(matching: pattern)
+        }
+    }
+
+    /// What the keys that match have, in the order of their last change.
+    func values(matching pattern: String) async throws(RelayError) -> [StoredValue] {
+        let entries = try await limited("reading the keys") { [bucket] () async throws(NATSError) -> [KeyValueEntry] in
+            try await bucket.entries(matching: pattern)
+        }
+        return entries.compactMap { KeyValueChange($0).stored }
+    }
+
+    /// The changes of a key that the store still holds, oldest first.
+    func history(of key: String) async throws(RelayError) -> [KeyValueChange] {
+        let entries = try await limited("reading a key's history") {
+            [bucket] () async throws(NATSError) -> [KeyValueEntry] in
+            try await bucket.history(of: key)
+        }
+        return entries.map { KeyValueChange($0) }
+    }
+
+    private func limited<Value: Sendable>(
+        _ operation: String, _ work: @escaping @Sendable () async throws(NATSError) -> Value
+    ) async throws(RelayError) -> Value {
+        let outcome = await within(Self.listing, clock) { () async -> Result<Value, NATSError> in
+            do throws(NATSError) { return .success(try await work()) } catch { return .failure(error) }
+        }
+        switch outcome {
+        case .success(let value)?: return value
+        case .failure(let error)?: throw Self.explained(error, during: operation)
+        case nil: throw Task.isCancelled ? .cancelled : .timeout(operation)
+        }
+    }
+
+    // MARK: Writing
+
+    /// Sets a key.
+    ///
+    /// - Parameter revision: only where this is its revision, or where it has no value for 0; nil for whatever it is.
+    /// - Returns: the new revision.
+    func put(_ value: MessageValue, for key: String, revision: UInt64?) async throws(RelayError) -> UInt64 {
+        try await put(try payload(of: value), for: key, revision: revision)
+    }
+
+    private func put(
+        _ payload: ByteBuffer, for key: String, revision: UInt64?
+    ) async throws(RelayError) -> UInt64 {
+        do throws(NATSError) {
+            guard let revision else { return try await bucket.put(payload, for: key) }
+            if revision == 0 { return try await bucket.create(payload, for: key) }
+            return try await bucket.update(payload, for: key, revision: revision)
+        } catch { throw await explained(error, of: key, during: "storing a key") }
+    }
+
+    /// Sets keys, ten at a time, once all of them are known to be fit for it.
+    func put(_ entries: [(key: String, value: MessageValue)]) async throws(RelayError) -> KeyValueBatch {
+        var keys: [String] = []
+        var payloads: [ByteBuffer] = []
+        for entry in entries {
+            try KeyGrammar.check(key: entry.key)
+            keys.append(entry.key)
+            payloads.append(try payload(of: entry.value))
+        }
+        var results: [Result<UInt64, RelayError>] = []
+        for part in KeyValueBatch.parts(of: keys) {
+            let stored = await store(Array(keys[part]), Array(payloads[part]))
+            results += stored
+            guard let last = stored.last, stored.allSatisfy(Self.isFailure) else { continue }
+            // Where nothing of a part could be stored, the next ones would only take their time to fail too.
+            results += Array(repeating: last, count: keys.count - results.count)
+            break
+        }
+        return KeyValueBatch(of: keys, results)
+    }
+
+    /// Sets a few keys at once.
+    private func store(_ keys: [String], _ payloads: [ByteBuffer]) async -> [Result<UInt64, RelayError>] {
+        await withTaskGroup(
+            of: (Int, Result<UInt64, RelayError>).self, returning: [Result<UInt64, RelayError>].self
+        ) { group in
+            for (place, key) in keys.enumerated() {
+                let payload = payloads[place]
+                group.addTask { (place, await result(of: payload, for: key)) }
+            }
+            var results = Array(repeating: Result<UInt64, RelayError>.failure(.cancelled), count: keys.count)
+            for await (place, result) in group { results[place] = result }
+            return results
+        }
+    }
+
+    private func result(of payload: ByteBuffer, for key: String) async -> Result<UInt64, RelayError> {
+        do throws(RelayError) {
+            return .success(try await put(payload, for: key, revision: nil))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private static func isFailure(_ result: Result<UInt64, RelayError>) -> Bool {
+        if case .failure = result { true } else { false }
+    }
+
+    /// Deletes a key.
+    ///
+    /// - Parameter revision: only where this is its revision; nil for whatever it is.
+    func delete(_ key: String, revision: UInt64?) async throws(RelayError) {
+        do throws(NATSError) {
+            try await bucket.delete(key, revision: revision)
+        } catch { throw await explained(error, of: key, during: "deleting a key") }
+    }
+
+    /// Deletes a key with its history.
+    func purge(_ key: String) async throws(RelayError) {
+        do throws(NATSError) {
+            try await bucket.purge(key)
+        } catch { throw Self.explained(error, during: "deleting a key") }
+    }
+
+    private func payload(of value: MessageValue) throws(RelayError) -> ByteBuffer {
+        let bytes = try ValueCoding.bytes(of: value)
+        guard bytes.count <= maximumBytes else { throw .tooLarge(bytes: bytes.count, limit: maximumBytes) }
+        return ByteBuffer(bytes: bytes)
+    }
+
+    // MARK: Failures
+
+    private func explained(
+        _ error: NATSError, of key: String, during operation: String
+    ) async -> RelayError {
+        guard case .jetStream(let failure) = error, KeyValueBucket.isConflict(failure) else {
+            return Self.explained(error, during: operation)
+        }
+        if let revision = Self.revision(in: failure.text) { return .conflict(key: key, revision: revision) }
+        let newest = try? await bucket.newest(key)
+        return .conflict(key: key, revision: newest?.revision ?? 0)
+    }
+
+    private static func explained(_ error: NATSError, during operation: String) -> RelayError {
+        if case .jetStream(let failure) = error, failure.errorCode == JetStreamFailure.streamNotFound {
+            return .notFound("The network's key-value store")
+        }
+        return RelayError(error, during: operation)
+    }
+
+    /// The revision that a refusal names, as in `wrong last sequence: 7`.
+    static func revision(in text: String) -> UInt64? {
+        guard let colon = text.lastIndex(of: ":") else { return nil }
+        return UInt64(text[text.index(after: colon)...].drop { $0 == " " })
+    }
+}

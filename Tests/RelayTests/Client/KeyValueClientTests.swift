@@ -1,0 +1,210 @@
+import NATS
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("Client: keys and values, over a network in memory", .realProcesses)
+struct KeyValueClientTests {
+    /// A network with a bucket.
+    private func network(history: Int = 1) throws -> MemoryNetwork {
+        let network = try MemoryNetwork()
+        try network.server.createBucket("test", history: history)
+        return network
+    }
+
+    private func store(_ json: String, for key: String, on network: MemoryNetwork) throws {
+        try network.server.store("$KV.test.\(key)", Array(json.utf8))
+    }
+
+    @Test("B52: a key that is set to null has a value; one that was never set, deleted or purged has none")
+    func nullAndMissing() async throws {
+        let network = try network()
+        let client = try await network.connected()
+        #expect(try await client.get(key: "a") == nil)
+        #expect(try await client.put(key: "a", value: .null) == 1)
+        #expect(network.server.messages(in: "KV_test").map(\.text) == ["null"])
+        let stored = try #require(try await client.get(key: "a"))
+        #expect(stored.key == "a" && stored.value == .null && stored.revision == 1)
+        try await client.put(key: "b", value: .string("x"))
+        #expect(try await client.keys() == ["a", "b"])
+        try await client.delete(key: "a")
+        #expect(try await client.get(key: "a") == nil)
+        try await client.put(key: "a", value: .int(1))
+        #expect(try await client.keys(matching: "*") == ["b", "a"])
+        #expect(try await client.values(matching: "a").map(\.value) == [.int(1)])
+        try await client.purge(key: "a")
+        #expect(try await client.get(key: "a") == nil)
+        #expect(try await client.keys() == ["b"])
+        await client.close()
+    }
+
+    @Test("B52: what other programs have stored is read: JSON as what it is, anything else as its bytes")
+    func foreignValues() async throws {
+        let network = try network()
+        let client = try await network.connected()
+        try store(#"{"x": [1, 2.5, "é"]}"#, for: "json", on: network)
+        try network.server.store("$KV.test.bytes", [0xFF, 0x00])
+        let expected = MessageValue.map(["x": .array([.int(1), .double(2.5), .string("é")])])
+        #expect(try await client.get(key: "json")?.value == expected)
+        #expect(try await client.get(key: "bytes")?.value == .binary([0xFF, 0x00]))
+        await client.close()
+    }
+
+    @Test("B52: a change is made for the revision that it was meant for, or fails with the one that won")
+    func conflicts() async throws {
+        let network = try network()
+        let client = try await network.connected()
+        let first = try await client.put(key: "a", value: .int(1), revision: 0)
+        let second = try await client.put(key: "a", value: .int(2), revision: first)
+        for revision in [0, first] {
+            await #expect(throws: RelayError.conflict(key: "a", revision: second)) {
+                try await client.put(key: "a", value: .int(3), revision: revision)
+            }
+        }
+        await #expect(throws: RelayError.conflict(key: "a", revision: second)) {
+            try await client.delete(key: "a", revision: first)
+        }
+        await #expect(throws: RelayError.conflict(key: "b", revision: 0)) {
+            try await client.put(key: "b", value: .int(3), revision: 9)
+        }
+        #expect(try await client.get(key: "a")?.value == .int(2))
+        // A refusal that does not name the revision.
+        let refusal = JetStreamFailure(code: 400, errorCode: 10_164, text: "wrong last sequence")
+        network.server.fail(subjectPrefix: "$KV.test.a", with: .refusal(refusal))
+        await #expect(throws: RelayError.conflict(key: "a", revision: second)) {
+            try await client.put(key: "a", value: .int(3), revision: second)
+        }
+        network.server.fail(subjectPrefix: "$KV.test.a", with: nil)
+        try await client.delete(key: "a", revision: second)
+        // A key that was deleted has no value, whatever its revision is.
+        try await client.put(key: "a", value: .int(4), revision: 0)
+        #expect(try await client.get(key: "a")?.value == .int(4))
+        await client.close()
+    }
+
+    @Test("B52: any number of keys is set, ten at a time, the last of a key's values staying")
+    func batches() async throws {
+        let network = try network()
+        let client = try await network.connected()
+        var entries = (0..<25).map { (key: "k.\($0)", value: MessageValue.int(Int64($0))) }
+        entries.append((key: "k.3", value: .string("last")))
+        let batch = try await client.put(entries)
+        #expect(batch.failed.isEmpty && batch.stored.map(\.key) == entries.map { $0.key })
+        #expect(try await client.keys(matching: "k.*").count == 25)
+        #expect(try await client.get(key: "k.3")?.value == .string("last"))
+        #expect(try await client.put([]) == KeyValueBatch())
+
+        // One that cannot be stored keeps all from being sent.
+        let before = network.server.lastSequence(of: "KV_test")
+        let faulty = [(key: "good", value: MessageValue.null), (key: "not good", value: MessageValue.null)]
+        await #expect(throws: RelayError.self) { try await client.put(faulty) }
+        #expect(network.server.lastSequence(of: "KV_test") == before)
+
+        network.server.fail(subjectPrefix: "$KV.test.", with: .noResponders)
+        let failed = try await client.put(entries)
+        let error = RelayError.server(code: 503, "nobody answers storing a key")
+        #expect(failed.stored.isEmpty && failed.failed.map(\.key) == entries.map { $0.key })
+        #expect(failed.failed.allSatisfy { $0.error == error })
+        await client.close()
+    }
+
+    @Test("B52: without a connection, without a bucket and above the limit nothing is sent, and the error says why")
+    func refusals() async throws {
+        let network = try MemoryNetwork()
+        let client = network.client()
+        await #expect(throws: RelayError.notConnected) { try await client.put(key: "a", value: .null) }
+        await #expect(throws: RelayError.notConnected) { try await client.get(key: "a") }
+        await #expect(throws: RelayError.notConnected) { try await client.put([(key: "a", value: MessageValue.null)]) }
+        try await client.connect()
+        await #expect(throws: RelayError.notFound("The network's key-value store")) { try await client.keys() }
+        try network.server.createBucket("test")
+        let text = String(repeating: "x", count: 200_000)
+        await #expect(throws: RelayError.tooLarge(bytes: 200_002, limit: 128 << 10)) {
+            try await client.put(key: "a", value: .string(text))
+        }
+        await #expect(throws: RelayError.self) { try await client.put(key: "a..b", value: .null) }
+        await #expect(throws: RelayError.self) { try await client.watch(key: "a b") }
+        #expect(network.server.messages(in: "KV_test").isEmpty)
+        await client.close()
+    }
+
+    @Test("A bucket with history tells a key's past, and one without rollups is purged by a mark alone")
+    func history() async throws {
+        let network = try network(history: 3)
+        let client = try await network.connected()
+        for number in 1...4 { try await client.put(key: "a", value: .int(Int64(number))) }
+        try await client.put(key: "b", value: .null)
+        try await client.delete(key: "a")
+        let changes = try await client.history(ofKey: "a")
+        #expect(changes.map { $0.stored.map { "\($0.value)" } ?? "removed" } == ["3", "4", "removed"])
+        #expect(changes.map(\.revision) == [3, 4, 6])
+        try await client.purge(key: "a")
+        #expect(try await client.history(ofKey: "a").map(\.revision) == [7])
+
+        network.server.deleteStream("KV_test")
+        try network.server.createStream("KV_test", subjects: ["$KV.test.>"], maximumMessagesPerSubject: 1)
+        try await client.put(key: "a", value: .int(1))
+        try await client.put(key: "b", value: .int(1))
+        try await client.purge(key: "a")
+        #expect(try await client.history(ofKey: "a").map(\.stored) == [nil])
+        #expect(try await client.keys() == ["b"])
+        await client.close()
+    }
+
+    @Test("B52: a watch tells what is there, then what changes, through a cut and without a repetition")
+    func watching() async throws {
+        let network = try network()
+        let client = network.client()
+        for (json, key) in [("1", "a"), ("2", "b"), ("3", "a")] { try store(json, for: key, on: network) }
+        let seen = Gathered(try await client.watch(key: ">"))
+        try await client.connect()
+        try await seen.wait(for: "what is there") { $0.last == .live }
+        #expect(seen.words == ["b = 2", "a = 3", "live"])
+        try await client.delete(key: "b")
+        try await seen.wait(for: "the deletion") { $0.count == 4 }
+        await client.setReachable(false)
+        for (json, key) in [("4", "a"), ("5", "a"), ("null", "c"), ("6", "b")] {
+            try store(json, for: key, on: network)
+        }
+        await client.setReachable(true)
+        try await seen.wait(for: "what changed meanwhile") { events in events.count { $0 == .live } == 2 }
+        try await client.put(key: "a", value: .int(7))
+        try await seen.wait(for: "what changes now") { $0.count == 9 }
+        let expected = ["b = 2", "a = 3", "live", "b removed", "a = 5", "c = null", "b = 6", "live", "a = 7"]
+        #expect(seen.words == expected)
+        await client.close()
+    }
+
+    @Test("B52: a watch of a key takes no other, and goes on with a bucket that was made anew")
+    func watchingAnew() async throws {
+        let network = try network()
+        let client = try await network.connected()
+        let seen = Gathered(try await client.watch(key: "a"))
+        try await seen.wait(for: "the empty bucket") { $0 == [.live] }
+        try await client.put(key: "b", value: .int(1))
+        try await client.put(key: "a", value: .int(2))
+        try await seen.wait(for: "the key") { $0.count == 2 }
+        network.server.deleteStream("KV_test")
+        try network.server.createBucket("test")
+        try store("3", for: "a", on: network)
+        try await network.letTimePass("the new bucket") { seen.words.contains("a = 3") }
+        #expect(seen.words.filter { $0 != "live" && $0 != "interrupted" } == ["a = 2", "restarted", "a = 3"])
+        await client.close()
+    }
+}
+
+extension Gathered where Element == KeyValueEvent {
+    /// The events in short words.
+    var words: [String] {
+        all.map { event in
+            switch event {
+            case .change(.put(let stored)): "\(stored.key) = \(stored.value)"
+            case .change(.removed(let key, _, _)): "\(key) removed"
+            case .live: "live"
+            case .restarted: "restarted"
+            case .interrupted: "interrupted"
+            }
+        }
+    }
+}
