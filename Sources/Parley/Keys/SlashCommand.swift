@@ -8,6 +8,7 @@ enum SlashCommand: Hashable, Sendable {
     case discard
     case history
     case delete
+    case keyValue(KeyValueRequest)
     case close
     case reconnect
     case log
@@ -34,6 +35,9 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "discard", arguments: "", words: "drop this topic's unsent lines"),
         Entry(name: "history", arguments: "", words: "load older messages"),
         Entry(name: "delete", arguments: "", words: "delete the marked letters, or the selected one"),
+        Entry(
+            name: "kv", arguments: "get|put|delete|keys …",
+            words: "the keys and values that all users of the network share"),
         Entry(name: "close", arguments: "", words: "disconnect and stay offline"),
         Entry(name: "reconnect", arguments: "", words: "connect now"),
         Entry(name: "log", arguments: "", words: "show what happened to the connection"),
@@ -88,6 +92,9 @@ enum SlashCommand: Hashable, Sendable {
         case "discard": return .discard
         case "history": return .history
         case "delete": return .delete
+        case "kv":
+            guard let request = KeyValueRequest(argument) else { throw .usage(KeyValueRequest.usage) }
+            return .keyValue(request)
         case "close": return .close
         case "reconnect": return .reconnect
         case "log": return .log

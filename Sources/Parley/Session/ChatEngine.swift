@@ -10,6 +10,7 @@ actor ChatEngine {
     private var watchers: [Task<Void, Never>] = []
     private var lettersTask: Task<Void, Never>?
     private var countTask: Task<Void, Never>?
+    private var keyValueTask: Task<Void, Never>?
     private var wantsPostbox = false
     /// Why there was no access token; shown when the session ends because of it.
     private var tokenFailure: String?
@@ -82,6 +83,7 @@ actor ChatEngine {
         case .deleteMessage(let request, let id): delete(request, [id])
         case .bulkDelete(let request, let ids): delete(request, ids)
         case .postLetter(let id, let user, let postbox, let text): await postLetter(id, user, postbox, text)
+        case .keyValue(let request): perform(request)
         case .setActive(let isActive): await client.setAppStateActive(isActive)
         case .nudge: await client.nudge()
         case .disconnect: await client.disconnect()
@@ -252,6 +254,22 @@ actor ChatEngine {
             try client.enqueueLetter(to: user, postbox: postbox, text: text, id: id)
         } catch {
             await failed(id, error)
+        }
+    }
+
+    // MARK: Keys and values
+
+    private func perform(_ request: KeyValueRequest) {
+        keyValueTask = Task { [client, queue, keyValueTask] in
+            // One after the other, so that a person reads what was just set.
+            await keyValueTask?.value
+            do throws(RelayError) {
+                let words = try await request.answer(from: client)
+                await queue.send(.notice(words, isFailure: false))
+                await queue.send(.log(words))
+            } catch {
+                await queue.send(.notice(error.words, isFailure: true))
+            }
         }
     }
 }

@@ -112,7 +112,7 @@ struct ChatSession {
         case .setTitle(let title): terminal.setTitle(title)
         case .suspendProcess: suspend()
         case .subscribe, .unsubscribe, .loadHistory, .publish, .openPostbox, .countLetters, .listPage, .deleteMessage,
-            .bulkDelete, .postLetter, .setActive, .nudge, .disconnect, .reconnect:
+            .bulkDelete, .postLetter, .keyValue, .setActive, .nudge, .disconnect, .reconnect:
             if case .dropped = effects.yield(effect) {
                 apply(.notice("Too much is waiting to be done; that was not done.", isFailure: true))
             }

@@ -24,6 +24,10 @@ enum ChatEffect: Equatable, Sendable {
     case bulkDelete(request: UInt64, ids: [String])
     case postLetter(id: String, user: String, postbox: String, text: String)
 
+    // Keys and values
+    /// Carry out a request about keys; the answer is a notice, and an entry of the log, which has room for all of it.
+    case keyValue(KeyValueRequest)
+
     // Connection
     /// The person is here, or is not.
     case setActive(Bool)

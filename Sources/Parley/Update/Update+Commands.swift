@@ -69,6 +69,7 @@ extension ChatModel {
             }
             if inbox.marked.isEmpty { return deleteSelected() }
             askToDeleteMarked()
+        case .keyValue(let request): return [.keyValue(request)]
         case .close: return close()
         case .reconnect:
             say("Connecting …", about: .connection)

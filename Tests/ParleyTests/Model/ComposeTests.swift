@@ -54,13 +54,17 @@ struct ComposeTests {
     }
 
     @Test(
-        "Commands",
+        "B56: commands are carried out, and leave the pane empty",
         arguments: [
             ("/join chat.qa", ChatEffect.subscribe(topic: "chat.qa")),
             ("/leave", .unsubscribe(topic: "chat.lobby")),
             ("/close", .disconnect),
             ("/reconnect", .reconnect),
             ("/quit", .quit),
+            ("/kv get a", .keyValue(.get("a"))),
+            ("/kv put a.b x  y", .keyValue(.put(key: "a.b", value: .string("x  y")))),
+            ("/kv delete a", .keyValue(.delete("a"))),
+            ("/kv keys", .keyValue(.keys(nil))),
         ])
     func commands(text: String, effect: ChatEffect) {
         var desk = Desk.joined("chat.lobby")

@@ -1,0 +1,184 @@
+import ArgumentParser
+import Relay
+
+/// `parley kv`: the network's key-value store.
+struct KeyValueCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "kv", abstract: "Read, set, delete, list and watch the keys that all users of the network share.",
+        discussion: """
+            A key has letters, digits, and _ - = / . only. Its value is JSON: null is a value too.
+
+            The exit status is 65 for a key without a value, and for one whose revision is not that of --revision: the \
+            same command would meet the same conflict again, so read the key and decide anew. It is 75 when the network \
+            has not answered in time, and the value may be stored even so.
+            """,
+        subcommands: [
+            KeyValueGetCommand.self, KeyValuePutCommand.self, KeyValueDeleteCommand.self, KeyValueKeysCommand.self,
+            KeyValueWatchCommand.self,
+        ])
+}
+
+/// What the commands share: a connected client, and whether their output is JSON.
+struct KeyValueOptions: ParsableArguments {
+    @OptionGroup var connection: ConnectionOptions
+
+    @Flag(help: "Print one JSON object for each key.")
+    var json = false
+
+    func run(_ body: (RelayClient) async throws -> Void) async throws {
+        try await reportingFailures {
+            let client = try await Connector(connection.plan()).connect()
+            try await body(client)
+            await client.close()
+        }
+    }
+}
+
+extension StoredValue {
+    /// The object that scripts read.
+    var json: MessageMap { ["key": .string(key), "value": value, "revision": .integer(revision)] }
+}
+
+extension KeyValueChange {
+    /// The object that scripts read. A key that was removed has no value, which is not the value null.
+    var json: MessageMap {
+        stored?.json ?? ["key": .string(key), "revision": .integer(revision)]
+    }
+
+    /// The change for a person.
+    var line: String {
+        let value = stored.map { JSONText.text($0.value) } ?? "removed"
+        return "\(Output.safe(key))  \(revision)  \(value)"
+    }
+}
+
+/// `parley kv get`.
+struct KeyValueGetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "get", abstract: "Print a key's value, as JSON.")
+    @OptionGroup var options: KeyValueOptions
+    @Argument(help: "The key.") var key: String
+
+    func run() async throws {
+        try await options.run { client in
+            guard let stored = try await client.get(key: key) else { throw RelayError.notFound("The key \(key)") }
+            if options.json { Output.json(stored.json) } else { Output.line(JSONText.text(stored.value)) }
+        }
+    }
+}
+
+/// `parley kv put`.
+struct KeyValuePutCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "put", abstract: "Set a key, and return when the network has stored it.")
+    @OptionGroup var options: KeyValueOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Set it only if this is its revision; 0 if it has no value. Otherwise the exit status is 65.",
+            valueName: "revision"))
+    var revision: UInt64?
+
+    @Flag(help: "The value is text, even if it looks like JSON.")
+    var text = false
+
+    @Argument(help: "The key.") var key: String
+
+    @Argument(help: "The value: JSON, or else text; standard input when it is left out.")
+    var value: String?
+
+    func run() async throws {
+        try await options.run { client in
+            let written = value ?? StandardInput.all()
+            guard value != nil || !written.isEmpty else {
+                throw CommandFailure(CommandFailure.badData, "There is nothing to store.")
+            }
+            let stored: MessageValue = text ? .string(written) : MessageValue(typed: written)
+            let number = try await client.put(key: key, value: stored, revision: revision)
+            if options.json {
+                Output.json(["key": .string(key), "value": stored, "revision": .integer(number)])
+            } else {
+                Output.line("\(key)  \(number)")
+            }
+        }
+    }
+}
+
+/// `parley kv delete`.
+struct KeyValueDeleteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete", abstract: "Delete a key. One without a value is left as it is.")
+    @OptionGroup var options: KeyValueOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Delete it only if this is its revision. Otherwise the exit status is 65.", valueName: "revision"))
+    var revision: UInt64?
+
+    @Argument(help: "The key.") var key: String
+
+    func run() async throws {
+        try await options.run { client in try await client.delete(key: key, revision: revision) }
+    }
+}
+
+/// `parley kv keys`.
+struct KeyValueKeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys", abstract: "Print the keys that have a value; with --json their values too.")
+    @OptionGroup var options: KeyValueOptions
+
+    @Argument(help: "Only keys that match: * is one part between dots, > at the end the rest.")
+    var pattern: String = ">"
+
+    func run() async throws {
+        try await options.run { client in
+            if options.json {
+                for stored in try await client.values(matching: pattern) { Output.json(stored.json) }
+            } else {
+                for key in try await client.keys(matching: pattern) { Output.line(Output.safe(key)) }
+            }
+        }
+    }
+}
+
+/// `parley kv watch`.
+struct KeyValueWatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Print what keys have, then each change, through any outage. With --json, a removed key has no value."
+    )
+    @OptionGroup var options: KeyValueOptions
+
+    @Option(help: ArgumentHelp("End after this many changes, those that are there included.", valueName: "count"))
+    var count: Int?
+
+    @Argument(help: "The key, or a pattern as for keys.")
+    var key: String = ">"
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count takes a number of 1 or more.") }
+    }
+
+    func run() async throws {
+        try await options.run { client in
+            let (pattern, limit, json) = (key, count, options.json)
+            try await client.whileInSession {
+                let events = try await client.watch(key: pattern)
+                var printed = 0
+                for try await event in events {
+                    switch event {
+                    case .change(let change):
+                        if json { Output.json(change.json) } else { Output.line(change.line) }
+                        printed += 1
+                    case .live: break
+                    case .restarted:
+                        Output.complain("parley: the network deleted its keys and began again; these are the new ones")
+                    case .interrupted(let error, passes: true): Output.complain("parley: \(error.words) Trying again.")
+                    case .interrupted(let error, passes: false): throw error
+                    }
+                    if let limit, printed >= limit { break }
+                }
+            }
+        }
+    }
+}
