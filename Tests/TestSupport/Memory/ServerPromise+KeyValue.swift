@@ -27,6 +27,10 @@ extension PromiseScene {
         try await bucket.put(value("again"), for: "b.1")
         #expect(try await bucket.keys() == ["a", "b.2", "b.1"])
         #expect(try await bucket.keys(matching: "b.*") == ["b.2", "b.1"])
+        let entries = try await bucket.entries(matching: "b.*")
+        #expect(entries.map { String(buffer: $0.value) } == ["b.2", "again"])
+        let history = try await bucket.history(of: "gone")
+        #expect(history.map(\.operation) == [.put, .delete] && history.map(\.key) == ["gone", "gone"])
         try await bucket.purge("a")
         #expect(try await bucket.get("a") == nil)
         // A deletion keeps the history, a purge does not.
