@@ -16,12 +16,15 @@ package struct KeptPublish: Hashable, Sendable {
     package var state: State
     /// When the person sent it.
     package var since: Timestamp
+    /// The run of a program whose it is; nil where no run has it.
+    package var run: String?
 
     /// Describes one.
-    package init(message: OutboxMessage, state: State = .queued, since: Timestamp) {
+    package init(message: OutboxMessage, state: State = .queued, since: Timestamp, run: String? = nil) {
         self.message = message
         self.state = state
         self.since = since
+        self.run = run
     }
 }
 
@@ -33,6 +36,10 @@ package enum StoreChange: Hashable, Sendable {
     case outboxState(id: String, KeptPublish.State)
     /// Forgets a message of the outbox, which has ended.
     case outboxEnded(id: String)
+    /// Counts all messages of a run that wait as sent: a connection opens, over which they leave.
+    case outboxLeaves(run: String)
+    /// Forgets the oldest messages that were not sent; the newest ``StoreBounds/notSent`` are kept.
+    case outboxTrimmed
     /// Keeps what the person has typed and not sent in a conversation; an empty text forgets it. The newest
     /// ``StoreBounds/drafts`` are kept.
     case draft(conversation: String, String)
@@ -52,7 +59,7 @@ package enum StoreChange: Hashable, Sendable {
     /// Whether it is what a person typed and sent, which not even a power cut may lose.
     package var isPrecious: Bool {
         switch self {
-        case .outbox, .outboxState, .outboxEnded: true
+        case .outbox, .outboxState, .outboxEnded, .outboxLeaves, .outboxTrimmed: true
         case .draft, .line, .joined, .cursor, .readMark, .letter, .letterDeleted: false
         }
     }
@@ -64,6 +71,8 @@ package enum StoreBounds {
     package static let drafts = 1_000
     /// So many lines that the person typed.
     package static let lines = 1_000
+    /// So many messages that were not sent.
+    package static let notSent = 10_000
     /// So many letters, those received and those sent together.
     package static let letters = 50_000
     /// So many bytes of a line or a draft; what is longer is cut.

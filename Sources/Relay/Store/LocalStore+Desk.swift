@@ -1,12 +1,6 @@
 import GRDB
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-// What the person was at: topics, drafts, lines, letters and what is on its way out. It is written with `commit`.
+// What the person was at: topics, drafts, lines and letters. It is written with `commit`.
 extension LocalStore {
     /// The topics that are joined, in their order on the screen.
     ///
@@ -67,47 +61,6 @@ extension LocalStore {
             let lines = try String.fetchAll(database, sql: sql, arguments: [max(0, limit)])
             return Array(lines.reversed())
         }
-    }
-
-    /// What had not ended when it was written last, in the order in which it was sent. What was under way may be stored
-    /// on the network already, as its message says.
-    ///
-    /// - Throws: ``RelayError/storage(_:)``.
-    package func outbox() async throws(RelayError) -> [KeptPublish] {
-        try await reading { database in
-            let rows = try Row.fetchAll(
-                database,
-                sql: """
-                    SELECT id, person, place, payload, may_be_stored, is_unsigned, state, reason, since
-                    FROM outbox ORDER BY number
-                    """)
-            return rows.map { Self.publish($0) }
-        }
-    }
-
-    private static func publish(_ row: Row) -> KeptPublish {
-        let id: String = row[0]
-        let person: String? = row[1]
-        let place: String = row[2]
-        let bytes: Data = row[3]
-        let mayBeStored: Bool = row[4]
-        let isUnsigned: Bool = row[5]
-        let code: Int = row[6]
-        let reason: String? = row[7]
-        let since: Int64 = row[8]
-        let payload = Array(bytes)
-        let state = KeptPublish.State(code: code, reason: reason)
-        var line: ChatLine?
-        if isUnsigned {
-            let none = Timestamp(milliseconds: since)
-            let envelope = try? Envelope(decoding: payload, fallbackID: id, fallbackRoom: place, fallbackStart: none)
-            line = envelope.flatMap { ChatLine($0.message) }
-        }
-        let destination = person.map { Destination.postbox(user: $0, postbox: place) } ?? .topic(place)
-        let message = OutboxMessage(
-            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored || state == .sending,
-            unsigned: line)
-        return KeptPublish(message: message, state: state, since: Timestamp(milliseconds: since))
     }
 
     /// The newest letters before a moment, the newest first.

@@ -178,6 +178,18 @@ public final class LocalStore: Sendable {
         }
     }
 
+    /// Tells, once, that what was committed could not be kept and stays in memory.
+    func tellFailing(_ error: RelayError) {
+        let news = state.withLockedValue { $0.intake.failed(because: error) }
+        if let news { board.post(news) }
+    }
+
+    /// Tells that what could not be committed is kept by now.
+    func tellRecovered() {
+        let news = state.withLockedValue { $0.intake.recovered() }
+        if let news { board.post(news) }
+    }
+
     private static func commit(_ changes: [StoreChange], to database: Database) throws {
         let isForced = changes.contains { $0.isPrecious }
         // It cannot be changed within a transaction.

@@ -12,9 +12,20 @@ extension StoreChange {
         switch self {
         case .outbox(let publish): try Self.put(publish, in: database)
         case .outboxState(let id, let state):
+            // One that was sent and is not any more may be stored all the same.
             try database.execute(
-                sql: "UPDATE outbox SET state = ?, reason = ? WHERE id = ?", arguments: [state.code, state.reason, id])
+                sql: """
+                    UPDATE outbox SET may_be_stored = (may_be_stored OR state = 1), state = ?, reason = ? WHERE id = ?
+                    """, arguments: [state.code, state.reason, id])
         case .outboxEnded(let id): try database.execute(sql: "DELETE FROM outbox WHERE id = ?", arguments: [id])
+        case .outboxLeaves(let run):
+            try database.execute(sql: "UPDATE outbox SET state = 1 WHERE run = ? AND state = 0", arguments: [run])
+        case .outboxTrimmed:
+            try database.execute(
+                sql: """
+                    DELETE FROM outbox WHERE state = 2 AND number <= (
+                        SELECT number FROM outbox WHERE state = 2 ORDER BY number DESC LIMIT 1 OFFSET ?)
+                    """, arguments: [StoreBounds.notSent])
         case .draft(let conversation, let text): try Self.keepDraft(text, of: conversation, in: database)
         case .line(let text):
             try database.execute(
@@ -50,16 +61,16 @@ extension StoreChange {
         case .postbox(let user, let postbox): (person, place) = (user, postbox)
         }
         let sql = """
-            INSERT INTO outbox (id, person, place, payload, may_be_stored, is_unsigned, state, reason, since)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO outbox (id, person, place, payload, may_be_stored, is_unsigned, state, reason, since, run)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET
                 person = excluded.person, place = excluded.place, payload = excluded.payload,
                 may_be_stored = excluded.may_be_stored, is_unsigned = excluded.is_unsigned,
-                state = excluded.state, reason = excluded.reason, since = excluded.since
+                state = excluded.state, reason = excluded.reason, since = excluded.since, run = excluded.run
             """
         let arguments: StatementArguments = [
             message.id, person, place, Data(message.payload), message.mayBeStored, message.unsigned != nil,
-            publish.state.code, publish.state.reason, publish.since.milliseconds,
+            publish.state.code, publish.state.reason, publish.since.milliseconds, publish.run,
         ]
         try database.execute(sql: sql, arguments: arguments)
     }

@@ -34,7 +34,27 @@ final class StoreUse: Sendable {
     }
 }
 
-/// The files of a local store: the database, SQLite's log and index of the log, two locks, and a mark.
+/// A run of a program that keeps its outbox in a store: a lock on a file of its own, which the system lets go when the
+/// process ends, however it does.
+final class StoreRun: Sendable {
+    /// The run's name.
+    let id: String
+    private let path: String
+    private let descriptor: Int32
+
+    fileprivate init(_ id: String, _ path: String, _ descriptor: Int32) {
+        (self.id, self.path, self.descriptor) = (id, path, descriptor)
+    }
+
+    deinit {
+        // Without its file a run counts as ended, so that the lock has to outlast it.
+        _ = unlink(path)
+        close(descriptor)
+    }
+}
+
+/// The files of a local store: the database, SQLite's log and index of the log, two locks and one for each run, and a
+/// mark.
 enum StoreFiles {
     /// What SQLite appends to the name for the files that belong together, the database's first.
     private static let endings = ["", "-wal", "-shm"]
@@ -87,6 +107,33 @@ enum StoreFiles {
         return StoreUse(descriptor)
     }
 
+    /// Begins a run of this program. Its lock is taken before anything in the store names the run.
+    static func run(_ id: String, of path: String) throws(RelayError) -> StoreRun {
+        let path = self.path(ofRun: id, path)
+        let descriptor = descriptor(of: path)
+        guard descriptor >= 0 else { throw .storage("\(path): \(words(errno))") }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw .storage("\(path): \(words(code))")
+        }
+        return StoreRun(id, path, descriptor)
+    }
+
+    /// Whether a run that the store names has ended: nobody holds its lock, or its file is gone.
+    static func hasEnded(run id: String, of path: String) -> Bool {
+        let path = self.path(ofRun: id, path)
+        let descriptor = descriptor(of: path, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { return errno == ENOENT }
+        defer { close(descriptor) }
+        return flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    }
+
+    /// Removes the file of a run that has ended.
+    static func remove(run id: String, of path: String) { _ = unlink(self.path(ofRun: id, path)) }
+
+    private static func path(ofRun id: String, _ path: String) -> String { "\(path).run-\(id)" }
+
     /// Gives the lock back.
     static func unlock(_ descriptor: Int32) {
         _ = flock(descriptor, LOCK_UN)
@@ -137,13 +184,13 @@ enum StoreFiles {
 
     // MARK: Calls
 
-    private static func descriptor(of path: String) -> Int32 {
+    private static func descriptor(of path: String, _ flags: Int32 = O_RDWR | O_CREAT | O_CLOEXEC) -> Int32 {
         #if canImport(Darwin)
-            Darwin.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            Darwin.open(path, flags, 0o600)
         #elseif canImport(Musl)
-            Musl.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            Musl.open(path, flags, 0o600)
         #else
-            Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            Glibc.open(path, flags, 0o600)
         #endif
     }
 

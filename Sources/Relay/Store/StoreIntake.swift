@@ -143,6 +143,20 @@ package struct StoreIntake: Sendable {
         return tell(error)
     }
 
+    /// Something that is not written in batches could not be kept.
+    ///
+    /// - Returns: what is to be told; nil when it was told before.
+    package mutating func failed(because error: RelayError) -> StoreNews? { tell(error) }
+
+    /// What is not written in batches is all kept again.
+    ///
+    /// - Returns: what is to be told; nil when no trouble was told, or the batches still have some.
+    package mutating func recovered() -> StoreNews? {
+        guard isTroubleTold, !isInTrouble else { return nil }
+        defer { (isTroubleTold, notKeptInTrouble) = (false, 0) }
+        return .recovered(notKept: notKeptInTrouble)
+    }
+
     /// Writes what waits without waiting for more.
     package mutating func hurry(at now: ContinuousClock.Instant) -> Step {
         isHurried = true

@@ -14,6 +14,9 @@ enum StoreSchema {
         migrator.registerMigration("2 history") { database in
             for statement in history { try database.execute(sql: statement) }
         }
+        migrator.registerMigration("3 runs") { database in
+            for statement in runs { try database.execute(sql: statement) }
+        }
         return migrator
     }
 
@@ -32,6 +35,12 @@ enum StoreSchema {
         CREATE VIRTUAL TABLE words USING fts5 (
             text, sender, topic, tokenize = 'unicode61 remove_diacritics 2', columnsize = 0)
         """
+
+    /// The runs of programs that keep their outbox here, each with a lock of its own, and whose a row of the outbox is.
+    private static let runs = [
+        "CREATE TABLE runs (id TEXT PRIMARY KEY)",
+        "ALTER TABLE outbox ADD COLUMN run TEXT",
+    ]
 
     /// Numbers that name something in other tables are given once (AUTOINCREMENT): another process may still hold one
     /// whose row is gone.

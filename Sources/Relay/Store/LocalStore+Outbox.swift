@@ -1,0 +1,142 @@
+import GRDB
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// What is on its way out, and what was not sent. It is written with `commit`.
+extension LocalStore {
+    /// What had not ended when it was written last, in the order in which it was sent. What was under way may be stored
+    /// on the network already, as its message says.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func outbox() async throws(RelayError) -> [KeptPublish] {
+        try await reading { database in
+            let rows = try Row.fetchAll(database, sql: "\(Self.outboxColumns) ORDER BY number")
+            return rows.map { Self.publish($0) }
+        }
+    }
+
+    /// Has a run of this program take over what runs that have ended left in the outbox, and names the run in the store.
+    /// Blocks for as long as the disk takes.
+    ///
+    /// A message is sent by one run alone: each row names the run whose it is, and it changes hands only here, in a
+    /// transaction that no two processes are in at once, away from runs whose lock nobody holds. A run takes its lock
+    /// before it names itself here, and names itself before its first row; the system lets the lock go with the process,
+    /// and not sooner. So whoever finds the lock free finds a run that sends nothing any more.
+    ///
+    /// - Parameter run: the run, whose lock is held.
+    /// - Returns: what it is to send, oldest first.
+    /// - Throws: ``RelayError/storage(_:)``.
+    func takeOver(as run: StoreRun) throws(RelayError) -> [KeptPublish] {
+        guard let path else { return [] }
+        let id = run.id
+        let result: (ended: [String], kept: [KeptPublish])
+        do {
+            result = try database.write { database -> (ended: [String], kept: [KeptPublish]) in
+                let runs = try String.fetchAll(database, sql: "SELECT id FROM runs WHERE id <> ?", arguments: [id])
+                let ended = runs.filter { StoreFiles.hasEnded(run: $0, of: path) }
+                for run in ended { try database.execute(sql: "DELETE FROM runs WHERE id = ?", arguments: [run]) }
+                try database.execute(sql: "INSERT OR IGNORE INTO runs (id) VALUES (?)", arguments: [id])
+                // What no run has was carried over from a damaged store.
+                try database.execute(
+                    sql: """
+                        UPDATE outbox SET run = ?
+                        WHERE state <> 2 AND (run IS NULL OR run NOT IN (SELECT id FROM runs))
+                        """, arguments: [id])
+                let rows = try Row.fetchAll(
+                    database, sql: "\(Self.outboxColumns) WHERE run = ? AND state <> 2 ORDER BY number",
+                    arguments: [id])
+                return (ended, rows.map { Self.publish($0) })
+            }
+        } catch {
+            note(error)
+            throw StoreFailure.error(error, path)
+        }
+        for run in result.ended { StoreFiles.remove(run: run, of: path) }
+        return result.kept
+    }
+
+    /// What was not sent, oldest first. Blocks for as long as the disk takes.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    func notSent() throws(RelayError) -> [KeptPublish] {
+        do {
+            return try database.read { database -> [KeptPublish] in
+                let rows = try Row.fetchAll(database, sql: "\(Self.outboxColumns) WHERE state = 2 ORDER BY number")
+                return rows.map { Self.publish($0) }
+            }
+        } catch {
+            note(error)
+            throw StoreFailure.error(error, path)
+        }
+    }
+
+    /// Hands a message that was not sent to a run, which is to send it again: to one alone, whoever else asks. Blocks for
+    /// as long as the disk takes.
+    ///
+    /// - Returns: the message as it was; nil when no message under this identifier waits for the person.
+    /// - Throws: ``RelayError/storage(_:)``.
+    func claim(notSent id: String, for run: String) throws(RelayError) -> KeptPublish? {
+        do {
+            return try database.write { database -> KeptPublish? in
+                let row = try Row.fetchOne(
+                    database, sql: "\(Self.outboxColumns) WHERE id = ? AND state = 2", arguments: [id])
+                guard let row else { return nil }
+                try database.execute(
+                    sql: "UPDATE outbox SET state = 0, run = ? WHERE id = ?", arguments: [run, id])
+                return Self.publish(row)
+            }
+        } catch {
+            note(error)
+            throw StoreFailure.error(error, path)
+        }
+    }
+
+    /// Forgets a message that was not sent. Blocks for as long as the disk takes.
+    ///
+    /// - Returns: whether there was one.
+    /// - Throws: ``RelayError/storage(_:)``.
+    func drop(notSent id: String) throws(RelayError) -> Bool {
+        do {
+            return try database.write { database -> Bool in
+                try database.execute(sql: "DELETE FROM outbox WHERE id = ? AND state = 2", arguments: [id])
+                return database.changesCount > 0
+            }
+        } catch {
+            note(error)
+            throw StoreFailure.error(error, path)
+        }
+    }
+
+    private static let outboxColumns =
+        "SELECT id, person, place, payload, may_be_stored, is_unsigned, state, reason, since, run FROM outbox"
+
+    private static func publish(_ row: Row) -> KeptPublish {
+        let id: String = row[0]
+        let person: String? = row[1]
+        let place: String = row[2]
+        let bytes: Data = row[3]
+        let mayBeStored: Bool = row[4]
+        let isUnsigned: Bool = row[5]
+        let code: Int = row[6]
+        let reason: String? = row[7]
+        let since: Int64 = row[8]
+        let run: String? = row[9]
+        let payload = Array(bytes)
+        let state = KeptPublish.State(code: code, reason: reason)
+        var line: ChatLine?
+        if isUnsigned {
+            let none = Timestamp(milliseconds: since)
+            let envelope = try? Envelope(decoding: payload, fallbackID: id, fallbackRoom: place, fallbackStart: none)
+            line = envelope.flatMap { ChatLine($0.message) }
+        }
+        let destination = person.map { Destination.postbox(user: $0, postbox: place) } ?? .topic(place)
+        let message = OutboxMessage(
+            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored || state == .sending,
+            unsigned: line)
+        return KeptPublish(message: message, state: state, since: Timestamp(milliseconds: since), run: run)
+    }
+}
