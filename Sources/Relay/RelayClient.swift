@@ -92,7 +92,7 @@ public actor RelayClient {
         lifecycle = LifecycleMachine(policy: configuration.lifecycle)
         publisher = Publisher(
             policy: configuration.outbox, maximumMessageBytes: configuration.maximumMessageBytes,
-            clock: surroundings.clock)
+            clock: surroundings.clock, keeper: OutboxKeeper(for: configuration.store, clock: surroundings.clock))
         clientID = configuration.clientID
         namespace = configuration.namespace
         if case .exclusive(let policy) = configuration.sessions {
@@ -224,6 +224,7 @@ public actor RelayClient {
         disconnect()
         // A session that had ended before may have left something for another one.
         publisher.sessionEnded(.closedByUser)
+        await publisher.keeper?.settle()
         await sessionRelease?.value
         following.end()
         listeners.endTopics()
@@ -331,9 +332,9 @@ public actor RelayClient {
     }
 
     /// The opening of the local store, which begins with the first call.
-    private func openingStore() -> Task<LocalStore?, Never> {
+    func openingStore() -> Task<LocalStore?, Never> {
         if let storeOpening { return storeOpening }
-        let opening = LocalStore.opening(configuration.store, telling: storeBoard)
+        let opening = LocalStore.opening(configuration.store, for: publisher, telling: storeBoard)
         storeOpening = opening
         return opening
     }

@@ -74,6 +74,31 @@ package struct Delivery: Sendable {
         return actions
     }
 
+    /// Puts what an earlier run of the program left in front of all that waits, as far as there is room. To be called
+    /// before the first connection.
+    package mutating func restore(_ earlier: [OutboxMessage]) -> [Action] {
+        guard !earlier.isEmpty else { return [] }
+        let waiting = outbox.messages
+        var pending: [String: PendingPublish] = [:]
+        for message in waiting { pending[message.id] = message.pending }
+        let ids = Set(earlier.map(\.id))
+        var messages = earlier.map { $0.awaited(by: pending[$0.id]) }
+        messages += waiting.filter { !ids.contains($0.id) }
+        outbox = Outbox(policy: outbox.policy)
+        var actions: [Action] = []
+        for message in messages {
+            switch outbox.enqueue(message) {
+            case .accepted: break
+            case .acceptedDropping(let dropped): for resolution in dropped { actions.append(ended(resolution)) }
+            case .rejected(let error): actions.append(ended(PublishResolution(message, .failed(error))))
+            }
+        }
+        for message in earlier where outbox.state(of: message.id) == .queued {
+            actions.append(.tell(PublishNews(id: message.id, state: .queued)))
+        }
+        return actions
+    }
+
     /// Takes a message back that has not left yet; empty when it is too late.
     package mutating func cancel(id: String, at now: ContinuousClock.Instant) -> [Action] {
         guard let resolution = outbox.cancel(id: id) else { return [] }

@@ -106,8 +106,18 @@ package struct Outbox: Sendable {
         return dropped.isEmpty ? .accepted : .acceptedDropping(dropped)
     }
 
-    private static func repeated(_ id: String) -> Admission {
-        .rejected(.invalidArgument("A message with the identifier \(id) is already on its way"))
+    /// Why ``enqueue(_:)`` would refuse a message now; nil when it would take it.
+    package func refusal(of message: OutboxMessage) -> RelayError? {
+        let size = message.payload.count
+        if placed[message.id] != nil { return Self.repetition(message.id) }
+        guard size <= policy.maximumBytes else { return .tooLarge(bytes: size, limit: policy.maximumBytes) }
+        return hasRoom(for: size) || (policy.overflow == .dropOldest && canFree(for: size)) ? nil : .outboxFull
+    }
+
+    private static func repeated(_ id: String) -> Admission { .rejected(repetition(id)) }
+
+    private static func repetition(_ id: String) -> RelayError {
+        .invalidArgument("A message with the identifier \(id) is already on its way")
     }
 
     /// Takes back a message that has not left yet.

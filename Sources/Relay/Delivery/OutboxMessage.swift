@@ -76,6 +76,21 @@ public struct OutboxMessage: Sendable, Identifiable {
             pending: pending)
     }
 
+    /// The message, whose end is told to somebody.
+    func awaited(by pending: PendingPublish?) -> OutboxMessage {
+        guard let pending else { return self }
+        return OutboxMessage(
+            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored, unsigned: unsigned,
+            pending: pending)
+    }
+
+    /// The message as it is handed over again: a letter is not looked for, since only its owner reads a postbox.
+    func handedOverAgain() -> OutboxMessage {
+        OutboxMessage(
+            id: id, destination: destination, payload: payload, mayBeStored: mayBeStored && isOnTopic,
+            unsigned: unsigned)
+    }
+
     /// The message with its writer's name in it.
     func signed(_ payload: [UInt8]) -> OutboxMessage {
         OutboxMessage(

@@ -2,16 +2,11 @@ import NATS
 import NIOConcurrencyHelpers
 import NIOCore
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-/// Drives ``Delivery``: does over the present connection what it decides. Any thread may call; no call waits.
+/// Drives ``Delivery``: does over the present connection what it decides. Any thread may call, and no call waits but for
+/// the disk, where messages are kept in a file.
 final class Publisher: Sendable {
     /// The way that messages take on one connection.
-    private struct Route: Sendable {
+    struct Route: Sendable {
         let jetStream: JetStream
         let namespace: RelayConfiguration.Namespace
         /// Counts the connections.
@@ -47,9 +42,14 @@ final class Publisher: Sendable {
 
     private let maximumMessageBytes: Int
     private let clock: any Timekeeper
+    /// Keeps what is accepted; nil where nothing outlives the client, which costs nothing then.
+    let keeper: OutboxKeeper?
 
-    /// - Parameter maximumMessageBytes: the largest message to take; the server's own limit applies as well.
-    init(policy: OutboxPolicy, maximumMessageBytes: Int, clock: any Timekeeper) {
+    /// - Parameters:
+    ///   - maximumMessageBytes: the largest message to take; the server's own limit applies as well.
+    ///   - keeper: keeps what is accepted; nil where nothing outlives the client.
+    init(policy: OutboxPolicy, maximumMessageBytes: Int, clock: any Timekeeper, keeper: OutboxKeeper? = nil) {
+        self.keeper = keeper
         state = NIOLockedValueBox(State(delivery: Delivery(policy: policy)))
         self.maximumMessageBytes = maximumMessageBytes
         self.clock = clock
@@ -65,17 +65,40 @@ final class Publisher: Sendable {
 
     /// Takes a message in.
     func submit(_ message: OutboxMessage) throws(RelayError) {
-        let result = state.withLockedValue { state in submit(message, &state) }
+        guard let keeper else {
+            let result = state.withLockedValue { state in submit(message, &state) }
+            return try result.get()
+        }
+        let result: Result<Void, RelayError> = keeper.inOrder { submit(message, keptBy: keeper) }
         try result.get()
     }
 
-    private func submit(_ message: OutboxMessage, _ state: inout State) -> Result<Void, RelayError> {
-        guard state.hasBegun else { return .failure(.notConnected) }
+    /// Takes a message in that is committed before it leaves. Only what the outbox will take is written.
+    private func submit(_ message: OutboxMessage, keptBy keeper: OutboxKeeper) -> Result<Void, RelayError> {
+        var message = message
+        let (refusal, isOpen) = state.withLockedValue { state -> (RelayError?, Bool) in
+            if message.unsigned != nil { state.signature?(&message) }
+            let found = objection(to: message, state) ?? state.delivery.outbox.refusal(of: message)
+            return (found, state.delivery.outbox.isOpen)
+        }
+        if let refusal { return .failure(refusal) }
+        keeper.accept(message, mayLeave: isOpen)
+        let result = state.withLockedValue { state in submit(message, &state) }
+        if case .failure = result { keeper.forget(message.id) }
+        return result
+    }
+
+    /// Why a message is not taken, whatever the outbox says; nil when it is.
+    private func objection(to message: OutboxMessage, _ state: State) -> RelayError? {
+        guard state.hasBegun else { return .notConnected }
         let serversLimit = state.route.map { $0.jetStream.connection.maximumPayload - 256 } ?? .max
         let limit = min(maximumMessageBytes, max(0, serversLimit))
-        guard message.payload.count <= limit else {
-            return .failure(.tooLarge(bytes: message.payload.count, limit: limit))
-        }
+        guard message.payload.count <= limit else { return .tooLarge(bytes: message.payload.count, limit: limit) }
+        return nil
+    }
+
+    private func submit(_ message: OutboxMessage, _ state: inout State) -> Result<Void, RelayError> {
+        if let refusal = objection(to: message, state) { return .failure(refusal) }
         var message = message
         if message.unsigned != nil { state.signature?(&message) }
         do throws(RelayError) {
@@ -107,6 +130,14 @@ final class Publisher: Sendable {
 
     /// The subscriptions are live on a connection: what waits leaves over it.
     func open(_ jetStream: JetStream, _ namespace: RelayConfiguration.Namespace) {
+        guard let keeper else { return opened(jetStream, namespace) }
+        keeper.inOrder {
+            keeper.leave()
+            opened(jetStream, namespace)
+        }
+    }
+
+    private func opened(_ jetStream: JetStream, _ namespace: RelayConfiguration.Namespace) {
         state.withLockedValue { state in
             state.lastRoute += 1
             state.route = Route(jetStream: jetStream, namespace: namespace, number: state.lastRoute)
@@ -136,15 +167,19 @@ final class Publisher: Sendable {
         }
     }
 
-    /// Discards what waits, whatever the policy says.
+    /// Discards what waits, whatever the policy says, and keeps nothing of it.
     func discardAll() {
-        state.withLockedValue { state in perform(state.delivery.discardAll(.closedByUser), &state) }
+        state.withLockedValue { state in
+            let ids = state.delivery.outbox.messages.map(\.id)
+            perform(state.delivery.discardAll(.closedByUser), &state)
+            if let keeper { for id in ids { keeper.forget(id) } }
+        }
     }
 
     /// What waited for the present connection, and what became of it; empty afterwards.
     func takeResent() -> [ResentMessage] { state.withLockedValue { $0.delivery.takeResent() } }
 
-    /// The client is gone.
+    /// The client is gone. What is kept of the outbox is for another run.
     func end() {
         let state = state.withLockedValue { state in
             state.route = nil
@@ -152,8 +187,27 @@ final class Publisher: Sendable {
             giveUpWaiting(&state)
             return state
         }
+        // Nothing is sent from here on.
+        keeper?.turnOff()
         for message in state.delivery.outbox.messages { message.pending?.end(.failed(.cancelled)) }
         board.finish()
+    }
+
+    // MARK: Keeping
+
+    /// The local store is open: what earlier runs of the program left there goes in front of all that waits. Blocks for as
+    /// long as the disk takes; to be called before the first connection.
+    func keep(in store: LocalStore) {
+        keeper?.open(store) { earlier in
+            state.withLockedValue { state in
+                let messages = earlier.map { message -> OutboxMessage in
+                    var message = message
+                    if message.unsigned != nil { state.signature?(&message) }
+                    return message
+                }
+                perform(state.delivery.restore(messages), &state)
+            }
+        }
     }
 
     // MARK: Waiting
@@ -229,6 +283,7 @@ final class Publisher: Sendable {
                     PublishNews(id: resolution.id, state: PublishState(resolution.outcome)), keepsCurrent: false)
             }
             resolution.pending?.end(resolution.outcome)
+            keeper?.ended(resolution)
         case .send(let message):
             guard let route = state.route else { return }
             if isWatched { board.post(PublishNews(id: message.id, state: .sending), keepsCurrent: false) }
@@ -316,73 +371,6 @@ final class Publisher: Sendable {
         state.withLockedValue { state in
             guard state.route?.number == route.number else { return }
             perform(change(&state.delivery, clock.now), &state)
-        }
-    }
-
-    // MARK: Questions
-
-    /// The state of a letter's postbox; nil if the network does not say.
-    private static func recipient(
-        _ user: String, _ postbox: String, _ route: Route, isRefused: Bool, _ clock: any Timekeeper
-    ) async -> RecipientReply.State? {
-        let answer = try? await route.jetStream.connection.request(
-            ByteBuffer(), to: "relay.recipient.\(user).\(postbox)", timeout: .seconds(5))
-        let reply = answer.flatMap { try? JSONDecoder().decode(RecipientReply.self, from: Data($0.bytes)) }
-        // The letter may have been stored a moment before the postbox was closed.
-        if !isRefused, let state = reply?.state, state != .accepting { try? await clock.sleep(for: .milliseconds(250)) }
-        return reply?.state
-    }
-
-    private static func isStreamMissing(_ topic: String, _ route: Route) async -> Bool {
-        guard let pattern = try? TopicPattern(topic) else { return false }
-        do throws(NATSError) {
-            _ = try await route.namespace.source(of: pattern, route.jetStream).extent()
-            return false
-        } catch .jetStream(let failure) {
-            return failure.errorCode == JetStreamFailure.streamNotFound
-        } catch {
-            return false
-        }
-    }
-
-    /// How many of a topic's messages are gone through for one.
-    private static let searchLimit = 20_000
-    private static let searchPage = 500
-    private static let searchBytes = 16 << 20
-
-    /// Looks for a message where it can have been stored.
-    private static func find(_ late: Outbox.LateMessage, _ topic: String, _ route: Route) async -> Delivery.Finding {
-        guard let pattern = try? TopicPattern(topic) else { return .unknown }
-        let source = route.namespace.source(of: pattern, route.jetStream)
-        do throws(NATSError) {
-            let extent = try await source.extent()
-            let oldest = max(1, extent.first)
-            let isComplete: Bool
-            var next: UInt64
-            if let newest = late.newestBefore, newest <= extent.last {
-                (next, isComplete) = (max(newest + 1, oldest), true)
-            } else {
-                next = try await source.sequence(before: extent.last + 1, newest: searchLimit, in: extent)
-                isComplete = next <= oldest
-            }
-            var seen = 0
-            while next <= extent.last {
-                let page = try await route.jetStream.page(
-                    of: source.name, filter: source.filter, from: .sequence(next), limit: searchPage,
-                    bytes: searchBytes)
-                for message in page.messages {
-                    if message.headers["Nats-Msg-Id"] == late.message.id { return .stored(sequence: message.sequence) }
-                }
-                seen += page.messages.count
-                guard let last = page.messages.last, page.pending > 0 else { break }
-                guard seen < 2 * searchLimit else { return .unknown }
-                next = last.sequence + 1
-            }
-            return isComplete ? .absent : .unknown
-        } catch {
-            if case .publishNotPermitted = error { return .unknown }
-            if case .jetStream(let failure) = error, !failure.isRetryable { return .unknown }
-            return .failed
         }
     }
 }

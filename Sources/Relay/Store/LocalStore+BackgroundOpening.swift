@@ -3,16 +3,22 @@ import NIOPosix
 extension LocalStore {
     /// Opens a store on a thread that may wait for the disk.
     ///
-    /// - Parameter board: is told how that went before anybody has the store.
+    /// - Parameters:
+    ///   - publisher: gets back what is kept of the outbox, before anybody else has the store.
+    ///   - board: is told how that went.
     /// - Returns: the store; nil where it cannot be opened.
-    static func opening(_ location: Location, telling board: StatusBoard<Opening>) -> Task<LocalStore?, Never> {
+    static func opening(
+        _ location: Location, for publisher: Publisher, telling board: StatusBoard<Opening>
+    ) -> Task<LocalStore?, Never> {
         Task { () -> LocalStore? in
             let result: Result<(store: LocalStore, isRecreated: Bool), RelayError>
             do {
                 // Disks may be slow, and the pool of tasks is small.
                 result = try await NIOThreadPool.singleton.runIfActive {
                     do throws(RelayError) {
-                        return .success(try LocalStore.open(location))
+                        let opened = try LocalStore.open(location)
+                        publisher.keep(in: opened.store)
+                        return .success(opened)
                     } catch {
                         return .failure(error)
                     }
@@ -25,6 +31,7 @@ extension LocalStore {
                 board.post(LocalStore.Opening(isRecreated: opened.isRecreated))
                 return opened.store
             case .failure(let error):
+                publisher.keeper?.turnOff()
                 board.post(LocalStore.Opening(isRecreated: false, error: error))
                 return nil
             }

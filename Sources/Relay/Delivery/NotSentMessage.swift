@@ -1,0 +1,54 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A message that was accepted and not sent, or perhaps not, and waits for the person in the local store.
+public struct NotSentMessage: Hashable, Sendable, Identifiable {
+    /// The message's identifier, which it keeps when it is sent again.
+    public var id: String
+    /// Where it was to go.
+    public var destination: Destination
+    /// What to show of it: a chat line's text, a letter's text, or JSON.
+    public var text: String
+    /// Why it was not sent, in words for a person.
+    public var reason: String
+    /// When the person sent it.
+    public var since: Timestamp
+    /// Whether the network may have stored it all the same. A message on a topic is looked for before it is sent again; a
+    /// letter is not, so that sending it again may repeat it.
+    public var mayBeStored: Bool
+
+    /// Describes one.
+    public init(
+        id: String, destination: Destination, text: String, reason: String, since: Timestamp, mayBeStored: Bool
+    ) {
+        self.id = id
+        self.destination = destination
+        self.text = text
+        self.reason = reason
+        self.since = since
+        self.mayBeStored = mayBeStored
+    }
+
+    /// A message that the local store keeps.
+    init(_ kept: KeptPublish) {
+        let message = kept.message
+        self.init(
+            id: message.id, destination: message.destination, text: Self.text(of: message, kept.since),
+            reason: kept.state.reason ?? "", since: kept.since, mayBeStored: message.mayBeStored)
+    }
+
+    private static func text(of message: OutboxMessage, _ moment: Timestamp) -> String {
+        switch message.destination {
+        case .topic(let topic):
+            let envelope = try? Envelope(
+                decoding: message.payload, fallbackID: message.id, fallbackRoom: topic, fallbackStart: moment)
+            return envelope.map { TopicMessage.text(of: $0.message) } ?? ""
+        case .postbox:
+            let letter = try? JSONDecoder().decode(PostboxLetter.self, from: Data(message.payload))
+            return letter?.message ?? ""
+        }
+    }
+}

@@ -1,0 +1,145 @@
+/// What of the outbox is still to be written into the local store, as a pure value.
+///
+/// Each message has at most one thing to be written as accepted and one as ended, however long the disk takes nothing:
+/// what ends before it was written leaves no trace.
+package struct OutboxJournal: Sendable {
+    /// What becomes of the row of a message that has ended.
+    private enum Ending: Sendable {
+        case forgotten
+        case notSent(String)
+    }
+
+    private struct Part: Sendable {
+        var accepted: [String: (number: UInt64, publish: KeptPublish)] = [:]
+        var ended: [String: Ending] = [:]
+        /// Whether rows that wait count as sent from now on.
+        var leaves = false
+
+        var isEmpty: Bool { accepted.isEmpty && ended.isEmpty && !leaves }
+    }
+
+    /// The run of the program whose the rows are.
+    package let run: String
+    private var waiting = Part()
+    private var underWay = Part()
+    private var nextNumber: UInt64 = 0
+    /// Whether rows may say that their messages have never been sent.
+    private var hasUnsentRows = false
+    private var failures = 0
+
+    /// An empty one.
+    package init(run: String) { self.run = run }
+
+    /// Whether nothing is to be written.
+    package var isEmpty: Bool { waiting.isEmpty }
+
+    /// Whether the last try to write failed.
+    package var isInTrouble: Bool { failures > 0 }
+
+    /// How long to wait after the failures so far: 1 s, doubling up to 30 s.
+    package var pause: Duration { .seconds(min(30, 1 << min(max(failures, 1) - 1, 5))) }
+
+    // MARK: Coming
+
+    /// A message was accepted, behind all others.
+    ///
+    /// - Parameter mayLeave: whether it may be sent before more is written of it.
+    package mutating func accepted(_ message: OutboxMessage, mayLeave: Bool, since: Timestamp) {
+        let publish = KeptPublish(message: message, state: mayLeave ? .sending : .queued, since: since, run: run)
+        waiting.accepted[message.id] = (number: nextNumber, publish: publish)
+        nextNumber += 1
+        // A row that is there under the identifier is replaced.
+        waiting.ended[message.id] = nil
+    }
+
+    /// A message has ended, and nobody needs it any more.
+    package mutating func forget(_ id: String) {
+        waiting.accepted[id] = nil
+        waiting.ended[id] = .forgotten
+    }
+
+    /// A message has ended without being sent, and waits for the person.
+    package mutating func notSent(_ id: String, because reason: String) { waiting.ended[id] = .notSent(reason) }
+
+    /// A message has ended.
+    package mutating func ended(_ resolution: PublishResolution) {
+        let id = resolution.id
+        switch resolution.outcome {
+        case .acknowledged: forget(id)
+        // The person has taken it back.
+        case .failed(.cancelled): forget(id)
+        case .failed(let error): notSent(id, because: error.words)
+        case .discarded(let reason): notSent(id, because: reason.words)
+        case .uncertain: notSent(id, because: RelayError.uncertain(id).words)
+        }
+    }
+
+    /// All that waits may leave from now on.
+    package mutating func leave() {
+        if hasUnsentRows { waiting.leaves = true }
+        for id in waiting.accepted.keys { waiting.accepted[id]?.publish.state = .sending }
+    }
+
+    /// Rows of earlier runs are this run's now.
+    package mutating func tookOver(_ kept: [KeptPublish]) {
+        for publish in kept {
+            // The row keeps its place in front of what was accepted meanwhile.
+            waiting.accepted[publish.message.id] = nil
+            if publish.state == .queued { hasUnsentRows = true }
+        }
+    }
+
+    // MARK: Going
+
+    /// What is to be written now. It counts as under way until ``written()`` or ``failed()``.
+    package mutating func take() -> [StoreChange] {
+        underWay = waiting
+        waiting = Part()
+        var changes: [StoreChange] = []
+        if underWay.leaves { changes.append(.outboxLeaves(run: run)) }
+        for (_, publish) in underWay.accepted.values.sorted(by: { $0.number < $1.number }) {
+            // It comes behind those that are there, also where it was there before.
+            changes.append(.outboxEnded(id: publish.message.id))
+            changes.append(.outbox(publish))
+            if publish.state == .queued { hasUnsentRows = true }
+        }
+        var isTrimmed = false
+        for (id, ending) in underWay.ended {
+            switch ending {
+            case .forgotten: changes.append(.outboxEnded(id: id))
+            case .notSent(let reason):
+                changes.append(.outboxState(id: id, .notSent(reason)))
+                isTrimmed = true
+            }
+        }
+        if isTrimmed { changes.append(.outboxTrimmed) }
+        return changes
+    }
+
+    /// What was taken is kept.
+    ///
+    /// - Returns: whether that ends a trouble.
+    package mutating func written() -> Bool {
+        if underWay.leaves, !underWay.accepted.values.contains(where: { $0.publish.state == .queued }) {
+            hasUnsentRows = false
+        }
+        underWay = Part()
+        defer { failures = 0 }
+        return failures > 0
+    }
+
+    /// What was taken could not be written: it waits again, but for what has become of it meanwhile.
+    package mutating func failed() {
+        failures += 1
+        var earlier = Part()
+        swap(&earlier, &underWay)
+        if earlier.leaves { waiting.leaves = true }
+        for (id, ending) in earlier.ended where waiting.accepted[id] == nil && waiting.ended[id] == nil {
+            waiting.ended[id] = ending
+        }
+        for (id, entry) in earlier.accepted where waiting.accepted[id] == nil {
+            if case .forgotten? = waiting.ended[id] { continue }
+            waiting.accepted[id] = entry
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import NATS
+import NIOCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// What the network is asked about messages on their way.
+extension Publisher {
+    /// The state of a letter's postbox; nil if the network does not say.
+    static func recipient(
+        _ user: String, _ postbox: String, _ route: Route, isRefused: Bool, _ clock: any Timekeeper
+    ) async -> RecipientReply.State? {
+        let answer = try? await route.jetStream.connection.request(
+            ByteBuffer(), to: "relay.recipient.\(user).\(postbox)", timeout: .seconds(5))
+        let reply = answer.flatMap { try? JSONDecoder().decode(RecipientReply.self, from: Data($0.bytes)) }
+        // The letter may have been stored a moment before the postbox was closed.
+        if !isRefused, let state = reply?.state, state != .accepting { try? await clock.sleep(for: .milliseconds(250)) }
+        return reply?.state
+    }
+
+    static func isStreamMissing(_ topic: String, _ route: Route) async -> Bool {
+        guard let pattern = try? TopicPattern(topic) else { return false }
+        do throws(NATSError) {
+            _ = try await route.namespace.source(of: pattern, route.jetStream).extent()
+            return false
+        } catch .jetStream(let failure) {
+            return failure.errorCode == JetStreamFailure.streamNotFound
+        } catch {
+            return false
+        }
+    }
+
+    /// How many of a topic's messages are gone through for one.
+    private static let searchLimit = 20_000
+    private static let searchPage = 500
+    private static let searchBytes = 16 << 20
+
+    /// Looks for a message where it can have been stored.
+    static func find(_ late: Outbox.LateMessage, _ topic: String, _ route: Route) async -> Delivery.Finding {
+        guard let pattern = try? TopicPattern(topic) else { return .unknown }
+        let source = route.namespace.source(of: pattern, route.jetStream)
+        do throws(NATSError) {
+            let extent = try await source.extent()
+            let oldest = max(1, extent.first)
+            let isComplete: Bool
+            var next: UInt64
+            if let newest = late.newestBefore, newest <= extent.last {
+                (next, isComplete) = (max(newest + 1, oldest), true)
+            } else {
+                next = try await source.sequence(before: extent.last + 1, newest: searchLimit, in: extent)
+                isComplete = next <= oldest
+            }
+            var seen = 0
+            while next <= extent.last {
+                let page = try await route.jetStream.page(
+                    of: source.name, filter: source.filter, from: .sequence(next), limit: searchPage,
+                    bytes: searchBytes)
+                for message in page.messages {
+                    if message.headers["Nats-Msg-Id"] == late.message.id { return .stored(sequence: message.sequence) }
+                }
+                seen += page.messages.count
+                guard let last = page.messages.last, page.pending > 0 else { break }
+                guard seen < 2 * searchLimit else { return .unknown }
+                next = last.sequence + 1
+            }
+            return isComplete ? .absent : .unknown
+        } catch {
+            if case .publishNotPermitted = error { return .unknown }
+            if case .jetStream(let failure) = error, !failure.isRetryable { return .unknown }
+            return .failed
+        }
+    }
+}

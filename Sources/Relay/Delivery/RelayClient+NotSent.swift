@@ -1,0 +1,48 @@
+// What was accepted and not sent: with a local store in a file it waits there for the person.
+extension RelayClient {
+    /// What was not sent, oldest first: what was discarded at the end of a session, what the server refused, and letters
+    /// of which it cannot be found out whether they were stored. It stays until it is sent again or dropped, beyond this
+    /// run of the program; of more than 10,000 the oldest are forgotten. Empty without a local store in a file.
+    ///
+    /// Opens the local store where that was not done yet.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    public func notSent() async throws(RelayError) -> [NotSentMessage] {
+        guard let keeper = await openKeeper(), let kept = try await keeper.notSent() else { return [] }
+        return kept.map { NotSentMessage($0) }
+    }
+
+    /// Sends a message again that was not sent, under its identifier and behind all that waits. ``publishes`` reports what
+    /// becomes of it. Where several processes ask for the same message, one sends it.
+    ///
+    /// - Throws: ``RelayError/notFound(_:)`` when no message under this identifier waits for the person,
+    ///   ``RelayError/storage(_:)``, and what ``enqueue(topic:message:id:)`` throws, after which it goes on waiting.
+    public func sendAgain(id: String) async throws(RelayError) {
+        guard let keeper = await openKeeper(), let kept = try await keeper.claim(id) else {
+            throw .notFound("The unsent message \(id)")
+        }
+        do throws(RelayError) {
+            try publisher.submit(kept.message.handedOverAgain())
+        } catch {
+            keeper.notSent(id, because: kept.state.reason ?? error.words)
+            throw error
+        }
+    }
+
+    /// Forgets a message that was not sent.
+    ///
+    /// - Throws: ``RelayError/notFound(_:)`` when no message under this identifier waits for the person,
+    ///   ``RelayError/storage(_:)``.
+    public func drop(id: String) async throws(RelayError) {
+        guard let keeper = await openKeeper(), try await keeper.drop(id) else {
+            throw .notFound("The unsent message \(id)")
+        }
+    }
+
+    /// What keeps the outbox, once the local store is open; nil where nothing does.
+    private func openKeeper() async -> OutboxKeeper? {
+        guard let keeper = publisher.keeper else { return nil }
+        _ = await openingStore().value
+        return keeper
+    }
+}
