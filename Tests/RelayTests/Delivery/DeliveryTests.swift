@@ -193,6 +193,17 @@ import Testing
                 == [.lookUp(.init(message: repeated, newestBefore: nil), topic: "t")])
     }
 
+    @Test("B30, B32: what an earlier run left goes in front of what waits; what has no room is told")
+    func restored() throws {
+        var delivery = Delivery(policy: OutboxPolicy(maximumMessages: 3))
+        for id in ["3", "1"] { _ = try delivery.submit(message(id), at: now) }
+        let told = ["1", "2", "4"].map { Delivery.Action.tell(PublishNews(id: $0, state: .queued)) }
+        #expect(
+            delivery.restore([message("1"), message("2"), message("4")]) == [ended("3", .failed(.outboxFull))] + told)
+        #expect(delivery.outbox.messages.map(\.id) == ["1", "2", "4"])
+        #expect(delivery.restore([]).isEmpty)
+    }
+
     @Test("B13: a message that is refused in passing does not hold up the reconnection")
     func refusedWhileFlushing() throws {
         var delivery = try opened()

@@ -1,0 +1,285 @@
+import GRDB
+import TestSupport
+import Testing
+
+@testable import NATS
+@testable import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A network in memory, and a local store in a file. Time stands still unless a test moves it, so that nothing is written
+/// but what a client writes at once.
+private struct KeptOutbox {
+    let network: MemoryNetwork
+    let folder: TemporaryDirectory
+
+    init() throws {
+        network = try MemoryNetwork()
+        folder = try TemporaryDirectory("outbox")
+    }
+
+    var path: String { folder.path("alice.sqlite") }
+
+    func configuration(
+        reconnect: ReconnectPolicy = .rongcloud, outbox: OutboxPolicy = .parley, user: String? = MemoryNetwork.user
+    ) -> RelayConfiguration {
+        var configuration = network.configuration(reconnect: reconnect, outbox: outbox, user: user)
+        configuration.store = .file(path)
+        return configuration
+    }
+
+    /// What the file holds.
+    func rows() async throws -> [KeptPublish] {
+        let store = try LocalStore.open(.file(path)).store
+        let rows = try await store.outbox()
+        try await store.close()
+        return rows
+    }
+
+    /// The identifiers that the server stored, in its order.
+    var storedIDs: [String] {
+        network.server.messages(in: "test_stream").compactMap { $0.headers["Nats-Msg-Id"] }
+    }
+
+    /// Has a client accept messages while it has no connection, and lets go of it without a word.
+    func leave(_ texts: [String]) async throws -> [String] {
+        let client = try await network.connected(configuration())
+        await client.setReachable(false)
+        var ids: [String] = []
+        for text in texts { ids.append(try client.enqueue(topic: "chat.room", message: .string(text))) }
+        return ids
+    }
+
+    /// Returns when no client uses the store any more, as after the end of its process.
+    func released() async throws {
+        try await eventually("the end of all runs") {
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            return !names.contains { $0.contains(".run-") }
+        }
+    }
+}
+
+@Suite("Client: an outbox that outlives it, over a network in memory", .realProcesses)
+struct KeptOutboxClientTests {
+    @Test("B30 B32 lines that wait outlive the client, and leave at the next start once each and in order")
+    func comesBack() async throws {
+        let kept = try KeptOutbox()
+        let ids = try await kept.leave(["1", "2", "3", "4", "5"])
+        try await kept.released()
+        let rows = try await kept.rows()
+        #expect(rows.map(\.message.id) == ids)
+        #expect(rows.allSatisfy { $0.state == .queued && !$0.message.mayBeStored })
+
+        let client = kept.network.client(kept.configuration())
+        let events = Gathered(client.events)
+        await client.beginConnecting()
+        // What is submitted while the store is being opened goes behind what it holds.
+        let new = try client.submit(topic: "chat.room", message: "new")
+        _ = try await new.receipt(within: .seconds(60))
+        #expect(kept.network.stored() == ["1", "2", "3", "4", "5", "new"])
+        #expect(kept.storedIDs == ids + [new.id])
+        try await events.wait(for: "the news of what waited") { $0.contains(.messageResend) }
+        await client.close()
+        #expect(try await kept.rows().isEmpty)
+        #expect(kept.network.server.received.count { $0 == "h4sh.chat.room" } == 6)
+    }
+
+    @Test("B30 B32 a message that was stored, and whose end was not written, is found and not sent twice")
+    func storedBefore() async throws {
+        let kept = try KeptOutbox()
+        func send() async throws {
+            let client = try await kept.network.connected(kept.configuration())
+            _ = try await client.send(topic: "chat.room", message: "once", timeout: .seconds(60))
+        }
+        try await send()
+        try await kept.released()
+        let rows = try await kept.rows()
+        #expect(rows.map(\.state) == [.sending] && rows.allSatisfy(\.message.mayBeStored))
+
+        let client = try await kept.network.connected(kept.configuration())
+        #expect(client.queuedCount == 0)
+        #expect(kept.network.stored() == ["once"])
+        #expect(kept.network.server.received.count { $0 == "h4sh.chat.room" } == 1)
+        await client.close()
+        #expect(try await kept.rows().isEmpty)
+    }
+
+    @Test("B32 what is discarded waits for the person: it is listed, sent again or dropped")
+    func notSent() async throws {
+        let kept = try KeptOutbox()
+        let first = try await kept.network.connected(kept.configuration())
+        await first.setReachable(false)
+        var ids: [String] = []
+        for text in ["1", "2", "3"] { ids.append(try first.enqueue(topic: "chat.room", message: .string(text))) }
+        await first.close()
+
+        let second = kept.network.client(kept.configuration())
+        let listed = try await second.notSent()
+        #expect(listed.map(\.id) == ids && listed.map(\.text) == ["1", "2", "3"])
+        #expect(listed.allSatisfy { $0.reason == ConnectionReason.closedByUser.words && !$0.mayBeStored })
+        #expect(listed.allSatisfy { $0.destination == .topic("chat.room") })
+        // What cannot be sent goes on waiting.
+        await #expect(throws: RelayError.notConnected) { try await second.sendAgain(id: ids[1]) }
+        #expect(try await second.notSent() == listed)
+
+        try await second.connect()
+        #expect(kept.network.stored().isEmpty)
+        try await second.sendAgain(id: ids[2])
+        try await second.sendAgain(id: ids[0])
+        try await eventually("both") { kept.network.stored() == ["3", "1"] }
+        #expect(kept.storedIDs == [ids[2], ids[0]])
+        try await second.drop(id: ids[1])
+        let missing = RelayError.notFound("The unsent message \(ids[1])")
+        await #expect(throws: missing) { try await second.drop(id: ids[1]) }
+        await #expect(throws: missing) { try await second.sendAgain(id: ids[1]) }
+        #expect(try await second.notSent().isEmpty)
+        try await eventually("their ends") { second.queuedCount == 0 }
+        await second.close()
+        #expect(try await kept.rows().isEmpty)
+    }
+
+    @Test("B32 what RelayX's window discards is kept as not sent, with the reason")
+    func relayxWindow() async throws {
+        let kept = try KeptOutbox()
+        let client = try await kept.network.connected(kept.configuration(reconnect: .relayx, outbox: .relayx))
+        let outcomes = Gathered(client.publishes)
+        kept.network.server.setSilent(true)
+        let id = try client.enqueue(topic: "chat.room", message: "unsent")
+        kept.network.server.refuseDials(with: .connectionLost("no server"))
+        kept.network.server.disconnectAll()
+        try await kept.network.letTimePass("the end of the window") { client.status.state == .disconnected }
+        try await outcomes.wait(for: "the discarded line") {
+            $0.contains(PublishNews(id: id, state: .discarded(.windowExpired)))
+        }
+        let listed = try await client.notSent()
+        #expect(listed.map(\.id) == [id] && listed.map(\.reason) == [ConnectionReason.windowExpired.words])
+        // It was sent once, and never answered.
+        #expect(listed.allSatisfy(\.mayBeStored))
+        await client.close()
+        #expect(try await kept.rows().map(\.message.id) == [id])
+    }
+
+    @Test("B30 B32 of two clients with one store each sends its own lines, once")
+    func shared() async throws {
+        let kept = try KeptOutbox()
+        let first = try await kept.network.connected(kept.configuration())
+        await first.setReachable(false)
+        try first.enqueue(topic: "chat.room", message: "first")
+        let second = try await kept.network.connected(kept.configuration())
+        _ = try await second.send(topic: "chat.room", message: "second", timeout: .seconds(60))
+        #expect(kept.network.stored() == ["second"])
+        await first.setReachable(true)
+        try await first.state(is: .connected)
+        #expect(kept.network.stored() == ["second", "first"])
+        #expect(kept.network.server.received.count { $0 == "h4sh.chat.room" } == 2)
+        await first.close()
+        await second.close()
+        #expect(try await kept.rows().isEmpty)
+    }
+
+    @Test("B32 a line that waits for its writer's name outlives the client, and is signed by the next one")
+    func unsigned() async throws {
+        let kept = try KeptOutbox()
+        kept.network.server.refuseDials(with: .connectionLost("no server"))
+        func leave() async throws -> String {
+            let client = kept.network.client(kept.configuration(user: nil))
+            await client.beginConnecting()
+            _ = await client.openingStore().value
+            return try client.enqueueLine(topic: "chat.room", text: "hello")
+        }
+        let id = try await leave()
+        try await kept.released()
+        let rows = try await kept.rows()
+        #expect(rows.map(\.message.id) == [id] && rows.allSatisfy { $0.message.unsigned?.text == "hello" })
+
+        kept.network.server.refuseDials(with: nil)
+        let client = try await kept.network.connected(kept.configuration())
+        let stored = kept.network.server.messages(in: "test_stream")
+        try #require(stored.count == 1)
+        let envelope = try Envelope(
+            decoding: stored[0].payload, fallbackID: "", fallbackRoom: "", fallbackStart: .now)
+        let words = ChatLine.words(in: envelope.message)
+        #expect(envelope.id == id && words?.username == MemoryNetwork.user && words?.text == "hello")
+        await client.close()
+    }
+
+    @Test("B32 a message that is taken back leaves nothing in the store")
+    func takenBack() async throws {
+        let kept = try KeptOutbox()
+        let client = try await kept.network.connected(kept.configuration())
+        await client.setReachable(false)
+        let id = try client.enqueue(topic: "chat.room", message: "oh no")
+        #expect(try await kept.rows().map(\.message.id) == [id])
+        #expect(client.cancelPublish(id: id))
+        try await eventually("an empty store") { try await kept.rows().isEmpty }
+        await client.close()
+    }
+
+    // MARK: Without a place
+
+    @Test("Without a store in a file, nothing of the outbox is written")
+    func memory() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        #expect(client.publisher.keeper == nil)
+        await client.setReachable(false)
+        let id = try client.enqueue(topic: "chat.room", message: "waits")
+        let store = try #require(await client.openingStore().value)
+        #expect(try await store.outbox().isEmpty)
+        await client.close()
+        #expect(try await client.notSent().isEmpty)
+        let missing = RelayError.notFound("The unsent message \(id)")
+        await #expect(throws: missing) { try await client.sendAgain(id: id) }
+        await #expect(throws: missing) { try await client.drop(id: id) }
+    }
+
+    @Test("B9 without a store that opens, lines wait in memory and leave")
+    func missingStore() async throws {
+        let kept = try KeptOutbox()
+        var configuration = kept.configuration()
+        configuration.store = .file(kept.folder.path)
+        let client = try await kept.network.connected(configuration)
+        await client.setReachable(false)
+        try client.enqueue(topic: "chat.room", message: "waits")
+        #expect(client.queuedCount == 1)
+        await client.setReachable(true)
+        try await eventually("the line") { kept.network.stored() == ["waits"] }
+        #expect(try await client.notSent().isEmpty)
+        await client.close()
+    }
+
+    @Test("While the disk is full, lines wait in memory, which is told once; they are kept when there is room again")
+    func fullDisk() async throws {
+        let kept = try KeptOutbox()
+        let client = try await kept.network.connected(kept.configuration())
+        let store = try #require(await client.openingStore().value)
+        let news = Gathered(store.news)
+        await client.setReachable(false)
+        // SQLite itself refuses further pages, with the code of a full disk.
+        try await store.database.writeWithoutTransaction { database in
+            let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+            try database.execute(sql: "PRAGMA max_page_count = \(pages)")
+        }
+        let text = String(repeating: "x", count: 50_000)
+        var ids: [String] = []
+        for _ in 1...3 { ids.append(try client.enqueue(topic: "chat.room", message: .string(text))) }
+        #expect(client.queuedCount == 3)
+        try await news.wait(for: "the trouble") { !$0.isEmpty }
+        guard case .failing(let error)? = news.all.first else {
+            Issue.record("\(news.all)")
+            return
+        }
+        #expect(error.words.contains("the disk is full"))
+        #expect(try await kept.rows().isEmpty)
+
+        try await store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
+        try await kept.network.letTimePass("the next try") { news.all.count > 1 }
+        #expect(news.all.dropFirst() == [.recovered(notKept: 0)])
+        #expect(try await kept.rows().map(\.message.id) == ids)
+        await client.close()
+    }
+}

@@ -1,0 +1,105 @@
+import Testing
+
+@testable import Relay
+
+/// What is written of the outbox, and when.
+@Suite struct OutboxJournalTests {
+    private let since = Timestamp(milliseconds: 5)
+
+    private func message(_ id: String) -> OutboxMessage { OutboxMessage(id: id, topic: "t", payload: [1]) }
+
+    private func row(_ id: String, _ state: KeptPublish.State = .queued) -> StoreChange {
+        .outbox(KeptPublish(message: message(id), state: state, since: since, run: "run"))
+    }
+
+    private func end(_ id: String, _ outcome: PublishOutcome) -> PublishResolution {
+        PublishResolution(id: id, outcome: outcome)
+    }
+
+    @Test("B32: messages are written in their order, and as sent where they may leave at once")
+    func order() {
+        var journal = OutboxJournal(run: "run")
+        #expect(journal.isEmpty)
+        journal.accepted(message("2"), mayLeave: false, since: since)
+        journal.accepted(message("1"), mayLeave: true, since: since)
+        #expect(
+            journal.take() == [.outboxEnded(id: "2"), row("2"), .outboxEnded(id: "1"), row("1", .sending)])
+        #expect(!journal.written() && journal.isEmpty)
+    }
+
+    @Test("B30: before the outbox opens, what was written as never sent counts as sent, once")
+    func leaving() {
+        var journal = OutboxJournal(run: "run")
+        journal.leave()
+        #expect(journal.isEmpty)
+        journal.accepted(message("1"), mayLeave: false, since: since)
+        _ = journal.take()
+        #expect(!journal.written())
+        journal.leave()
+        #expect(journal.take() == [.outboxLeaves(run: "run")])
+        #expect(!journal.written())
+        journal.leave()
+        #expect(journal.isEmpty)
+    }
+
+    @Test("B30: what an ended run left as never sent counts as sent before it leaves")
+    func leavingTakenOver() {
+        var journal = OutboxJournal(run: "run")
+        journal.accepted(message("1"), mayLeave: false, since: since)
+        journal.tookOver([KeptPublish(message: message("1"), since: since)])
+        // The row that is there keeps its place.
+        #expect(journal.isEmpty)
+        journal.leave()
+        #expect(journal.take() == [.outboxLeaves(run: "run")])
+    }
+
+    @Test("B32: what was stored or taken back is forgotten, and all else waits for the person with its reason")
+    func endings() {
+        let failure = RelayError.server(code: 503, "no stream")
+        for (outcome, change) in [
+            (PublishOutcome.acknowledged(sequence: 1, duplicate: false), StoreChange.outboxEnded(id: "1")),
+            (.failed(.cancelled), .outboxEnded(id: "1")),
+            (.failed(failure), .outboxState(id: "1", .notSent(failure.words))),
+            (.discarded(.windowExpired), .outboxState(id: "1", .notSent(ConnectionReason.windowExpired.words))),
+            (.uncertain, .outboxState(id: "1", .notSent(RelayError.uncertain("1").words))),
+        ] {
+            var journal = OutboxJournal(run: "run")
+            journal.ended(end("1", outcome))
+            let changes = journal.take()
+            #expect(changes.first == change)
+            #expect(changes.contains(.outboxTrimmed) == (change != .outboxEnded(id: "1")))
+        }
+    }
+
+    @Test("What ends while the disk takes nothing is not written as accepted any more")
+    func trouble() {
+        var journal = OutboxJournal(run: "run")
+        journal.accepted(message("1"), mayLeave: false, since: since)
+        journal.accepted(message("2"), mayLeave: false, since: since)
+        journal.accepted(message("3"), mayLeave: false, since: since)
+        _ = journal.take()
+        // While it is being written.
+        journal.ended(end("1", .acknowledged(sequence: 1, duplicate: false)))
+        journal.ended(end("2", .discarded(.windowExpired)))
+        journal.failed()
+        #expect(journal.isInTrouble && journal.pause == .seconds(1))
+        journal.failed()
+        #expect(journal.pause == .seconds(2))
+        let changes = journal.take()
+        #expect(changes.prefix(4) == [.outboxEnded(id: "2"), row("2"), .outboxEnded(id: "3"), row("3")])
+        let reason = ConnectionReason.windowExpired.words
+        #expect(
+            Set(changes.dropFirst(4)) == [
+                .outboxEnded(id: "1"), .outboxState(id: "2", .notSent(reason)), .outboxTrimmed,
+            ])
+        #expect(journal.written() && !journal.isInTrouble && journal.isEmpty)
+    }
+
+    @Test("What is accepted again under its identifier replaces what was not sent")
+    func again() {
+        var journal = OutboxJournal(run: "run")
+        journal.ended(end("1", .discarded(.windowExpired)))
+        journal.accepted(message("1"), mayLeave: false, since: since)
+        #expect(journal.take() == [.outboxEnded(id: "1"), row("1")])
+    }
+}

@@ -1,0 +1,59 @@
+import GRDB
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("Local store: whose the outbox is")
+struct StoreOutboxTests {
+    private func publish(_ id: String, _ state: KeptPublish.State = .queued, of run: String?) -> StoreChange {
+        var publish = StoreFixture.publish(id)
+        publish.state = state
+        publish.run = run
+        return .outbox(publish)
+    }
+
+    @Test("B30 B32 a run takes over what ended runs left, and nothing of one that lives")
+    func takingOver() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        let living = try StoreFiles.run("living", of: fixture.path)
+        #expect(try store.takeOver(as: living).isEmpty)
+        do {
+            let ended = try StoreFiles.run("ended", of: fixture.path)
+            #expect(try store.takeOver(as: ended).isEmpty)
+            try await store.commit([
+                publish("1", of: "living"), publish("2", of: "ended"), publish("3", .sending, of: "ended"),
+                publish("4", .notSent("because"), of: "ended"), publish("5", of: nil),
+            ])
+            #expect(!StoreFiles.hasEnded(run: "ended", of: fixture.path))
+            withExtendedLifetime(ended) {}
+        }
+        let own = try StoreFiles.run("own", of: fixture.path)
+        let kept = try store.takeOver(as: own)
+        #expect(kept.map(\.message.id) == ["2", "3", "5"])
+        #expect(kept.map(\.message.mayBeStored) == [false, true, false])
+        #expect(kept.allSatisfy { $0.run == "own" })
+        let other = try StoreFiles.run("other", of: fixture.path)
+        #expect(try store.takeOver(as: other).isEmpty)
+        #expect(!StoreFiles.hasEnded(run: "living", of: fixture.path))
+        withExtendedLifetime((living, own, other)) {}
+        try await store.close()
+    }
+
+    @Test("B32 a message that was not sent is handed to one alone, and remembers that it may be stored")
+    func claiming() async throws {
+        let store = try StoreFixture.inMemory()
+        try await store.commit([publish("1", .sending, of: "a"), publish("2", of: "a")])
+        try await store.commit([.outboxLeaves(run: "b"), .outboxState(id: "1", .notSent("because"))])
+        let notSent = try store.notSent()
+        #expect(notSent.map(\.message.id) == ["1"] && notSent.allSatisfy(\.message.mayBeStored))
+        #expect(try store.claim(notSent: "2", for: "b") == nil)
+        #expect(try store.claim(notSent: "1", for: "b") == notSent.first)
+        #expect(try store.claim(notSent: "1", for: "c") == nil)
+        #expect(try await store.outbox().map(\.run) == ["b", "a"])
+        try await store.commit([.outboxState(id: "2", .notSent("because"))])
+        #expect(try store.drop(notSent: "2"))
+        #expect(try !store.drop(notSent: "2"))
+    }
+}
