@@ -70,6 +70,11 @@ public struct PublishReceipt: Hashable, Sendable {
 }
 
 // Publishing: every message goes through the outbox, connected or not, and ends in exactly one outcome.
+//
+// With a local store in a file, each call commits its message there before it returns, and waits for the disk: some
+// milliseconds. The end of the process, however it comes, loses nothing that was accepted then; what was under way or
+// waited leaves at the next start. While the store is being opened, and while the disk takes nothing, messages wait in
+// memory alone.
 extension RelayClient {
     /// Where publishes are, from now on: of messages on topics and of letters to postboxes.
     public nonisolated var publishes: AsyncStream<PublishNews> { publisher.board.watch() }
@@ -112,7 +117,7 @@ extension RelayClient {
     }
 
     /// Puts a message into the outbox and returns at once with what waits for its end: the form for many messages in
-    /// order, from any thread.
+    /// order, from any thread. With a local store in a file it is committed there first.
     ///
     /// - Parameters:
     ///   - id: the message's identifier; a new one when nil.
@@ -147,7 +152,8 @@ extension RelayClient {
         return pending
     }
 
-    /// Puts a message into the outbox and returns at once; ``publishes`` reports what becomes of it.
+    /// Puts a message into the outbox and returns at once; ``publishes`` reports what becomes of it. With a local store
+    /// in a file it is committed there first.
     ///
     /// - Parameter id: the message's identifier; a new one when nil.
     /// - Returns: the identifier.
@@ -163,7 +169,8 @@ extension RelayClient {
         return message.id
     }
 
-    /// Puts a line of chat into the outbox and returns at once; ``publishes`` reports what becomes of it.
+    /// Puts a line of chat into the outbox and returns at once; ``publishes`` reports what becomes of it. With a local
+    /// store in a file it is committed there first.
     ///
     /// - Parameters:
     ///   - name: who writes; nil for the user whom the credentials name, and where they don't yet, the line waits until a
