@@ -228,6 +228,8 @@ public actor RelayClient {
         await sessionRelease?.value
         following.end()
         listeners.endTopics()
+        // What has arrived outlives the process then. What cannot be kept has been told, and is on the network.
+        if let store = await storeOpening?.value { try? await store.flush() }
     }
 
     private func networkChanged(_ change: NetworkPath.Change, for servers: [ServerAddress]) {

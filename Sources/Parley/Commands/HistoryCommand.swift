@@ -43,6 +43,8 @@ struct HistoryCommand: AsyncParsableCommand {
             repeat {
                 let part = try await client.history(
                     topic: topic, start: first, end: last, limit: left, after: next, withPayload: raw)
+                // What this machine keeps is not all, and the command promises all.
+                if part.isOffline { throw RelayError.notConnected }
                 _ = printer.print(part.messages.map { .message($0) })
                 left -= part.messages.count
                 next = part.next

@@ -82,11 +82,28 @@ public struct KeptPage: Hashable, Sendable {
     public var messages: [KeptMessage]
     /// Whether nothing else is kept in the direction that was asked for. A short page alone does not say so.
     public var isComplete: Bool
+    /// Where messages are missing that no stream holds any more; told only for what a subscription received.
+    public var gaps: [KeptGap] = []
 
     /// Makes a page.
     public init(messages: [KeptMessage], isComplete: Bool) {
         self.messages = messages
         self.isComplete = isComplete
+    }
+}
+
+/// A place where what a subscription received has a hole.
+public struct KeptGap: Hashable, Sendable {
+    /// The first sequence behind the hole.
+    public var end: UInt64
+    /// How many messages the stream no longer held when they were asked for, an upper bound where the subscription takes a
+    /// part of the stream; 0 where the subscription began there, and what lies before was never asked for.
+    public var lost: UInt64
+
+    /// Describes a hole.
+    public init(end: UInt64, lost: UInt64) {
+        self.end = end
+        self.lost = lost
     }
 }
 

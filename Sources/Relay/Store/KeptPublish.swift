@@ -49,6 +49,8 @@ package enum StoreChange: Hashable, Sendable {
     case joined([String])
     /// Keeps how far a topic or pattern has been received.
     case cursor(String, KeptPlace)
+    /// Keeps where what was received of a topic or pattern has a hole.
+    case gap(String, StreamIdentity, KeptGap)
     /// Keeps how far a conversation has been read.
     case readMark(String, KeptPlace)
     /// Keeps a letter. The newest ``StoreBounds/letters`` are kept.
@@ -60,7 +62,7 @@ package enum StoreChange: Hashable, Sendable {
     package var isPrecious: Bool {
         switch self {
         case .outbox, .outboxState, .outboxEnded, .outboxLeaves, .outboxTrimmed: true
-        case .draft, .line, .joined, .cursor, .readMark, .letter, .letterDeleted: false
+        case .draft, .line, .joined, .cursor, .gap, .readMark, .letter, .letterDeleted: false
         }
     }
 }
@@ -75,6 +77,8 @@ package enum StoreBounds {
     package static let notSent = 10_000
     /// So many letters, those received and those sent together.
     package static let letters = 50_000
+    /// So many holes of each topic or pattern, the newest.
+    package static let gaps = 100
     /// So many bytes of a line or a draft; what is longer is cut.
     package static let textBytes = 64 << 10
 }

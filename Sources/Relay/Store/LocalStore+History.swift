@@ -91,7 +91,7 @@ extension LocalStore {
         return reading.row(of: place).map { $0 + 1 } ?? .max
     }
 
-    private static func check(_ limit: Int) throws(RelayError) {
+    static func check(_ limit: Int) throws(RelayError) {
         guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
     }
 }

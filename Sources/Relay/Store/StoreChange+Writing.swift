@@ -40,6 +40,7 @@ extension StoreChange {
                     sql: "INSERT OR IGNORE INTO joined (place, name) VALUES (?, ?)", arguments: [place, name])
             }
         case .cursor(let name, let place): try Self.keep(place, of: name, in: "cursors", database)
+        case .gap(let name, let stream, let gap): try Self.keep(gap, of: name, in: stream, database)
         case .readMark(let name, let place): try Self.keep(place, of: name, in: "read_marks", database)
         case .letter(let letter): try Self.keep(letter, in: database)
         case .letterDeleted(let direction, let id):
@@ -96,6 +97,25 @@ extension StoreChange {
             name, place.stream.name, Int64(bitPattern: place.stream.incarnation), Int64(bitPattern: place.sequence),
         ]
         try database.execute(sql: sql, arguments: arguments)
+    }
+
+    private static func keep(
+        _ gap: KeptGap, of name: String, in stream: StreamIdentity, _ database: Database
+    ) throws {
+        let arguments: StatementArguments = [
+            name, stream.name, Int64(bitPattern: stream.incarnation), Int64(bitPattern: gap.end),
+            Int64(bitPattern: gap.lost),
+        ]
+        // Where the same place is met again, what is known of it stays.
+        try database.execute(
+            sql: "INSERT OR IGNORE INTO gaps (name, stream, incarnation, sequence, lost) VALUES (?, ?, ?, ?, ?)",
+            arguments: arguments)
+        guard database.changesCount > 0 else { return }
+        let sql = """
+            DELETE FROM gaps WHERE name = ? AND lost > 0 AND number NOT IN (
+                SELECT number FROM gaps WHERE name = ? ORDER BY number DESC LIMIT ?)
+            """
+        try database.execute(sql: sql, arguments: [name, name, StoreBounds.gaps])
     }
 
     private static func keep(_ letter: KeptLetter, in database: Database) throws {

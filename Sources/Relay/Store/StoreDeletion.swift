@@ -7,6 +7,11 @@ struct StoreDeletion {
     /// So many pages of 4 KiB are given back to the disk in one step.
     static let pagesAtOnce = 500
 
+    /// What is kept under names, besides messages, and where the names are.
+    private static let named = [
+        ("cursors", "name"), ("gaps", "name"), ("read_marks", "name"), ("drafts", "conversation"),
+    ]
+
     private let database: Database
 
     init(in database: Database) { self.database = database }
@@ -56,8 +61,8 @@ struct StoreDeletion {
         for topic in try topics() where topic.oldest == nil && pattern.matches(topic.name) {
             try database.execute(sql: "DELETE FROM topics WHERE number = ?", arguments: [topic.number])
         }
-        for (table, column) in [("cursors", "name"), ("read_marks", "name"), ("drafts", "conversation")] {
-            let names = try String.fetchAll(database, sql: "SELECT \(column) FROM \(table)")
+        for (table, column) in Self.named {
+            let names = try String.fetchAll(database, sql: "SELECT DISTINCT \(column) FROM \(table)")
             // What is kept of a pattern goes with the pattern itself.
             for name in names where name == pattern.text || pattern.matches(name) {
                 try database.execute(sql: "DELETE FROM \(table) WHERE \(column) = ?", arguments: [name])

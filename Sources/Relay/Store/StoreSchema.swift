@@ -17,11 +17,12 @@ enum StoreSchema {
         migrator.registerMigration("3 runs") { database in
             for statement in runs { try database.execute(sql: statement) }
         }
+        migrator.registerMigration("4 gaps") { database in try database.execute(sql: gaps) }
         return migrator
     }
 
     /// The names of the tables whose rows are read one by one from a damaged store, the dearest first.
-    static let rescued = ["outbox", "drafts", "joined", "cursors", "read_marks", "lines", "letters"]
+    static let rescued = ["outbox", "drafts", "joined", "cursors", "gaps", "read_marks", "lines", "letters"]
 
     /// The words of messages, for the search.
     ///
@@ -94,4 +95,12 @@ enum StoreSchema {
             text, sender, tokenize = 'unicode61 remove_diacritics 2', columnsize = 0)
         """,
     ]
+
+    /// Where what a subscription received has a hole.
+    private static let gaps = """
+        CREATE TABLE gaps (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, stream TEXT NOT NULL,
+            incarnation INTEGER NOT NULL, sequence INTEGER NOT NULL, lost INTEGER NOT NULL,
+            UNIQUE (name, stream, incarnation, sequence))
+        """
 }

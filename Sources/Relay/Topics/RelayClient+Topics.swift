@@ -51,7 +51,7 @@ extension RelayClient {
     ) throws(RelayError) -> (events: TopicEvents, opened: Completion<Void>?) {
         let pattern = try Self.pattern(topic)
         let stream = StreamSubscription(
-            from: start,
+            from: start, keeping: keeping(pattern),
             SubscriptionWords<TopicEvent>(
                 message: { message, _, isRecovered in
                     TopicEvent.reading(message, isRecovered: isRecovered, withPayload: withPayload)
@@ -61,24 +61,8 @@ extension RelayClient {
         return follow(stream, as: pattern.text) { namespace, jetStream in namespace.source(of: pattern, jetStream) }
     }
 
-    /// Messages of a topic within a time range, oldest first.
-    ///
-    /// - Parameters:
-    ///   - topic: a topic or pattern.
-    ///   - start: the earliest time, by the server's clock; not in the future, not after `end`.
-    ///   - end: the latest time; nil for now.
-    ///   - limit: most messages, 1 to 10,000.
-    ///   - withPayload: as for ``messages(topic:from:withPayload:)``.
-    /// - Returns: the messages; only the first of them where all have more than 64 MiB, and one in any case.
-    ///   ``history(topic:start:end:limit:after:withPayload:)`` tells of the others.
-    public func history(
-        topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000, withPayload: Bool = false
-    ) async throws(RelayError) -> [TopicMessage] {
-        try await history(topic: topic, start: start, end: end, limit: limit, after: nil, withPayload: withPayload)
-            .messages
-    }
-
-    /// Messages of a topic within a time range, oldest first, in parts of 64 MiB at most.
+    /// Messages of a topic within a time range, oldest first, in parts of 64 MiB at most. While not connected it is what
+    /// the local store has, and nothing where the store is no file, as RelayX's call has it.
     ///
     /// - Parameters:
     ///   - topic: a topic or pattern.
@@ -87,16 +71,23 @@ extension RelayClient {
     ///   - limit: most messages, 1 to 10,000.
     ///   - sequence: what an earlier part said; nil for the first part.
     ///   - withPayload: as for ``messages(topic:from:withPayload:)``.
-    /// - Returns: the messages, and what to ask for the next part with; nil when nothing was left out but what `limit`
-    ///   left out.
+    /// - Returns: the messages, of those that have more than 64 MiB together only the first, and one in any case;
+    ///   ``TopicHistory/next`` is what to ask for the others with.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what
+    ///   the network refuses.
     public func history(
-        topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000, after sequence: UInt64?,
+        topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000, after sequence: UInt64? = nil,
         withPayload: Bool = false
-    ) async throws(RelayError) -> (messages: [TopicMessage], next: UInt64?) {
+    ) async throws(RelayError) -> TopicHistory {
         guard start <= .now else { throw .invalidArgument("The start lies in the future") }
         if let end, end < start { throw .invalidArgument("The start lies after the end") }
-        return try await history(of: topic, limit).messages(
-            from: start, through: end, after: sequence, withPayload: withPayload)
+        let pattern = try Self.checked(topic, limit)
+        guard let reader = history(of: pattern, limit) else {
+            return try await keptHistory(
+                of: pattern, from: start, through: end, after: sequence, limit: limit, withPayload: withPayload)
+        }
+        let part = try await reader.messages(from: start, through: end, after: sequence, withPayload: withPayload)
+        return TopicHistory(messages: part.messages, next: part.next)
     }
 
     /// The messages of a topic before a place in the stream, oldest first.
@@ -111,17 +102,23 @@ extension RelayClient {
     public func history(
         topic: String, before sequence: UInt64?, limit: Int, bytes: Int = 64 << 20
     ) async throws(RelayError) -> (messages: [TopicMessage], isComplete: Bool) {
-        try await history(of: topic, limit).messages(before: sequence, bytes: max(1, bytes))
+        let pattern = try Self.checked(topic, limit)
+        guard let reader = history(of: pattern, limit) else { throw .notConnected }
+        return try await reader.messages(before: sequence, bytes: max(1, bytes))
     }
 
-    private func history(of topic: String, _ limit: Int) throws(RelayError) -> History {
-        guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
-        let pattern = try Self.pattern(topic)
-        guard let jetStream = link?.jetStream, let namespace else { throw .notConnected }
+    /// What reads a topic's past over the present connection; nil while there is none.
+    private func history(of pattern: TopicPattern, _ limit: Int) -> History? {
+        guard let jetStream = link?.jetStream, let namespace else { return nil }
         return History(source: namespace.source(of: pattern, jetStream), limit: limit)
     }
 
-    private static func pattern(_ text: String) throws(RelayError) -> TopicPattern {
+    private static func checked(_ topic: String, _ limit: Int) throws(RelayError) -> TopicPattern {
+        guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
+        return try pattern(topic)
+    }
+
+    static func pattern(_ text: String) throws(RelayError) -> TopicPattern {
         do throws(TopicError) { return try TopicPattern(text) } catch { throw .invalidTopic("\(error)") }
     }
 }

@@ -11,48 +11,13 @@ public enum SubscriptionStart: Hashable, Sendable {
     case time(Timestamp)
     /// With this sequence.
     case sequence(UInt64)
+    /// Behind a place up to which everything was received before, by another run of the program perhaps. What the stream
+    /// no longer holds of what follows is reported as a gap, and that the stream was made anew as that.
+    case after(KeptPlace)
     /// With this many of the newest messages.
     case recent(Int)
     /// With the newest message of each topic.
     case newestOfEach
-}
-
-/// The news of a subscription as events of its reader's own type.
-struct SubscriptionWords<Event: Sendable>: Sendable {
-    /// A stored message; with it comes the stream's incarnation, and whether the message was missed at first. The
-    /// identifier is the sender's.
-    var message: @Sendable (StoredMessage, _ incarnation: UInt64, _ isRecovered: Bool) -> (Event, id: String?)
-    /// Everything stored so far has been delivered.
-    var live: Event
-    /// So many messages are gone; nil where that is in the order of things.
-    var lost: (@Sendable (UInt64) -> Event)?
-    /// The stream was made anew.
-    var restarted: Event?
-    /// The subscription is interrupted for now; `passes` says whether that passes by itself.
-    var interrupted: @Sendable (RelayError, _ passes: Bool) -> Event
-}
-
-/// What a subscription hands to its reader, and what it says of itself.
-package enum SubscriptionNews<Event: Sendable>: Sendable {
-    /// What the reader is to hear, in order, with how much it counts where bytes are limited. Messages that came together
-    /// stay together on their way to the reader, so that none is copied.
-    case events([Event], bytes: Int)
-    /// What follows was stored before the present connection, until `live`.
-    case catchingUp
-    /// Everything up to this sequence has been delivered, whether or not the subscription takes it; what follows is new.
-    case live(through: UInt64)
-
-    /// One event.
-    package static func event(_ event: Event, bytes: Int = 0) -> Self { .events([event], bytes: bytes) }
-
-    /// How much it counts where a number is limited, and where bytes are.
-    var weight: ChannelWeight {
-        if case .events(let events, let bytes) = self {
-            ChannelWeight(count: events.count, bytes: bytes)
-        } else {
-            .mark
-        }
-    }
 }
 
 /// A part of a stream followed through any number of connections: each message once, in order.
@@ -69,6 +34,12 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var cursor = TopicCursor()
         var hasBegun = false
         var incarnation: UInt64 = 0
+        /// The stream's name, once it is known.
+        var streamName: String?
+        /// Whether what comes next is not what follows on what is kept.
+        var beginsAnew = false
+        /// A hole that the next messages are kept with.
+        var hole: KeptGap?
         var task: Task<Void, Never>?
         /// What the cursor has passed and the channel had no room for when the connection was lost.
         var held: [Held] = []
@@ -90,11 +61,26 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     let channel: BoundedChannel<SubscriptionNews<Event>>
     private let start: SubscriptionStart
     let words: SubscriptionWords<Event>
-    private let state = NIOLockedValueBox(State())
+    /// What the local store is to have; nil where nothing is kept.
+    private let keeping: StreamKeeping<Event>?
+    private let state: NIOLockedValueBox<State>
 
-    init(from start: SubscriptionStart, capacity: Int = 2_048, _ words: SubscriptionWords<Event>) {
+    init(
+        from start: SubscriptionStart, capacity: Int = 2_048, keeping: StreamKeeping<Event>? = nil,
+        _ words: SubscriptionWords<Event>
+    ) {
         self.start = start
         self.words = words
+        self.keeping = keeping
+        var state = State()
+        if case .after(let place) = start {
+            // As if an earlier connection had brought all that.
+            state.hasBegun = true
+            state.cursor = TopicCursor(last: place.sequence)
+            state.incarnation = place.stream.incarnation
+            state.streamName = place.stream.name
+        }
+        self.state = NIOLockedValueBox(state)
         channel = BoundedChannel(capacity: capacity, bytes: 16 << 20) { $0.weight }
     }
 
@@ -274,25 +260,44 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     /// Hands messages over, each that is new. The cursor is this task's own meanwhile: nothing else moves it, and decoding
     /// needs no lock.
     private func deliver(_ messages: [StoredMessage]) async -> Bool {
-        var (cursor, incarnation) = state.withLockedValue { state in
-            (exchange(&state.cursor, with: TopicCursor()), state.incarnation)
+        var (cursor, stream) = state.withLockedValue { state in
+            (
+                exchange(&state.cursor, with: TopicCursor()),
+                StreamIdentity(name: state.streamName ?? "", incarnation: state.incarnation)
+            )
         }
         var events: [Event] = []
         events.reserveCapacity(messages.count)
+        var kept: [KeptMessage] = []
         var bytes = 0
         for message in messages {
-            let (event, id) = words.message(message, incarnation, !cursor.isLive)
+            let (event, id) = words.message(message, stream.incarnation, !cursor.isLive)
             if case .deliver = cursor.receive(sequence: message.sequence, id: id) {
                 events.append(event)
                 bytes += message.size
+                if let keeping, let message = keeping.message(message, of: stream, as: event) { kept.append(message) }
             }
         }
         state.withLockedValue { $0.cursor = cursor }
         guard !events.isEmpty else { return !channel.isClosed }
+        if let keeping, let first = kept.first {
+            // Before the reader has them: what was on a screen can be shown again.
+            await keeping.keep(kept, takeHoles(before: first.place.sequence))
+        }
         let news = SubscriptionNews.events(events, bytes: bytes)
         guard await !channel.send(news) else { return true }
         state.withLockedValue { $0.held.append(.news(news)) }
         return false
+    }
+
+    /// The holes to be kept with the next messages.
+    private func takeHoles(before sequence: UInt64) -> [KeptGap] {
+        state.withLockedValue { state in
+            var holes: [KeptGap] = []
+            if let hole = exchange(&state.hole, with: nil) { holes.append(hole) }
+            if exchange(&state.beginsAnew, with: false) { holes.append(KeptGap(end: sequence, lost: 0)) }
+            return holes
+        }
     }
 
     /// Hands over what earlier connections left.
@@ -324,12 +329,16 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         let (first, last) = (extent.first, extent.last)
         let resumed = state.withLockedValue { state -> StartPosition? in
             let incarnation = extent.incarnation ?? state.incarnation
-            let isSameStream = state.incarnation == 0 || state.incarnation == incarnation
+            let isSameStream =
+                (state.incarnation == 0 || state.incarnation == incarnation)
+                && (state.streamName ?? source.name) == source.name
             state.incarnation = incarnation
+            state.streamName = source.name
             guard state.hasBegun, state.cursor.last != nil else { return nil }
             // A stream made anew has nothing in common with the old one but its name: everything in it is new.
             if !isSameStream {
                 state.cursor = TopicCursor(last: 0)
+                state.hole = nil
                 if let restarted = words.restarted { state.held.append(.news(.event(restarted))) }
             } else if let seen = state.cursor.last, seen > last {
                 // The server lost its newest messages (power went before the disk had them) and gives their sequences
@@ -337,15 +346,20 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                 state.cursor = TopicCursor(last: last)
             }
             let resumption = state.cursor.resume(first: first, newest: last)
-            if resumption.lost > 0, words.lost != nil { state.holdLoss(resumption.lost) }
+            if resumption.lost > 0 {
+                if words.lost != nil { state.holdLoss(resumption.lost) }
+                state.hole = KeptGap(end: first, lost: resumption.lost + (state.hole?.lost ?? 0))
+            }
             return resumption.start.map { .sequence($0) } ?? .new
         }
         if let resumed { return resumed }
+        state.withLockedValue { $0.beginsAnew = true }
         let begin: UInt64
         switch start {
         case .new: begin = last + 1
         case .all: begin = first
         case .sequence(let sequence): begin = sequence
+        case .after(let place): begin = place.sequence &+ 1
         case .recent(let count):
             begin = try await source.sequence(before: last + 1, newest: count, in: extent)
         case .time(let time):

@@ -199,7 +199,7 @@ struct ConnectionClientTests {
         await #expect(throws: RelayError.notConnected) { try await client.listMessages() }
         await #expect(throws: RelayError.notConnected) { try await client.ping() }
         await #expect(throws: RelayError.notConnected) {
-            try await client.history(topic: "a", start: Timestamp(milliseconds: 0))
+            try await client.history(topic: "a", before: nil, limit: 1)
         }
     }
 

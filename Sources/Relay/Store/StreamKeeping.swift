@@ -1,0 +1,34 @@
+import NATS
+
+/// What was read of a message that is to be kept.
+struct KeptReading: Sendable {
+    /// The topic that its subject stands for.
+    let topic: String
+    /// What it says; nil where it cannot be read.
+    let message: TopicMessage?
+}
+
+/// What the local store is to have of what a subscription receives: the messages as the server stored them, how far the
+/// subscription has come, and where it has left something out.
+struct StreamKeeping<Event: Sendable>: Sendable {
+    /// Under which name the store knows the subscription.
+    let name: String
+    /// The store, once it is open; nil where it cannot be opened.
+    let opening: Task<LocalStore?, Never>
+    /// What an event says of its message; nil for one that is not kept.
+    let reading: @Sendable (Event) -> KeptReading?
+
+    /// A message as it is kept.
+    func message(_ stored: StoredMessage, of stream: StreamIdentity, as event: Event) -> KeptMessage? {
+        guard let read = reading(event) else { return nil }
+        return KeptMessage(stored, of: stream, topic: read.topic, read: read.message)
+    }
+
+    /// Hands over what has come together, with its cursor. Returns at once as long as the store keeps up.
+    func keep(_ messages: [KeptMessage], _ holes: [KeptGap]) async {
+        guard let last = messages.last, let store = await opening.value else { return }
+        var changes = holes.map { StoreChange.gap(name, last.place.stream, $0) }
+        changes.append(.cursor(name, last.place))
+        await store.append(messages, changes)
+    }
+}

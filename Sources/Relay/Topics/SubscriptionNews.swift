@@ -1,0 +1,39 @@
+import NATS
+
+/// The news of a subscription as events of its reader's own type.
+struct SubscriptionWords<Event: Sendable>: Sendable {
+    /// A stored message; with it comes the stream's incarnation, and whether the message was missed at first. The
+    /// identifier is the sender's.
+    var message: @Sendable (StoredMessage, _ incarnation: UInt64, _ isRecovered: Bool) -> (Event, id: String?)
+    /// Everything stored so far has been delivered.
+    var live: Event
+    /// So many messages are gone; nil where that is in the order of things.
+    var lost: (@Sendable (UInt64) -> Event)?
+    /// The stream was made anew.
+    var restarted: Event?
+    /// The subscription is interrupted for now; `passes` says whether that passes by itself.
+    var interrupted: @Sendable (RelayError, _ passes: Bool) -> Event
+}
+
+/// What a subscription hands to its reader, and what it says of itself.
+package enum SubscriptionNews<Event: Sendable>: Sendable {
+    /// What the reader is to hear, in order, with how much it counts where bytes are limited. Messages that came together
+    /// stay together on their way to the reader, so that none is copied.
+    case events([Event], bytes: Int)
+    /// What follows was stored before the present connection, until `live`.
+    case catchingUp
+    /// Everything up to this sequence has been delivered, whether or not the subscription takes it; what follows is new.
+    case live(through: UInt64)
+
+    /// One event.
+    package static func event(_ event: Event, bytes: Int = 0) -> Self { .events([event], bytes: bytes) }
+
+    /// How much it counts where a number is limited, and where bytes are.
+    var weight: ChannelWeight {
+        if case .events(let events, let bytes) = self {
+            ChannelWeight(count: events.count, bytes: bytes)
+        } else {
+            .mark
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import NATS
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("Client: what it keeps on this machine, over a network in memory", .realProcesses)
+struct KeepingClientTests {
+    private let network: MemoryNetwork
+    private let folder: TemporaryDirectory
+
+    init() throws {
+        network = try MemoryNetwork()
+        folder = try TemporaryDirectory("kept")
+    }
+
+    private var configuration: RelayConfiguration {
+        var configuration = network.configuration()
+        configuration.store = .file(folder.path("alice.sqlite"))
+        return configuration
+    }
+
+    private static func texts(_ page: KeptPage) -> [String] { page.messages.compactMap { $0.message?.text } }
+
+    private static func numbers(_ range: ClosedRange<Int>) -> [String] { range.map(String.init) }
+
+    /// Has a client receive some lines, and be gone.
+    private func receive(_ range: ClosedRange<Int>) async throws {
+        let client = try await network.connected(configuration)
+        let received = try await client.gathered("chat.room")
+        for number in range { try network.store("\(number)") }
+        try await received.wait(forText: "\(range.upperBound)")
+        await client.close()
+    }
+
+    /// How far the topic has been received.
+    private func cursor(_ client: RelayClient) async throws -> KeptPlace {
+        let store = try #require(await client.keptStore())
+        let cursor = try await store.cursor(of: "chat.room")
+        return try #require(cursor)
+    }
+
+    @Test("B38 what was received is kept once and in order across an outage, with how far it goes")
+    func reconnect() async throws {
+        let client = try await network.connected(configuration)
+        let received = try await client.gathered("chat.room")
+        for number in 1...20 { try network.store("\(number)") }
+        try await received.wait(forText: "20")
+        await client.setReachable(false)
+        for number in 21...40 { try network.store("\(number)") }
+        try network.store("not subscribed to", on: "chat.other")
+        await client.setReachable(true)
+        try await received.wait(forText: "40")
+        await client.close()
+
+        let page = try await client.keptMessages(topic: "chat.room", limit: 100)
+        #expect(Self.texts(page) == Self.numbers(1...40))
+        #expect(page.messages.map(\.place.sequence) == Array(1...40))
+        #expect(page.isComplete && page.gaps.isEmpty)
+        #expect(try await cursor(client).sequence == 40)
+        let older = try await client.keptMessages(topic: "chat.room", before: 11, limit: 5)
+        #expect(Self.texts(older) == Self.numbers(6...10) && !older.isComplete)
+        let oldest = try await client.keptMessages(topic: "chat.room", before: 6, limit: 5)
+        #expect(Self.texts(oldest) == Self.numbers(1...5) && oldest.isComplete)
+        #expect(try await client.keptMessages(topic: "chat.other", limit: 5).messages.isEmpty)
+    }
+
+    @Test("B9 B38 B48 another client on the same file has all that before it connects, and goes on behind it")
+    func offlineStart() async throws {
+        try await receive(1...10)
+        for number in 11...15 { try network.store("\(number)") }
+
+        let client = network.client(configuration)
+        #expect(Self.texts(try await client.keptMessages(topic: "chat.room", limit: 100)) == Self.numbers(1...10))
+        let offline = try await client.history(topic: "chat.room", start: Timestamp(milliseconds: 0), limit: 9)
+        #expect(offline.isOffline && offline.map(\.text) == Self.numbers(1...9))
+        #expect(client.status.state == .initialized)
+
+        let messages = try await client.messages(topic: "chat.room", from: .after(cursor(client)))
+        let received = Gathered(messages)
+        try await client.connect()
+        try await received.wait(forText: "15")
+        try network.store("16")
+        try await received.wait(forText: "16")
+        #expect(received.texts == Self.numbers(11...16))
+        #expect(!received.all.contains { if case .gap = $0 { true } else { false } })
+        let online = try await client.history(topic: "chat.room", start: Timestamp(milliseconds: 0))
+        #expect(!online.isOffline && online.count == 16)
+        await client.close()
+        #expect(Self.texts(try await client.keptMessages(topic: "chat.room", limit: 100)) == Self.numbers(1...16))
+    }
+
+    @Test("B38 a stream that was made anew meanwhile is received from its beginning, and its old life is not mixed in")
+    func streamMadeAnew() async throws {
+        try await receive(1...3)
+        network.server.deleteStream("test_stream")
+        try network.server.createStream("test_stream", subjects: ["h4sh.>"])
+        for number in 1...5 { try network.store("new \(number)") }
+
+        let client = network.client(configuration)
+        let heard = Heard(try await client.messages(topic: "chat.room", from: .after(cursor(client))))
+        try await client.connect()
+        try await eventually("the new messages") { heard.all.contains { $0.hasSuffix("new 5") } }
+        #expect(heard.all.first == "restarted")
+        let new = (1...5).map { "new \($0)" }
+        #expect(heard.all.filter { $0.contains("new") }.map { String($0.suffix(5)) } == new)
+        await client.close()
+        #expect(Self.texts(try await client.keptMessages(topic: "chat.room", limit: 100)) == new)
+        let history = try await client.history(topic: "chat.room", start: Timestamp(milliseconds: 0))
+        #expect(history.isOffline && history.map(\.text) == new)
+    }
+
+    @Test(
+        "B38 what the network deleted meanwhile is known as a hole, and nothing is shown across one that may be filled")
+    func holes() async throws {
+        try await receive(1...1)
+        for number in 2...6 { try network.store("\(number)") }
+        network.server.purge("test_stream")
+        try network.store("7")
+
+        let client = network.client(configuration)
+        let received = Gathered(try await client.messages(topic: "chat.room", from: .after(cursor(client))))
+        try await client.connect()
+        try await received.wait(forText: "7")
+        #expect(received.all.first == .gap(lost: 5))
+        await client.close()
+        let page = try await client.keptMessages(topic: "chat.room", limit: 100)
+        #expect(Self.texts(page) == ["1", "7"] && page.gaps == [KeptGap(end: 7, lost: 5)])
+        #expect(try await client.keptMessages(topic: "chat.room", limit: 1).gaps.isEmpty)
+
+        // What begins anew leaves out what the network has, so that what is kept before it does not follow on.
+        try network.store("8")
+        try await receive(9...10)
+        let behind = try await network.client(configuration).keptMessages(topic: "chat.room", limit: 100)
+        #expect(Self.texts(behind) == ["9", "10"] && behind.isComplete && behind.gaps.isEmpty)
+    }
+
+    @Test("B34 what cannot be read is kept as it came")
+    func unreadable() async throws {
+        let client = try await network.connected(configuration)
+        let received = try await client.gathered("chat.>")
+        try network.server.store("h4sh.chat.room", [0xC1, 0xFF])
+        try network.store("fine")
+        try await received.wait(forText: "fine")
+        await client.close()
+        let messages = try await client.keptMessages(topic: "chat.>", limit: 10).messages
+        #expect(messages.map(\.payload.count).first == 2)
+        #expect(messages.map { $0.message?.text } == [nil, "fine"] && messages.allSatisfy { $0.topic == "chat.room" })
+    }
+
+    @Test("B48 without a file nothing is kept, and history without a connection is empty and says so")
+    func withoutFile() async throws {
+        let client = try await network.connected()
+        let received = try await client.gathered("chat.room")
+        try network.store("1")
+        try await received.wait(forText: "1")
+        let online = try await client.history(topic: "chat.room", start: Timestamp(milliseconds: 0))
+        #expect(online.map(\.text) == ["1"] && !online.isOffline)
+        await client.close()
+        #expect(await client.keptStore() == nil)
+        let page = try await client.keptMessages(topic: "chat.room", limit: 10)
+        #expect(page.messages.isEmpty && page.isComplete)
+        let offline = try await client.history(topic: "chat.room", start: Timestamp(milliseconds: 0))
+        #expect(offline.isEmpty && offline.isOffline)
+        await #expect(throws: RelayError.self) {
+            try await client.history(topic: "chat.room", start: Timestamp(milliseconds: .max))
+        }
+        await #expect(throws: RelayError.self) { try await client.keptMessages(topic: "a b", limit: 10) }
+        await #expect(throws: RelayError.self) { try await client.keptMessages(topic: "chat.room", limit: 0) }
+    }
+}
