@@ -16,7 +16,8 @@ struct ChatCommand: ParsableCommand {
             valueName: "seconds"))
     var suspendAfter: Double?
 
-    @Argument(help: "Topics to join; * matches one token, > at the end the rest.")
+    @Argument(
+        help: "Topics to join, besides those that were joined before; * matches one token, > at the end the rest.")
     var topics: [String] = []
 
     func validate() throws {
@@ -34,7 +35,7 @@ struct ChatCommand: ParsableCommand {
             let seconds = suspendAfter ?? plan.suspendAfter
             let policy = seconds.map { $0 > 0 ? LifecyclePolicy.suspend(after: .seconds($0)) : .ignore } ?? .rongcloud
             let connector = try Connector(plan, for: .chat(policy))
-            try ChatSession.run(connector, topics: topics.isEmpty ? ["chat.lobby"] : topics)
+            try ChatSession.run(connector, topics: topics)
         }
     }
 }

@@ -26,6 +26,9 @@ struct Connector: Sendable {
     let tokenCommand: TokenCommand?
     private let lease: LeaseKeeper?
 
+    /// Whether what its clients receive is kept on this machine.
+    var hasStore: Bool { if case .file = configuration.store { true } else { false } }
+
     /// What a client is for.
     enum Purpose: Sendable {
         /// One piece of work, next to any other connections of its user.

@@ -43,6 +43,12 @@ struct ChatModel: Equatable, Sendable {
     var quitIsArmed = false
     /// When a key last asked for a connection attempt.
     var lastNudge: ContinuousClock.Instant?
+    /// The topics that the person has named, while the local store is being opened; nil otherwise.
+    var opening: [String]?
+    /// Whether what the person is at is kept in the local store.
+    var keepsDesk = false
+    /// The text that is kept as the one being written.
+    var keptDraft = Draft()
     private var lastNumber: UInt64 = 0
     /// What the ids of all messages written here begin with.
     private let origin: String

@@ -24,6 +24,13 @@ struct Conversation: Equatable, Sendable {
     var history = History.unknown
     /// Where the person looks.
     var scroll = Scroll.bottom
+    /// Up to which message all is known that the local store had at the start, by the server's clock; nil where it had
+    /// nothing.
+    private(set) var keptThrough: Timestamp?
+    /// What was read last, as it is kept.
+    private var readThrough: UInt64 = 0
+    /// Whether what comes was missed since the program ended last: it is new, though the person sees it come.
+    private(set) var isCatchingUp = false
     /// The widest name so far, in columns.
     private(set) var nameColumns = 4
 
@@ -151,8 +158,57 @@ struct Conversation: Equatable, Sendable {
         sequences = [:]
         unread = 0
         newMarker = nil
+        readThrough = 0
         history = .complete
         if scroll != .bottom { scroll = .bottom }
+    }
+
+    // MARK: What is kept
+
+    /// Takes in what the local store has, as it was left: what was not read is marked as new.
+    mutating func restore(_ kept: KeptTopic, user: String?) {
+        let added = receive(kept.messages, countsUnread: false, user: user)
+        for gap in kept.gaps { insert(gap) }
+        for line in added where line.sequence > kept.readThrough && !line.isOwn { noteUnread(line) }
+        readThrough = kept.readThrough
+        isCatchingUp = true
+        keptThrough = kept.messages.last?.time
+        // A store that has little is filled up from the network.
+        let isShort = kept.isComplete && kept.messages.count < ChatModel.historyPage
+        history = isShort ? .unknown : .more
+    }
+
+    /// Takes in older messages that the local store has.
+    mutating func restore(older messages: [TopicMessage], _ gaps: [KeptGap], user: String?) {
+        receive(messages, countsUnread: false, user: user)
+        for gap in gaps { insert(gap) }
+        history = .more
+    }
+
+    /// All that was missed since the program ended last is here.
+    mutating func caughtUp() { isCatchingUp = false }
+
+    /// The newest message was read.
+    ///
+    /// - Returns: its sequence, where that is news.
+    mutating func noteRead() -> UInt64? {
+        guard let newest = newestSequence, newest != readThrough else { return nil }
+        readThrough = newest
+        return newest
+    }
+
+    private var newestSequence: UInt64? {
+        for case .message(let line) in rows.reversed() { return line.sequence }
+        return nil
+    }
+
+    private mutating func insert(_ gap: KeptGap) {
+        guard gap.lost > 0, gap.end > 0 else { return }
+        let position = RowPosition(sequence: gap.end - 1, order: 1)
+        let index = insertionIndex(position)
+        // What it lies behind may have been dropped.
+        guard index > 0, index < rows.count, rows[index].position != position else { return }
+        rows.insert(.gap(position, lost: gap.lost), at: index)
     }
 
     // MARK: Own lines
@@ -216,7 +272,8 @@ struct Conversation: Equatable, Sendable {
 
     private mutating func noteUnread(_ line: StoredLine) {
         let position = RowPosition.message(line.sequence)
-        if unread == 0 { newMarker = position } else if let marker = newMarker { newMarker = min(marker, position) }
+        let isFirst = unread == 0 && !(isCatchingUp && newMarker != nil)
+        if isFirst { newMarker = position } else if let marker = newMarker { newMarker = min(marker, position) }
         unread += 1
     }
 

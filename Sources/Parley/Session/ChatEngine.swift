@@ -2,11 +2,13 @@ import Relay
 
 /// Carries out what the screen asks for, over one client, and brings the news back.
 actor ChatEngine {
-    private let client: RelayClient
+    let client: RelayClient
     private var user: String
     private let connector: Connector
-    private let queue: EventQueue
+    let queue: EventQueue
     private var topics: [String: Task<Void, Never>] = [:]
+    /// The streams' news, by topic, for what is known of a stream itself.
+    private(set) var subscriptions: [String: TopicEvents] = [:]
     private var watchers: [Task<Void, Never>] = []
     private var lettersTask: Task<Void, Never>?
     private var countTask: Task<Void, Never>?
@@ -61,6 +63,7 @@ actor ChatEngine {
     /// Ends the session; what waits to be sent has a moment to leave.
     func stop() async {
         for task in topics.values { task.cancel() }
+        subscriptions = [:]
         lettersTask?.cancel()
         connector.tokenCommand?.end()
         await client.close()
@@ -72,8 +75,15 @@ actor ChatEngine {
     func perform(_ effect: ChatEffect) async {
         switch effect {
         case .subscribe(let topic): await subscribe(topic)
-        case .unsubscribe(let topic): topics.removeValue(forKey: topic)?.cancel()
+        case .unsubscribe(let topic):
+            topics.removeValue(forKey: topic)?.cancel()
+            subscriptions[topic] = nil
         case .loadHistory(let topic, let before, let limit): loadHistory(topic, before, limit)
+        case .openStore: await openStore()
+        case .keepJoined(let topics): await commit(.joined(topics))
+        case .keepLine(let line): await commit(.line(line))
+        case .keepDraft(let draft): await keep(.draft(conversation: draft.conversation, draft.text))
+        case .keepReadMark(let topic, let sequence): await keepReadMark(topic, sequence)
         case .publish(let id, let topic, let text): await publish(id, topic, text)
         case .openPostbox:
             wantsPostbox = true
@@ -121,10 +131,13 @@ actor ChatEngine {
 
     private func subscribe(_ topic: String) async {
         topics[topic]?.cancel()
+        // What was missed since then comes from the network, and nothing that is here already.
+        let start = await restore(topic).map { SubscriptionStart.after($0) } ?? .new
         let events: TopicEvents
-        do throws(RelayError) { events = try await client.messages(topic: topic) } catch {
+        do throws(RelayError) { events = try await client.messages(topic: topic, from: start) } catch {
             return await queue.send(.topic(topic, .failed(error)))
         }
+        subscriptions[topic] = events
         topics[topic] = Task { [queue] in
             do throws(RelayError) {
                 var iterator = events.makeAsyncIterator()
@@ -145,13 +158,15 @@ actor ChatEngine {
         case .interrupted(let error, _): return .failed(error)
         case .message(let message): return .messages([message])
         case .unreadable(let sequence, let topic, let bytes):
-            let now = WallClock.now
-            return .messages([
-                TopicMessage(
-                    id: "unreadable-\(sequence)", topic: topic, sequence: sequence, from: nil,
-                    text: "(a message of \(bytes) bytes that cannot be read)", message: .null, time: now, sentAt: now)
-            ])
+            return .messages([unreadable(sequence, topic, bytes, WallClock.now)])
         }
+    }
+
+    /// What is shown instead of a message that cannot be read.
+    static func unreadable(_ sequence: UInt64, _ topic: String, _ bytes: Int, _ time: Timestamp) -> TopicMessage {
+        TopicMessage(
+            id: "unreadable-\(sequence)", topic: topic, sequence: sequence, from: nil,
+            text: "(a message of \(bytes) bytes that cannot be read)", message: .null, time: time, sentAt: time)
     }
 
     /// Older messages are loaded in parts of so many bytes, however large each of them is.
@@ -159,6 +174,9 @@ actor ChatEngine {
 
     private func loadHistory(_ topic: String, _ before: UInt64?, _ limit: Int) {
         Task { [client, queue] in
+            if let before, let page = await Self.kept(topic, before: before, limit, client) {
+                return await queue.send(.topic(topic, page))
+            }
             do throws(RelayError) {
                 let page = try await client.history(
                     topic: topic, before: before, limit: limit, bytes: Self.historyBytes)

@@ -25,7 +25,7 @@ struct ChatSession {
             throw CommandFailure(CommandFailure.badConfiguration, error.description)
         }
         var session = ChatSession(terminal, connector)
-        session.loop(topics)
+        session.loop(topics, keeps: connector.hasStore)
         terminal.close()
         session.end()
         log?.end()
@@ -50,8 +50,9 @@ struct ChatSession {
 
     // MARK: Loop
 
-    private mutating func loop(_ topics: [String]) {
-        apply(.start(topics: topics))
+    private mutating func loop(_ topics: [String], keeps: Bool) {
+        // What was joined before is known when the store is open.
+        apply(.start(topics: topics.isEmpty && !keeps ? [ChatModel.firstTopic] : topics, keeps: keeps))
         draw()
         let engine = engine
         Task.detached { await engine.start() }
@@ -111,8 +112,9 @@ struct ChatSession {
         case .bell: terminal.bell()
         case .setTitle(let title): terminal.setTitle(title)
         case .suspendProcess: suspend()
-        case .subscribe, .unsubscribe, .loadHistory, .publish, .openPostbox, .countLetters, .listPage, .deleteMessage,
-            .bulkDelete, .postLetter, .keyValue, .setActive, .nudge, .disconnect, .reconnect:
+        case .openStore, .keepJoined, .keepLine, .keepDraft, .keepReadMark, .subscribe, .unsubscribe, .loadHistory,
+            .publish, .openPostbox, .countLetters, .listPage, .deleteMessage, .bulkDelete, .postLetter, .keyValue,
+            .setActive, .nudge, .disconnect, .reconnect:
             if case .dropped = effects.yield(effect) {
                 apply(.notice("Too much is waiting to be done; that was not done.", isFailure: true))
             }

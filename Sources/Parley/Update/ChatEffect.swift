@@ -6,10 +6,23 @@ enum ChatEffect: Equatable, Sendable {
     /// Subscribe to a topic or pattern.
     case subscribe(topic: String)
     case unsubscribe(topic: String)
-    /// Fetch up to `limit` messages of `topic` that are older than `before`, or the newest ones.
+    /// Fetch up to `limit` messages of `topic` that are older than `before`, or the newest ones: from the local store, and
+    /// from the network where that has none.
     case loadHistory(topic: String, before: UInt64?, limit: Int)
     /// Hand a line to the core, under the id that every attempt to send it has.
     case publish(id: String, topic: String, text: String)
+
+    // The local store
+    /// Open the local store and tell what the person was at.
+    case openStore
+    /// Keep which topics are joined, in their order.
+    case keepJoined([String])
+    /// Keep a line that was typed.
+    case keepLine(String)
+    /// Keep the text being written; an empty one is forgotten. It may take a moment.
+    case keepDraft(Draft)
+    /// Keep up to where a conversation was read. It may take a moment.
+    case keepReadMark(topic: String, sequence: UInt64)
 
     // Postbox
     /// Fetch the person's postboxes, their counts, and subscribe to new letters.

@@ -3,8 +3,10 @@ import Terminal
 
 /// Everything that can happen to the interactive client: the terminal's input, the core's news, and the passing of time.
 enum ChatEvent: Equatable, Sendable {
-    /// The client starts, with the topics to join.
-    case start(topics: [String])
+    /// The client starts, with the topics to join; where there is a local store, once that is open.
+    case start(topics: [String], keeps: Bool = false)
+    /// The local store is open, with what the person was at; nil where it cannot be used.
+    case opened(KeptDesk?)
     /// Both clocks, now. The session sends it before each batch of other events, and when `nextChange` is due.
     case tick(Moment)
     /// A key, a paste, the mouse or the terminal's focus.
@@ -40,6 +42,10 @@ enum ChatEvent: Equatable, Sendable {
         case gap(lost: UInt64)
         /// The stream was deleted and made again; what follows is from its beginning.
         case restarted
+        /// What the local store has of the topic, before anything is asked of the network.
+        case kept(KeptTopic)
+        /// Older messages that the local store has, and what is missing between them.
+        case keptHistory([TopicMessage], gaps: [KeptGap])
         /// Older messages, and whether they reach the stream's beginning.
         case history([TopicMessage], isComplete: Bool)
         case historyFailed(RelayError)

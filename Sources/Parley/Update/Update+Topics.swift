@@ -56,7 +56,10 @@ extension ChatModel {
         guard conversations.index(of: name) != nil else { return [] }
         switch news {
         case .live:
-            conversations.update(name) { $0.subscription = .live }
+            conversations.update(name) { conversation in
+                conversation.subscription = .live
+                conversation.caughtUp()
+            }
             return conversations.named(name)?.history == .unknown ? loadHistory(name) : []
         case .messages(let messages):
             return receive(messages, from: name)
@@ -66,6 +69,15 @@ extension ChatModel {
         case .restarted:
             conversations.update(name) { $0.restart() }
             note("\(name): deleted and made again on the network")
+        case .kept(var kept):
+            // What another conversation shows is kept for that one.
+            kept.messages = kept.messages.filter { (conversations.home(of: $0.topic) ?? name) == name }
+            let (known, user) = (kept, identity.ownName)
+            conversations.update(name) { $0.restore(known, user: user) }
+        case .keptHistory(let messages, let gaps):
+            let user = identity.ownName
+            conversations.update(name) { $0.restore(older: messages, gaps, user: user) }
+            withdrawNotice(about: .history(name))
         case .history(let messages, let isComplete):
             let user = identity.ownName
             conversations.update(name) { conversation in
@@ -117,7 +129,7 @@ extension ChatModel {
         let user = identity.ownName
         for (home, messages) in homes {
             let added = conversations.update(home) {
-                $0.receive(messages, countsUnread: home != watched, user: user)
+                $0.receive(messages, countsUnread: home != watched || $0.isCatchingUp, user: user)
             }
             guard let added, !attention.isForeground, added.contains(where: mentionsMe) else { continue }
             effects = [.bell]

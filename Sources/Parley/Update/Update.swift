@@ -5,9 +5,12 @@ import Terminal
 func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     var effects: [ChatEffect] = []
     let lookedAt = model.lookedAt
+    let mark = model.deskMark
     switch event {
-    case .start(let topics):
-        effects = model.start(topics)
+    case .start(let topics, let keeps):
+        effects = keeps ? model.startOpening(topics) : model.start(topics)
+    case .opened(let desk):
+        effects = model.opened(desk)
     case .tick(let moment):
         model.now = moment
         if let notice = model.notice, notice.until <= moment.instant {
@@ -40,12 +43,24 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.say(text, isFailure ? .failure : .information)
     }
     model.settle(lookedAtBefore: lookedAt)
+    // First, so that what was typed is safe before it is sent.
+    effects = model.changesToKeep(since: mark, isTyping: event.mayChangeText) + effects
     let title = model.windowTitle
     if title != model.title {
         model.title = title
         effects.append(.setTitle(title))
     }
     return effects
+}
+
+extension ChatEvent {
+    /// Whether it can change the text being written, or in which conversation that is.
+    fileprivate var mayChangeText: Bool {
+        switch self {
+        case .input, .published: true
+        default: false
+        }
+    }
 }
 
 extension ChatModel {
@@ -67,6 +82,12 @@ extension ChatModel {
         for topic in topics { effects += join(topic, shows: false) }
         if let first = conversations.all.first { view = .conversation(first.name) }
         return effects + [.openPostbox]
+    }
+
+    /// The topics wait for the local store, which knows how each was left.
+    fileprivate mutating func startOpening(_ topics: [String]) -> [ChatEffect] {
+        opening = topics
+        return [.openStore, .openPostbox]
     }
 
     /// What follows from any event: what is in view counts as read, and every cursor is on something.

@@ -14,10 +14,14 @@ extension Frame {
 
     private mutating func drawWelcome() {
         drawHeading(SafeText("welcome"))
-        let lines = [
-            "", "Nothing is joined yet.", "", "/join chat.lobby  joins a topic", "F3  opens your postbox",
-            "F1  shows all keys and commands",
-        ]
+        let isOpening = model.opening != nil
+        let lines =
+            isOpening
+            ? ["", "Opening …"]
+            : [
+                "", "Nothing is joined yet.", "", "/join chat.lobby  joins a topic", "F3  opens your postbox",
+                "F1  shows all keys and commands",
+            ]
         for (row, line) in lines.prefix(layout.main.rows).enumerated() {
             canvas.write(
                 SafeText(line).truncated(columns: layout.main.columns - 2), row: layout.main.row + row,
@@ -51,11 +55,18 @@ extension Frame {
     private func headingWords(_ conversation: Conversation) -> String {
         var words = conversation.name
         switch conversation.subscription {
-        case .joining: words += " ─ joining …"
+        case .joining: words += model.isOffline ? asOfWords(conversation) ?? " ─ joining …" : " ─ joining …"
         case .live: break
         case .failed(let reason): words += " ─ ✗ \(reason)"
         }
         return words
+    }
+
+    /// Up to when what is shown is all there was; nil where nothing is kept.
+    private func asOfWords(_ conversation: Conversation) -> String? {
+        guard let time = conversation.keptThrough else { return nil }
+        let stamp = CivilTime(time, zone: model.zone).shortStamp.drop { $0 == " " }
+        return " ─ offline, as of \(stamp)"
     }
 
     private mutating func drawEmpty(_ conversation: Conversation, in area: Rect) {

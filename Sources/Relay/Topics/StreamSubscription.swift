@@ -84,6 +84,13 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         channel = BoundedChannel(capacity: capacity, bytes: 16 << 20) { $0.weight }
     }
 
+    /// The stream that is followed; nil while it is not known.
+    var identity: StreamIdentity? {
+        state.withLockedValue { state in
+            state.streamName.map { StreamIdentity(name: $0, incarnation: state.incarnation) }
+        }
+    }
+
     /// Follows the stream over this connection, in place of an earlier one.
     ///
     /// - Parameters:

@@ -22,6 +22,9 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
 
     deinit { cancel() }
 
+    /// The stream that the events come from; nil while it is not known.
+    package var source: StreamIdentity? { stream.identity }
+
     /// Ends the subscription.
     public func cancel() {
         stream.end()

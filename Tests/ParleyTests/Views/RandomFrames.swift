@@ -95,6 +95,9 @@ private struct EventSource {
                 pick(Self.topics),
                 pick([
                     .live, .restarted, .gap(lost: UInt64(next(9))), .failed(error()), .historyFailed(error()),
+                    .kept(KeptTopic(messages: (0..<next(40)).map { _ in topicMessage() }, readThrough: 20)),
+                    .keptHistory(
+                        (0..<next(40)).map { _ in topicMessage() }, gaps: [KeptGap(end: UInt64(next(400)), lost: 3)]),
                 ]))
         case 17, 18:
             let id = "own-\(next(40))"

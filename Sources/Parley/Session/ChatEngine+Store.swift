@@ -1,0 +1,85 @@
+import Relay
+
+// What is kept on this machine: read before the network is asked, and written as the person goes on.
+extension ChatEngine {
+    /// Opens the local store and tells what the person was at.
+    func openStore() async {
+        guard let store = await client.keptStore() else { return await queue.send(.opened(nil)) }
+        do throws(RelayError) {
+            let topics = try await store.joinedTopics()
+            let drafts = try await store.drafts()
+            let lines = try await store.lines()
+            await queue.send(.opened(KeptDesk(topics: topics, drafts: drafts, lines: lines)))
+        } catch {
+            await queue.send(.log(error.words))
+            await queue.send(.opened(nil))
+        }
+    }
+
+    /// Shows what is kept of a topic.
+    ///
+    /// - Returns: how far it was received; nil where nothing of it was.
+    func restore(_ topic: String) async -> KeptPlace? {
+        guard let store = await client.keptStore() else { return nil }
+        do throws(RelayError) {
+            guard let cursor = try await store.cursor(of: topic) else { return nil }
+            let mark = try await store.readMark(of: topic)
+            // A stream that was made anew since then has nothing that was read.
+            let readThrough = mark.map { $0.stream == cursor.stream ? $0.sequence : 0 } ?? 0
+            var page = try await client.keptMessages(topic: topic, limit: ChatModel.historyPage)
+            // So far back that what is not read can be counted.
+            while !page.isComplete, page.messages.count < Conversation.rowLimit,
+                let first = page.messages.first?.place.sequence, first > readThrough
+            {
+                var older = try await client.keptMessages(topic: topic, before: first, limit: ChatModel.historyPage)
+                older.messages += page.messages
+                older.gaps += page.gaps
+                page = older
+            }
+            let kept = KeptTopic(
+                messages: page.messages.map(Self.shown), gaps: page.gaps, isComplete: page.isComplete,
+                readThrough: readThrough)
+            await queue.send(.topic(topic, .kept(kept)))
+            return cursor
+        } catch {
+            await queue.send(.log(error.words))
+            return nil
+        }
+    }
+
+    /// Older messages that are kept; nil where there are none, so that the network is asked.
+    static func kept(
+        _ topic: String, before sequence: UInt64, _ limit: Int, _ client: RelayClient
+    ) async -> ChatEvent.TopicNews? {
+        guard let page = try? await client.keptMessages(topic: topic, before: sequence, limit: limit),
+            !page.messages.isEmpty
+        else { return nil }
+        return .keptHistory(page.messages.map(shown), gaps: page.gaps)
+    }
+
+    private static func shown(_ kept: KeptMessage) -> TopicMessage {
+        kept.message ?? unreadable(kept.place.sequence, kept.topic, kept.payload.count, kept.time)
+    }
+
+    // MARK: Writing
+
+    /// Keeps something now: no end of the program takes it from then on.
+    func commit(_ change: StoreChange) async {
+        guard let store = await client.keptStore() else { return }
+        do throws(RelayError) { try await store.commit([change]) } catch {
+            await queue.send(.notice(error.words, isFailure: true))
+        }
+    }
+
+    /// Keeps something within a moment, together with what else comes.
+    func keep(_ change: StoreChange) async {
+        guard let store = await client.keptStore() else { return }
+        await store.append([], [change])
+    }
+
+    /// Keeps up to where a conversation was read. Without a stream nothing of it is kept.
+    func keepReadMark(_ topic: String, _ sequence: UInt64) async {
+        guard let stream = subscriptions[topic]?.source else { return }
+        await keep(.readMark(topic, KeptPlace(stream: stream, sequence: sequence)))
+    }
+}

@@ -1,0 +1,185 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("What is kept on this machine")
+struct KeptTests {
+    /// A client that has not connected, with what it was at.
+    private static func opened(_ desk: KeptDesk, named: [String] = []) -> Desk {
+        var model = Desk(state: .connecting)
+        model.send(.start(topics: named, keeps: true))
+        model.effects = []
+        model.send(.opened(desk))
+        return model
+    }
+
+    private static func kept(
+        _ range: ClosedRange<UInt64>, readThrough: UInt64, topic: String = "chat.lobby", isComplete: Bool = true
+    ) -> KeptTopic {
+        KeptTopic(
+            messages: range.map { message($0, "m\($0)", topic: topic) }, isComplete: isComplete,
+            readThrough: readThrough)
+    }
+
+    @Test(
+        "B9 the topics come back in their order when the store is open, and those that are named now come behind them")
+    func topics() {
+        var desk = Desk(state: .connecting)
+        #expect(desk.send(.start(topics: ["chat.new"], keeps: true)) == [.openStore, .openPostbox])
+        #expect(desk.screen().contains { $0.contains("Opening …") })
+        let effects = desk.send(.opened(KeptDesk(topics: ["chat.qa", "alerts.>"])))
+        #expect(
+            effects == [
+                .subscribe(topic: "chat.qa"), .subscribe(topic: "alerts.>"), .subscribe(topic: "chat.new"),
+                .keepJoined(["chat.qa", "alerts.>", "chat.new"]),
+            ])
+        #expect(desk.model.view == .conversation("chat.new"))
+
+        let again = Self.opened(KeptDesk(topics: ["chat.qa", "alerts.>"]))
+        #expect(again.effects == [.subscribe(topic: "chat.qa"), .subscribe(topic: "alerts.>")])
+        #expect(again.model.view == .conversation("chat.qa"))
+        let first = Self.opened(KeptDesk())
+        #expect(first.effects == [.subscribe(topic: "chat.lobby"), .keepJoined(["chat.lobby"])])
+    }
+
+    @Test("B9 without a store everything is as it is where nothing is kept")
+    func withoutStore() {
+        var desk = Desk(state: .connecting)
+        desk.send(.start(topics: [], keeps: true))
+        #expect(desk.send(.opened(nil)) == [.subscribe(topic: "chat.lobby")])
+        desk.type("half")
+        desk.effects = []
+        desk.enter(" a line")
+        #expect(desk.effects.count == 1)
+    }
+
+    @Test("B9 what is kept is on the screen before there is a connection, which says that it is offline and as of when")
+    func offline() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        desk.send(.topic("chat.lobby", .kept(Self.kept(1...3, readThrough: 3))))
+        #expect(desk.texts("chat.lobby") == ["1 m1", "2 m2", "3 m3"])
+        #expect(desk.screen().contains { $0.contains("chat.lobby ─ offline, as of 21 Nov 10:00") })
+        #expect(desk.conversation("chat.lobby")?.unread == 0)
+        #expect(!desk.screen().contains { $0.contains("── new ─") })
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        #expect(desk.screen().contains { $0.contains("chat.lobby ─ joining …") })
+        // The store had little, so that the network is asked for more.
+        #expect(
+            desk.send(.topic("chat.lobby", .live)) == [.loadHistory(topic: "chat.lobby", before: 1, limit: 200)])
+    }
+
+    @Test("Unread counts and the new line are as they were left, and a key or a glance reads them")
+    func unread() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        desk.send(.topic("chat.qa", .kept(Self.kept(1...9, readThrough: 4, topic: "chat.qa"))))
+        #expect(desk.conversation("chat.qa")?.unread == 5)
+        #expect(desk.conversation("chat.qa")?.newMarker == .message(5))
+        #expect(desk.model.unreadMessages == 5)
+        desk.effects = []
+        desk.press(.down, .alt)
+        #expect(desk.conversation("chat.qa")?.unread == 0)
+        #expect(desk.conversation("chat.qa")?.newMarker == .message(5))
+        #expect(desk.effects.contains(.keepReadMark(topic: "chat.qa", sequence: 9)))
+        // Once is enough.
+        #expect(!desk.press(.right).contains(.keepReadMark(topic: "chat.qa", sequence: 9)))
+    }
+
+    @Test("B21: nothing counts as read while the terminal is out of focus, in what is kept neither")
+    func outOfFocus() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        desk.loseFocus()
+        desk.effects = []
+        desk.send(.topic("chat.lobby", .kept(Self.kept(1...3, readThrough: 1))))
+        desk.send(.topic("chat.lobby", .messages([message(4, "missed", isRecovered: true)])))
+        #expect(desk.conversation("chat.lobby")?.unread == 3)
+        #expect(desk.effects.isEmpty)
+        #expect(desk.send(.input(.focusIn)).contains(.keepReadMark(topic: "chat.lobby", sequence: 4)))
+        #expect(desk.conversation("chat.lobby")?.newMarker == .message(2))
+    }
+
+    @Test("B38 what was missed while the program did not run comes once behind what is kept, below a new line")
+    func catchingUp() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        desk.send(.topic("chat.lobby", .kept(Self.kept(1...3, readThrough: 3))))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.send(.topic("chat.lobby", .messages([message(3, "m3"), message(4, "m4", isRecovered: true)])))
+        desk.send(.topic("chat.lobby", .messages([message(5, "m5", isRecovered: true)])))
+        desk.send(.topic("chat.lobby", .live))
+        desk.send(.topic("chat.lobby", .messages([message(6, "m6")])))
+        #expect(desk.texts("chat.lobby") == (1...6).map { "\($0) m\($0)" })
+        #expect(desk.conversation("chat.lobby")?.newMarker == .message(4))
+        #expect(desk.conversation("chat.lobby")?.unread == 0)
+    }
+
+    @Test("B39 an own line that is kept and comes again is shown once, and is never unread")
+    func own() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        let mine = message(1, "mine", from: "alice", id: "own-7")
+        desk.send(.topic("chat.lobby", .kept(KeptTopic(messages: [mine]))))
+        desk.send(.topic("chat.lobby", .messages([mine])))
+        desk.send(.topic("chat.lobby", .history([mine], isComplete: true)))
+        #expect(desk.texts("chat.lobby") == ["1 own mine"])
+        #expect(desk.conversation("chat.lobby")?.newMarker == nil)
+    }
+
+    @Test("B38 older pages that are kept come without a jump, with what is missing between them")
+    func older() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        desk.send(.topic("chat.lobby", .kept(Self.kept(301...500, readThrough: 500, isComplete: false))))
+        var asked: [ChatEffect] = []
+        for _ in 0..<30 where asked.isEmpty { asked = desk.press(.pageUp) }
+        #expect(asked == [.loadHistory(topic: "chat.lobby", before: 301, limit: 200)])
+        let before = desk.screen().filter { $0.contains("m3") }
+        let page = [message(90, "m90"), message(99, "m99"), message(300, "m300")]
+        desk.send(.topic("chat.lobby", .keptHistory(page, gaps: [KeptGap(end: 300, lost: 7)])))
+        #expect(desk.texts("chat.lobby").prefix(5) == ["90 m90", "99 m99", "gap 7", "300 m300", "301 m301"])
+        #expect(desk.screen().filter { $0.contains("m3") && !$0.contains("m300") } == before)
+        #expect(desk.conversation("chat.lobby")?.history == .more)
+    }
+
+    @Test("A message that another joined conversation shows is kept for that one")
+    func homes() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.>", "chat.qa"]))
+        let messages = [message(1, "here", topic: "chat.x"), message(2, "there", topic: "chat.qa")]
+        desk.send(.topic("chat.>", .kept(KeptTopic(messages: messages))))
+        #expect(desk.texts("chat.>") == ["1 here"])
+        #expect(desk.texts("chat.qa").isEmpty)
+    }
+
+    @Test("What is typed is kept as it grows, for the conversation in view, and comes back there")
+    func drafts() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        desk.effects = []
+        desk.type("ab")
+        let first = Draft(conversation: "chat.lobby", text: "a")
+        let second = Draft(conversation: "chat.lobby", text: "ab")
+        #expect(desk.effects == [.keepDraft(first), .keepDraft(second)])
+        let moved = desk.press(.down, .alt)
+        let there = Draft(conversation: "chat.qa", text: "ab")
+        #expect(moved == [.keepDraft(Draft(conversation: "chat.lobby")), .keepDraft(there)])
+
+        var again = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"], drafts: ["chat.qa": "ab"]))
+        #expect(again.model.compose.text == "ab" && again.model.view == .conversation("chat.qa"))
+        let sent = again.press(.enter)
+        #expect(sent.contains(.keepDraft(Draft(conversation: "chat.qa"))))
+    }
+
+    @Test("A line that was typed is kept before it is sent, and Up brings the lines of earlier runs back")
+    func lines() throws {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"], lines: ["one", "two"]))
+        desk.press(.up)
+        #expect(desk.model.compose.text == "two")
+        desk.press(.up)
+        #expect(desk.model.compose.text == "one")
+        desk.press(.control("c"))
+        let sent = desk.enter("three")
+        let kept = try #require(sent.firstIndex(of: .keepLine("three")))
+        let published = try #require(sent.firstIndex { if case .publish = $0 { true } else { false } })
+        #expect(kept < published)
+        desk.effects = []
+        desk.enter("/leave")
+        #expect(desk.effects.contains(.keepLine("/leave")) && desk.effects.contains(.keepJoined([])))
+    }
+}
