@@ -90,8 +90,10 @@ public final class LocalStore: Sendable {
     /// - Parameters:
     ///   - messages: what arrived.
     ///   - changes: what is written behind the messages: a cursor that has passed them, say.
-    package func append(_ messages: [KeptMessage], _ changes: [StoreChange] = []) async {
-        if add(messages, changes, orWait: true) { return }
+    /// - Returns: false when there was no room, so that nothing of it is kept.
+    @discardableResult
+    package func append(_ messages: [KeptMessage], _ changes: [StoreChange] = []) async -> Bool {
+        if let isAdded = add(messages, changes, orWait: true) { return isAdded }
         let room = Completion<Void>()
         let isWaiting = state.withLockedValue { state -> Bool in
             guard !state.intake.hasRoom else { return false }
@@ -106,25 +108,25 @@ public final class LocalStore: Sendable {
             await room.value()
             alarm.cancel()
         }
-        _ = add(messages, changes, orWait: false)
+        return add(messages, changes, orWait: false) ?? false
     }
 
     /// Adds what there is room for.
     ///
-    /// - Returns: false when the caller should wait for room.
-    private func add(_ messages: [KeptMessage], _ changes: [StoreChange], orWait mayWait: Bool) -> Bool {
+    /// - Returns: whether there was room; nil when the caller should wait for it.
+    private func add(_ messages: [KeptMessage], _ changes: [StoreChange], orWait mayWait: Bool) -> Bool? {
         let now = clock.now
-        let (isDone, step, news) = state.withLockedValue { state -> (Bool, StoreIntake.Step, StoreNews?) in
+        let (isAdded, step, news) = state.withLockedValue { state -> (Bool?, StoreIntake.Step, StoreNews?) in
             if !state.isClosed, state.intake.hasRoom {
                 return (true, state.intake.add(messages, changes, at: now), nil)
             }
-            if mayWait, !state.isClosed, !state.intake.isInTrouble { return (false, .none, nil) }
+            if mayWait, !state.isClosed, !state.intake.isInTrouble { return (nil, .none, nil) }
             let news = state.intake.giveUp(messages.count, because: tooSlow)
-            return (true, .none, state.isClosed ? nil : news)
+            return (false, .none, state.isClosed ? nil : news)
         }
         if let news { board.post(news) }
         carryOut(step)
-        return isDone
+        return isAdded
     }
 
     private var batching: StoreBatching { state.withLockedValue { $0.intake.rules } }

@@ -25,10 +25,12 @@ struct StreamKeeping<Event: Sendable>: Sendable {
     }
 
     /// Hands over what has come together, with its cursor. Returns at once as long as the store keeps up.
-    func keep(_ messages: [KeptMessage], _ holes: [KeptGap]) async {
-        guard let last = messages.last, let store = await opening.value else { return }
+    ///
+    /// - Returns: false when the store had no room for it, so that what is kept next does not follow on.
+    func keep(_ messages: [KeptMessage], _ holes: [KeptGap]) async -> Bool {
+        guard let last = messages.last, let store = await opening.value else { return true }
         var changes = holes.map { StoreChange.gap(name, last.place.stream, $0) }
         changes.append(.cursor(name, last.place))
-        await store.append(messages, changes)
+        return await store.append(messages, changes)
     }
 }

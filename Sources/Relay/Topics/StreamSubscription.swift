@@ -289,7 +289,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         guard !events.isEmpty else { return !channel.isClosed }
         if let keeping, let first = kept.first {
             // Before the reader has them: what was on a screen can be shown again.
-            await keeping.keep(kept, takeHoles(before: first.place.sequence))
+            let isKept = await keeping.keep(kept, takeHoles(before: first.place.sequence))
+            if !isKept { state.withLockedValue { $0.beginsAnew = true } }
         }
         let news = SubscriptionNews.events(events, bytes: bytes)
         guard await !channel.send(news) else { return true }

@@ -33,6 +33,12 @@ struct KeepingClientTests {
         await client.close()
     }
 
+    /// The texts that are kept of the topic.
+    private func kept(_ client: RelayClient) async throws -> [String] {
+        let page = try await client.keptMessages(topic: "chat.room", limit: 100)
+        return Self.texts(page)
+    }
+
     /// How far the topic has been received.
     private func cursor(_ client: RelayClient) async throws -> KeptPlace {
         let store = try #require(await client.keptStore())
@@ -71,7 +77,7 @@ struct KeepingClientTests {
         for number in 11...15 { try network.store("\(number)") }
 
         let client = network.client(configuration)
-        #expect(Self.texts(try await client.keptMessages(topic: "chat.room", limit: 100)) == Self.numbers(1...10))
+        #expect(try await kept(client) == Self.numbers(1...10))
         let offline = try await client.history(topic: "chat.room", start: Timestamp(milliseconds: 0), limit: 9)
         #expect(offline.isOffline && offline.map(\.text) == Self.numbers(1...9))
         #expect(client.status.state == .initialized)
@@ -87,7 +93,7 @@ struct KeepingClientTests {
         let online = try await client.history(topic: "chat.room", start: Timestamp(milliseconds: 0))
         #expect(!online.isOffline && online.count == 16)
         await client.close()
-        #expect(Self.texts(try await client.keptMessages(topic: "chat.room", limit: 100)) == Self.numbers(1...16))
+        #expect(try await kept(client) == Self.numbers(1...16))
     }
 
     @Test("B38 a stream that was made anew meanwhile is received from its beginning, and its old life is not mixed in")
@@ -105,7 +111,7 @@ struct KeepingClientTests {
         let new = (1...5).map { "new \($0)" }
         #expect(heard.all.filter { $0.contains("new") }.map { String($0.suffix(5)) } == new)
         await client.close()
-        #expect(Self.texts(try await client.keptMessages(topic: "chat.room", limit: 100)) == new)
+        #expect(try await kept(client) == new)
         let history = try await client.history(topic: "chat.room", start: Timestamp(milliseconds: 0))
         #expect(history.isOffline && history.map(\.text) == new)
     }
