@@ -88,16 +88,18 @@ private struct EventSource {
         case 12: return .statusChanged(status(model))
         case 13, 14: return .topic(pick(Self.topics), .messages((0..<next(40)).map { _ in topicMessage() }))
         case 15:
-            return .topic(
-                pick(Self.topics), .history((0..<next(40)).map { _ in topicMessage() }, isComplete: next(2) == 0))
+            let messages = (0..<next(40)).map { _ in topicMessage() }
+            let gap = KeptGap(end: UInt64(next(400)), lost: 3)
+            let news: [ChatEvent.TopicNews] = [
+                .history(messages, isComplete: next(2) == 0), .keptHistory(messages, gaps: [gap]),
+                .kept(KeptTopic(messages: messages, gaps: [gap], readThrough: 20)),
+            ]
+            return .topic(pick(Self.topics), pick(news))
         case 16:
             return .topic(
                 pick(Self.topics),
                 pick([
                     .live, .restarted, .gap(lost: UInt64(next(9))), .failed(error()), .historyFailed(error()),
-                    .kept(KeptTopic(messages: (0..<next(40)).map { _ in topicMessage() }, readThrough: 20)),
-                    .keptHistory(
-                        (0..<next(40)).map { _ in topicMessage() }, gaps: [KeptGap(end: UInt64(next(400)), lost: 3)]),
                 ]))
         case 17, 18:
             let id = "own-\(next(40))"
