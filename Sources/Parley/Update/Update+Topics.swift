@@ -128,8 +128,9 @@ extension ChatModel {
         let watched = isWatching ? lookedAt : nil
         let user = identity.ownName
         for (home, messages) in homes {
-            let added = conversations.update(home) {
-                $0.receive(messages, countsUnread: home != watched || $0.isCatchingUp, user: user)
+            let added = conversations.update(home) { conversation -> [StoredLine] in
+                let isUnread = home != watched || conversation.isCatchingUp
+                return conversation.receive(messages, countsUnread: isUnread, user: user)
             }
             guard let added, !attention.isForeground, added.contains(where: mentionsMe) else { continue }
             effects = [.bell]
