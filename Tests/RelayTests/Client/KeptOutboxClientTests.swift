@@ -158,7 +158,7 @@ struct KeptOutboxClientTests {
         let listed = try await client.notSent()
         #expect(listed.map(\.id) == [id] && listed.map(\.reason) == [ConnectionReason.windowExpired.words])
         // It was sent once, and never answered.
-        #expect(listed.allSatisfy(\.mayBeStored))
+        #expect(listed.allSatisfy { $0.mayBeStored })
         await client.close()
         #expect(try await kept.rows().map(\.message.id) == [id])
     }
