@@ -76,7 +76,11 @@ struct Connector: Sendable {
         case .chat(let lifecycle):
             prepared.sessions = plan.sessions
             prepared.lifecycle = lifecycle
-            if let store = plan.store { prepared.store = .file(store) }
+            if let store = plan.store {
+                prepared.store = .file(store)
+                // What waits when the chat ends, by its person or with the terminal, leaves at the next start.
+                prepared.outbox.discardsOnClose = false
+            }
         }
         tokenCommand = plan.tokenCommand
         configuration = prepared

@@ -172,7 +172,8 @@ struct ConnectionSettingTests {
         #expect(try plan([], "\(Self.away), token_command: 't', user: 'bob'", environment).store != nil)
         #expect(try plan(["--as", "alice"], nil, [:]).store?.hasSuffix("/parley/stores/alice@local.sqlite") == true)
 
-        #expect(try Connector(away, for: .chat(.ignore)).configuration.store == .file(away.store ?? ""))
+        let chat = try Connector(away, for: .chat(.ignore)).configuration
+        #expect(chat.store == .file(away.store ?? "") && !chat.outbox.discardsOnClose)
         #expect(try Connector(away, for: .presence).configuration.store == .memory)
         #expect(try Connector(away).configuration.store == .memory)
     }

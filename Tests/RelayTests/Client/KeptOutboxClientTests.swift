@@ -65,6 +65,28 @@ private struct KeptOutbox {
 
 @Suite("Client: an outbox that outlives it, over a network in memory", .realProcesses)
 struct KeptOutboxClientTests {
+    @Test("B32 a client that keeps what waits when it is closed sends it at the next start, once and in order")
+    func closed() async throws {
+        let kept = try KeptOutbox()
+        let configuration = kept.configuration(outbox: OutboxPolicy(discardsOnClose: false))
+        func closed() async throws -> [String] {
+            let client = try await kept.network.connected(configuration)
+            await client.setReachable(false)
+            let ids = try ["1", "2", "3"].map { try client.enqueue(topic: "chat.room", message: .string($0)) }
+            await client.close()
+            return ids
+        }
+        let ids = try await closed()
+        try await kept.released()
+        #expect(try await kept.rows().map(\.message.id) == ids)
+        #expect(kept.storedIDs.isEmpty)
+        let next = try await kept.network.connected(configuration)
+        try await eventually("the lines") { kept.storedIDs.count == 3 }
+        #expect(kept.storedIDs == ids)
+        #expect(try await next.notSent().isEmpty)
+        await next.close()
+    }
+
     @Test("B30 B32 lines that wait outlive the client, and leave at the next start once each and in order")
     func comesBack() async throws {
         let kept = try KeptOutbox()
