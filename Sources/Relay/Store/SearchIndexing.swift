@@ -67,7 +67,7 @@ enum SearchIndexing {
         let none = Timestamp(milliseconds: 0)
         let envelope = try? Envelope(
             decoding: Array(payload), fallbackID: "", fallbackRoom: "", fallbackStart: none)
-        return envelope.map { ChatLine($0.message)?.text ?? TopicMessage.text(of: $0.message) } ?? ""
+        return envelope.map { TopicMessage.text(of: $0.message) } ?? ""
     }
 
     /// Writes entries into the words of a database.

@@ -91,7 +91,7 @@ enum StoreFiles {
                 close(descriptor)
                 throw .storage("\(path): \(words(code))")
             }
-            // The store is opened on a thread that may block, and a lock that another process holds tells nobody when it goes.
+            // The store is opened on a thread that may block, and a lock of another process does not say when it goes.
             usleep(5_000)
         }
         return descriptor
