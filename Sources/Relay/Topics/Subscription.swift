@@ -92,7 +92,9 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
         package nonisolated(nonsending) mutating func nextNews() async throws(RelayError)
             -> [SubscriptionNews<Event>]?
         {
-            try await subscription.stream.channel.nextBatch()
+            let begun = subscription.begun.withLockedValue { $0.rest() }
+            if !begun.isEmpty { return [.events(begun, bytes: 0)] }
+            return try await subscription.stream.channel.nextBatch()
         }
 
         /// The next event; nil at the end or when the task was cancelled.
