@@ -43,7 +43,7 @@ struct SafeTextTests {
         "Nothing dangerous ever comes out, the gate is idempotent, the width is the sum of its clusters",
         .processorBound)
     func properties() async {
-        for (index, sample) in hostileTexts(count: 20_000, seed: 1).enumerated() {
+        for (index, sample) in hostileTexts(count: 5_000, seed: 1).enumerated() {
             if index % 100 == 0 { await Task.yield() }
             let text = SafeText(sample)
             #expect(!text.description.hasForbidden, "\(sample.debugDescription)")
@@ -58,8 +58,8 @@ struct SafeTextTests {
     func everyScalar() async {
         for value in UInt32(0)...0x10FFFF {
             if value % 1_000 == 0 { await Task.yield() }
-            // Planes 4 to 13 hold no characters, and 15 and 16 private ones: samples tell enough.
-            guard !(0x4_0000...0xD_FFFF).contains(value) && value < 0xF_0000 || value % 64 == 0 else { continue }
+            // Planes 2 and 3 hold ideographs, 4 to 13 nothing, 15 and 16 private characters: samples tell enough.
+            guard !(0x2_0000...0xD_FFFF).contains(value) && value < 0xF_0000 || value % 64 == 0 else { continue }
             guard let scalar = Unicode.Scalar(value) else { continue }
             let text = SafeText(String(scalar))
             if text.width > 2 || text.description.hasForbidden {
@@ -108,7 +108,7 @@ struct SafeTextTests {
 
     @Test("A wrapped line fits, whatever the text")
     func wrappedFits() async {
-        for (index, sample) in hostileTexts(count: 2_000, seed: 2).enumerated() {
+        for (index, sample) in hostileTexts(count: 1_000, seed: 2).enumerated() {
             if index % 100 == 0 { await Task.yield() }
             let text = SafeText(sample)
             for columns in [1, 2, 3, 7, 40] {

@@ -2,7 +2,7 @@ import NATS
 import TestSupport
 import Testing
 
-@Suite("The server in memory", .realProcesses)
+@Suite("The server in memory")
 struct MemoryServerPromiseTests {
     @Test("The server in memory keeps the promise", arguments: ServerPromise.allCases)
     func promise(_ promise: ServerPromise) async throws {

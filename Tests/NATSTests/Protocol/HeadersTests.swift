@@ -27,7 +27,7 @@ struct HeadersTests {
     @Test("reads so many fields of a block and no more, whatever it is made of")
     func manyFields() {
         for line in ["a:b\n", "\n", ":\n", "a:\r\n", "x\n"] {
-            let block = block("NATS/1.0\r\n" + String(repeating: line, count: (1 << 17) / line.utf8.count) + "\r\n")
+            let block = block("NATS/1.0\r\n" + String(repeating: line, count: (1 << 15) / line.utf8.count) + "\r\n")
             #expect(block.headers.count <= HeaderBlock.maximumFields)
         }
         let many = (0..<5_000).map { "N\($0): \($0)\r\n" }.joined()

@@ -163,7 +163,7 @@ struct RandomFrames {
         var source = EventSource(state: seed)
         // Half of the runs begin with nothing joined.
         var desk = seed.isMultiple(of: 2) ? Desk.joined("chat.lobby", "alerts.>") : Desk()
-        for step in 0..<600 {
+        for step in 0..<250 {
             if step % 10 == 0 { await Task.yield() }
             let event = source.event(desk.model)
             _ = update(&desk.model, event)

@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(
-        "B11, B13, B16, B17, B20: 300,000 random events never break a rule", .processorBound,
+        "B11, B13, B16, B17, B20: 120,000 random events never break a rule", .processorBound,
         arguments: [ReconnectPolicy.parley, .relayx, .rongcloud, .supabase]
     ) func randomLife(_ preset: ReconnectPolicy) async {
         var policy = preset
@@ -109,7 +109,7 @@ import Testing
         var books = Books()
         var now = ContinuousClock.now
         var reached: Set<ConnectionStatus.State> = []
-        for step in 0..<75_000 {
+        for step in 0..<30_000 {
             if step % 1_000 == 0 { await Task.yield() }
             now += .milliseconds(Int64.random(in: 0...2_000, using: &random) << Int64.random(in: 0...4, using: &random))
             let event = randomEvent(&random, machine, books)
