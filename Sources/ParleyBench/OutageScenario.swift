@@ -116,7 +116,10 @@ enum OutageScenario: String, CaseIterable {
             try await until("cut \(round + 1) of \(count)") { proxy.statistics.cuts > before }
         }
         try await proxy.set(.passThrough)
-        try await until("the connection after the last cut") { client.status.state == .connected }
+        // Until the client has noticed the last cut, it still is what it was before.
+        try await until("the connection after the last cut") {
+            client.status.state == .connected && client.status.recoveries == count
+        }
         for writer in writers { writer.cancel() }
         for writer in writers { _ = await writer.result }
         let last = try await client.submit(topic: "line", message: "end").receipt(within: .seconds(60))

@@ -67,24 +67,41 @@ struct SendCommand: AsyncParsableCommand {
     private nonisolated(nonsending) func sendLines(_ client: RelayClient, _ user: String) async throws {
         // Asked for once: a command's options are slow to read.
         let (topic, id, limit, json) = (topic, id, limit, json)
-        // A ring: the oldest gives its place to the newest.
         var waiting: [PendingPublish] = []
+        waiting.reserveCapacity(Self.window)
         var count = 0
         for text in StandardInput.lines() where !text.isEmpty {
-            let numbered = id.map { "\($0)-\(count + 1)" }
+            // A full window is left half empty before the next lines are read, so that they leave together.
             if waiting.count == Self.window {
-                let receipt = try await receipt(of: waiting[count % Self.window], within: limit)
-                if json { report(receipt) }
+                try await finish(&waiting, Self.window / 2, within: limit, json: json)
             }
-            let sent = try client.submitLine(
-                topic: topic, text: text, from: user, id: numbered, mayBeStored: numbered != nil)
-            if waiting.count == Self.window { waiting[count % Self.window] = sent } else { waiting.append(sent) }
+            let numbered = id.map { "\($0)-\(count + 1)" }
+            waiting.append(
+                try client.submitLine(
+                    topic: topic, text: text, from: user, id: numbered, mayBeStored: numbered != nil))
             count += 1
         }
-        for place in 0..<waiting.count {
-            let receipt = try await receipt(of: waiting[(count + place) % waiting.count], within: limit)
+        try await finish(&waiting, waiting.count, within: limit, json: json)
+    }
+
+    /// Waits for the end of the oldest lines. The newest of them is waited for first, since it mostly ends last: so the
+    /// caller sleeps once and not for each.
+    private nonisolated(nonsending) func finish(
+        _ waiting: inout [PendingPublish], _ count: Int, within limit: Duration, json: Bool
+    ) async throws {
+        guard count > 0 else { return }
+        let deadline = ContinuousClock.now + limit
+        let last: Result<PublishReceipt, any Error>
+        do { last = .success(try await receipt(of: waiting[count - 1], within: limit)) } catch {
+            last = .failure(error)
+        }
+        for sent in waiting[..<(count - 1)] {
+            let receipt = try await receipt(of: sent, within: max(.zero, deadline - .now))
             if json { report(receipt) }
         }
+        let receipt = try last.get()
+        if json { report(receipt) }
+        waiting.removeFirst(count)
     }
 
     private nonisolated(nonsending) func receipt(
