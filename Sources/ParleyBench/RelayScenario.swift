@@ -5,7 +5,7 @@ import Synchronization
 
 /// What the client core costs above the wire: `n` (200000) messages through ``RelayClient``, from a pool's task and from the
 /// main actor, each compared with the NATS layer doing the same right before, on a server of its own: the median of
-/// `rounds` (1).
+/// `rounds` (1). `only=submit` (`publish`, `messages`, `on`) does that alone.
 enum RelayScenario {
     /// The scenario's name on the command line.
     static let name = "relay"
@@ -19,7 +19,8 @@ enum RelayScenario {
         return try await BenchServer.run { server in
             var rates: [String: [Double]] = [:]
             var ratios: [String: [Double]] = [:]
-            let names = ["submit", "publish", "messages", "on"].flatMap { ["\($0)_pool", "\($0)_main"] }
+            let all = ["submit", "publish", "messages", "on"]
+            let names = all.filter { words.text("only", $0) == $0 }.flatMap { ["\($0)_pool", "\($0)_main"] }
             for _ in 0..<rounds {
                 for name in names {
                     let parts = name.split(separator: "_").map(String.init)
@@ -32,7 +33,7 @@ enum RelayScenario {
                 }
             }
             var result = Measurement(Self.name).adding("n", Double(count)).adding("rounds", Double(rounds))
-            for floor in ["jspub_async", "jspub_sync", "jspull"] {
+            for floor in ["jspub_async", "jspub_sync", "jspull"] where rates[floor] != nil {
                 result = result.adding(floor + "_s", Self.median(rates[floor]).rounded())
             }
             for name in names {
@@ -116,21 +117,22 @@ enum RelayScenario {
         return Double(count) / seconds
     }
 
-    /// Submits with so many outcomes open at a time, and waits for each.
+    /// Submits with so many outcomes open at a time, and waits for each. A full window is left half empty before the next
+    /// messages, as the floor's is.
     private nonisolated(nonsending) static func submitAll(_ client: RelayClient, _ count: Int) async throws {
         var open: [PendingPublish] = []
         open.reserveCapacity(window)
-        for number in 0..<count {
-            if open.count < window {
-                open.append(try client.submit(topic: "line", message: text))
-            } else {
-                _ = try await open[number % window].receipt(within: .seconds(60))
-                open[number % window] = try client.submit(topic: "line", message: text)
-            }
+        for _ in 0..<count {
+            if open.count == window { try await finish(&open, window / 2) }
+            open.append(try client.submit(topic: "line", message: text))
         }
-        for number in 0..<min(count, window) {
-            _ = try await open[(count + number) % open.count].receipt(within: .seconds(60))
-        }
+        try await finish(&open, open.count)
+    }
+
+    private nonisolated(nonsending) static func finish(_ open: inout [PendingPublish], _ count: Int) async throws {
+        _ = try await open[count - 1].receipt(within: .seconds(60))
+        for pending in open[..<(count - 1)] { _ = try await pending.receipt(within: .seconds(60)) }
+        open.removeFirst(count)
     }
 
     private nonisolated(nonsending) static func readAll(_ client: RelayClient, _ count: Int) async throws {
