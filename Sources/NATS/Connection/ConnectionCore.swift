@@ -82,6 +82,12 @@ final class ConnectionCore: Sendable {
         if appended.needsFlush { startFlush() }
     }
 
+    /// Has what is sent wait until ``release()``; false where it is about to be written already.
+    func hold() -> Bool { outbound.hold() }
+
+    /// Has what was held written.
+    func release() { if outbound.release() { startFlush() } }
+
     private func startFlush() { eventLoop.execute { self.flushOnLoop() } }
 
     private func flushOnLoop() {

@@ -52,6 +52,25 @@ final class OutboundBuffer: Sendable {
         }
     }
 
+    /// Has what is appended from now on ask for no flush until ``release()``; false where one was asked for already.
+    func hold() -> Bool {
+        state.withLockedValue { state in
+            guard !state.isFlushScheduled, state.closedBy == nil else { return false }
+            state.isFlushScheduled = true
+            return true
+        }
+    }
+
+    /// Ends a hold.
+    ///
+    /// - Returns: whether the caller has to schedule a flush.
+    func release() -> Bool {
+        state.withLockedValue { state in
+            state.isFlushScheduled = state.buffer.readableBytes > 0
+            return state.isFlushScheduled
+        }
+    }
+
     /// So many takings may wait for the socket. Each costs some hundred bytes however little it holds: beyond that small
     /// messages wait here, where they cost their bytes.
     static let takings = 32

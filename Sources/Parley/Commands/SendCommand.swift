@@ -67,19 +67,29 @@ struct SendCommand: AsyncParsableCommand {
     private nonisolated(nonsending) func sendLines(_ client: RelayClient, _ user: String) async throws {
         // Asked for once: a command's options are slow to read.
         let (topic, id, limit, json) = (topic, id, limit, json)
+        var input = LineReader()
         var waiting: [PendingPublish] = []
         waiting.reserveCapacity(Self.window)
         var count = 0
-        for text in StandardInput.lines() where !text.isEmpty {
-            // A full window is left half empty before the next lines are read, so that they leave together.
-            if waiting.count == Self.window {
-                try await finish(&waiting, Self.window / 2, within: limit, json: json)
+        while let lines = try input.next() {
+            var rest = lines.filter { !$0.isEmpty }[...]
+            while !rest.isEmpty {
+                // A full window is left half empty before more lines follow.
+                if waiting.count == Self.window {
+                    try await finish(&waiting, Self.window / 2, within: limit, json: json)
+                }
+                let next = rest.prefix(Self.window - waiting.count)
+                rest = rest.dropFirst(next.count)
+                try client.together { () throws(RelayError) in
+                    for text in next {
+                        count += 1
+                        let numbered = id.map { "\($0)-\(count)" }
+                        waiting.append(
+                            try client.submitLine(
+                                topic: topic, text: text, from: user, id: numbered, mayBeStored: numbered != nil))
+                    }
+                }
             }
-            let numbered = id.map { "\($0)-\(count + 1)" }
-            waiting.append(
-                try client.submitLine(
-                    topic: topic, text: text, from: user, id: numbered, mayBeStored: numbered != nil))
-            count += 1
         }
         try await finish(&waiting, waiting.count, within: limit, json: json)
     }
@@ -124,18 +134,4 @@ struct SendCommand: AsyncParsableCommand {
             "duplicate": .bool(receipt.isDuplicate),
         ])
     }
-}
-
-/// What is piped in.
-enum StandardInput {
-    /// Everything, without the last line's end.
-    static func all() -> String {
-        var text = ""
-        while let line = readLine(strippingNewline: false) { text += line }
-        while text.last?.isNewline == true { text.removeLast() }
-        return text
-    }
-
-    /// Line by line, as they come.
-    static func lines() -> AnyIterator<String> { AnyIterator { readLine() } }
 }

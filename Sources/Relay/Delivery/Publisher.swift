@@ -73,6 +73,12 @@ final class Publisher: Sendable {
         try result.get()
     }
 
+    /// Has what `body` submits leave together.
+    func together<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+        guard let connection = state.withLockedValue({ $0.route?.jetStream.connection }) else { return try body() }
+        return try connection.together(body)
+    }
+
     /// Takes a message in that is committed before it leaves. Only what the outbox will take is written.
     private func submit(_ message: OutboxMessage, keptBy keeper: OutboxKeeper) -> Result<Void, RelayError> {
         var message = message

@@ -152,6 +152,14 @@ extension RelayClient {
         return pending
     }
 
+    /// Has the messages that `body` submits leave together, in one write where they fit. For a few hundred that are there at
+    /// once, such as a file's lines; each is accepted by itself.
+    public nonisolated func together<Value, Failure: Error>(
+        _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try publisher.together(body)
+    }
+
     /// Puts a message into the outbox and returns at once; ``publishes`` reports what becomes of it. With a local store
     /// in a file it is committed there first.
     ///

@@ -19,6 +19,20 @@ struct OutboundBufferTests {
         #expect(try append(1, to: buffer).needsFlush)
     }
 
+    @Test("asks for one flush, at its end, for all that comes while it is held")
+    func held() throws {
+        let buffer = OutboundBuffer(highWaterMark: 1_000, limit: 1_000)
+        #expect(buffer.hold())
+        #expect(!buffer.hold())
+        for _ in 0..<3 { #expect(try !append(10, to: buffer).needsFlush) }
+        #expect(buffer.release())
+        #expect(buffer.take()?.readableBytes == 30)
+        #expect(buffer.hold())
+        #expect(!buffer.release())
+        #expect(try append(10, to: buffer).needsFlush)
+        #expect(!buffer.hold())
+    }
+
     @Test("lets so many takings wait for the socket, and has more wait together until one of them is through")
     func takings() throws {
         let buffer = OutboundBuffer(highWaterMark: 1_000, limit: 10_000)

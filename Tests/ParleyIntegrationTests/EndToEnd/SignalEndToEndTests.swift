@@ -16,8 +16,9 @@ extension EndToEndTests {
             try await PrivateNetworkFixture.run { network in
                 for number in [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGSEGV, SIGABRT] {
                     let alice = try await network.connected("alice")
-                    try alice.type("half a line")
-                    try await alice.waitFor(text: "half a line")
+                    // The draft of the run before is there again, so each has words of its own.
+                    try alice.type("<\(number)> half a line")
+                    try await alice.waitFor(text: "<\(number)> half a line")
                     #expect(alice.modes.isAlternateScreen && alice.modes.reportsFocus && alice.modes.bracketsPaste)
                     alice.signal(number)
                     #expect(try await alice.waitForExit() == .signalled(number))

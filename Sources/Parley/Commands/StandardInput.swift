@@ -1,0 +1,81 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What is piped in.
+enum StandardInput {
+    /// Everything, without the last line's end.
+    static func all() -> String {
+        var text = ""
+        while let line = readLine(strippingNewline: false) { text += line }
+        while text.last?.isNewline == true { text.removeLast() }
+        return text
+    }
+}
+
+/// Reads lines as they come: those that are there at once, together.
+struct LineReader {
+    private let descriptor: Int32
+    private let limit: Int
+    /// What came behind the last line's end.
+    private var rest: [UInt8] = []
+    private var hasEnded = false
+
+    /// Begins to read.
+    ///
+    /// - Parameter limit: the longest line in bytes; far more than any network takes.
+    init(_ descriptor: Int32 = STDIN_FILENO, limit: Int = 64 << 20) {
+        self.descriptor = descriptor
+        self.limit = limit
+    }
+
+    /// The next lines, without their ends, at least one; nil at the end. Bytes that are no UTF-8 are replaced.
+    ///
+    /// - Throws: ``CommandFailure`` where the input cannot be read, or a line is too long.
+    mutating func next() throws(CommandFailure) -> [String]? {
+        while !hasEnded {
+            let searched = rest.count
+            try fill()
+            if let end = rest[searched...].lastIndex(of: UInt8(ascii: "\n")) {
+                let lines = Self.lines(rest[..<end])
+                rest.removeSubrange(...end)
+                return lines
+            }
+            guard rest.count <= limit else {
+                throw CommandFailure(CommandFailure.badData, "A line of the input is longer than \(limit) bytes.")
+            }
+        }
+        guard !rest.isEmpty else { return nil }
+        defer { rest = [] }
+        return Self.lines(rest[...])
+    }
+
+    private mutating func fill() throws(CommandFailure) {
+        while true {
+            let count = withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { buffer in
+                let count = read(descriptor, buffer.baseAddress, buffer.count)
+                if count > 0 { rest += buffer[..<count] }
+                return count
+            }
+            if count > 0 { return }
+            if count == 0 {
+                hasEnded = true
+                return
+            }
+            guard errno == EINTR else {
+                throw CommandFailure(
+                    CommandFailure.badData, "The input cannot be read: \(String(cString: strerror(errno))).")
+            }
+        }
+    }
+
+    private static func lines(_ bytes: ArraySlice<UInt8>) -> [String] {
+        bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
+            String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Testing
+
+@testable import Parley
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+@Suite("Lines of the input")
+struct LineReaderTests {
+    /// What a reader gives of each of these pieces, which are written one after the other.
+    private func read(_ pieces: [[UInt8]], limit: Int = 1 << 20) throws -> [[String]] {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { close(ends[0]) }
+        var isOpen = true
+        defer { if isOpen { close(ends[1]) } }
+        var reader = LineReader(ends[0], limit: limit)
+        var batches: [[String]] = []
+        for (place, piece) in pieces.enumerated() {
+            #expect(write(ends[1], piece, piece.count) == piece.count)
+            if place == pieces.count - 1 {
+                close(ends[1])
+                isOpen = false
+            }
+            // A piece without a line's end is not waited for but with the next one.
+            if piece.contains(UInt8(ascii: "\n")), let lines = try reader.next() { batches.append(lines) }
+        }
+        while let lines = try reader.next() { batches.append(lines) }
+        return batches
+    }
+
+    private func read(_ pieces: String...) throws -> [[String]] { try read(pieces.map { Array($0.utf8) }) }
+
+    @Test("Those that are there at once come together, without their ends")
+    func together() throws {
+        #expect(try read("a\nb\r\n\nc\n") == [["a", "b", "", "c"]])
+        #expect(try read("a\n", "b\nc\n") == [["a"], ["b", "c"]])
+    }
+
+    @Test("What lacks its end waits for the rest, and is a line of its own at the end")
+    func unended() throws {
+        #expect(try read("a\nb", "c", "d\ne") == [["a"], ["bcd"], ["e"]])
+        #expect(try read("") == [])
+        #expect(try read("alone") == [["alone"]])
+    }
+
+    @Test("Bytes that are no text are replaced, and a line without bounds is refused")
+    func strange() throws {
+        #expect(try read([[0x61, 0xFF, 0x0A]]) == [["a\u{FFFD}"]])
+        #expect(throws: CommandFailure.self) {
+            try read([Array(repeating: 0x61, count: 300), Array(repeating: 0x61, count: 300)], limit: 500)
+        }
+        #expect(throws: CommandFailure.self) {
+            var reader = LineReader(-1)
+            return try reader.next()
+        }
+    }
+}
