@@ -9,6 +9,9 @@ public enum RelayError: Error, Hashable, Sendable {
     case notInitialized
     /// The call needs a connection and there is none.
     case notConnected
+    /// What this names depends on what the network holds at that moment, so that it cannot wait for a connection, and there
+    /// is none.
+    case needsConnection(String)
     /// The client is already connected as another user (RongCloud 34001).
     case alreadyConnected
     /// The topic is malformed, reserved, or a wildcard where a concrete topic is needed.
@@ -57,6 +60,8 @@ extension RelayError {
         case .invalidCredentials(let detail): "The credentials are not valid: \(Self.clause(detail))."
         case .notInitialized: "The client is not prepared yet. Call prepare before connect."
         case .notConnected: "There is no connection. Connect first."
+        case .needsConnection(let operation):
+            "\(operation) cannot wait for a connection, and there is none. Try again when connected."
         case .alreadyConnected: "Already connected as another user. Close that connection first."
         case .invalidTopic(let detail): detail
         case .invalidMessage(let detail): "The message cannot be used: \(Self.clause(detail))."

@@ -60,7 +60,8 @@ struct CommandFailure: Error, Hashable {
         case .cancelled: return interrupted
         case .storage: return cannotCreate
         case .connection(let reason): return code(reason)
-        case .notInitialized, .notConnected, .alreadyConnected, .outboxFull, .busy, .server: return noConnection
+        case .notInitialized, .notConnected, .needsConnection, .alreadyConnected, .outboxFull, .busy, .server:
+            return noConnection
         case .postboxNotAccepting: return noConnection
         }
     }

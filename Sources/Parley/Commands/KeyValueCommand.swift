@@ -13,8 +13,8 @@ struct KeyValueCommand: AsyncParsableCommand {
             has not answered in time, and the value may be stored even so.
             """,
         subcommands: [
-            KeyValueGetCommand.self, KeyValuePutCommand.self, KeyValueDeleteCommand.self, KeyValueKeysCommand.self,
-            KeyValueWatchCommand.self,
+            KeyValueGetCommand.self, KeyValuePutCommand.self, KeyValueDeleteCommand.self, KeyValuePurgeCommand.self,
+            KeyValueKeysCommand.self, KeyValueWatchCommand.self, KeyValueHistoryCommand.self,
         ])
 }
 
@@ -32,6 +32,28 @@ struct KeyValueOptions: ParsableArguments {
             await client.close()
         }
     }
+}
+
+extension RelayClient {
+    /// Sets a key, at a revision or whatever it has.
+    ///
+    /// - Returns: the new revision.
+    fileprivate func stored(_ value: MessageValue, for key: String, revision: UInt64?) async throws -> UInt64 {
+        if let revision { return try await put(key: key, value: value, revision: revision) }
+        guard let number = try await put(key: key, value: value) else {
+            throw Self.unanswered("Setting the key \(key)")
+        }
+        return number
+    }
+
+    /// Deletes a key, at a revision or whatever it has.
+    fileprivate func deleted(_ key: String, revision: UInt64?) async throws {
+        if let revision { return try await delete(key: key, revision: revision) }
+        guard try await delete(key: key) else { throw Self.unanswered("Deleting the key \(key)") }
+    }
+
+    /// The connection went before the call, and with the command's end nothing waits for another one.
+    private static func unanswered(_ operation: String) -> RelayError { .timeout(operation) }
 }
 
 extension StoredValue {
@@ -93,7 +115,7 @@ struct KeyValuePutCommand: AsyncParsableCommand {
                 throw CommandFailure(CommandFailure.badData, "There is nothing to store.")
             }
             let stored: MessageValue = text ? .string(written) : MessageValue(typed: written)
-            let number = try await client.put(key: key, value: stored, revision: revision)
+            let number = try await client.stored(stored, for: key, revision: revision)
             if options.json {
                 Output.json(["key": .string(key), "value": stored, "revision": .integer(number)])
             } else {
@@ -117,7 +139,37 @@ struct KeyValueDeleteCommand: AsyncParsableCommand {
     @Argument(help: "The key.") var key: String
 
     func run() async throws {
-        try await options.run { client in try await client.delete(key: key, revision: revision) }
+        try await options.run { client in try await client.deleted(key, revision: revision) }
+    }
+}
+
+/// `parley kv purge`.
+struct KeyValuePurgeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "purge", abstract: "Delete a key with the values that it had before.")
+    @OptionGroup var options: KeyValueOptions
+    @Argument(help: "The key.") var key: String
+
+    func run() async throws {
+        try await options.run { client in try await client.purge(key: key) }
+    }
+}
+
+/// `parley kv history`.
+struct KeyValueHistoryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract:
+            "Print what the network still holds of a key's past, oldest first. With --json, a removal has no value.")
+    @OptionGroup var options: KeyValueOptions
+    @Argument(help: "The key.") var key: String
+
+    func run() async throws {
+        try await options.run { client in
+            for change in try await client.history(ofKey: key) {
+                if options.json { Output.json(change.json) } else { Output.line(change.line) }
+            }
+        }
     }
 }
 

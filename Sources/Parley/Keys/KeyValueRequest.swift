@@ -5,21 +5,34 @@ enum KeyValueRequest: Hashable, Sendable {
     case get(String)
     case put(key: String, value: MessageValue)
     case delete(String)
+    /// Delete a key with its history.
+    case purge(String)
+    /// What a key had.
+    case history(String)
     /// The keys that match, or all.
     case keys(String?)
+    /// Tell of changes of the keys that match, or of all.
+    case watch(String?)
+    /// Tell of no more changes.
+    case unwatch
 
     /// How it is written.
-    static let usage = "/kv get KEY, /kv put KEY VALUE, /kv delete KEY or /kv keys [PATTERN]"
+    static let usage = "/kv get|delete|purge|history KEY, put KEY VALUE, keys|watch [PATTERN] or unwatch"
 
     /// Reads what follows `/kv`; nil when it is none of these.
     init?(_ text: String) {
         let (verb, rest) = Self.split(Substring(text))
         let (key, value) = Self.split(rest)
+        let pattern = key.isEmpty ? nil : String(key)
         switch verb.lowercased() {
-        case "get" where !key.isEmpty && value.isEmpty: self = .get(String(key))
         case "put" where !value.isEmpty: self = .put(key: String(key), value: MessageValue(typed: String(value)))
+        case "get" where !key.isEmpty && value.isEmpty: self = .get(String(key))
         case "delete" where !key.isEmpty && value.isEmpty: self = .delete(String(key))
-        case "keys" where value.isEmpty: self = .keys(key.isEmpty ? nil : String(key))
+        case "purge" where !key.isEmpty && value.isEmpty: self = .purge(String(key))
+        case "history" where !key.isEmpty && value.isEmpty: self = .history(String(key))
+        case "keys" where value.isEmpty: self = .keys(pattern)
+        case "watch" where value.isEmpty: self = .watch(pattern)
+        case "unwatch" where key.isEmpty: self = .unwatch
         default: return nil
         }
     }
@@ -38,8 +51,49 @@ extension MessageValue {
     }
 }
 
+// What changes a key goes through the outbox: it waits there while there is no connection.
 extension KeyValueRequest {
-    /// Carries it out.
+    /// What it changes a key with; nil for what changes none, and for a purge, which does not wait.
+    var change: Change? {
+        switch self {
+        case .put(let key, let value): Change(key: key, value: value)
+        case .delete(let key): Change(key: key, value: Optional<MessageValue>.none)
+        case .get, .purge, .history, .keys, .watch, .unwatch: nil
+        }
+    }
+
+    /// A change of a key on its way.
+    struct Change: Hashable, Sendable {
+        let key: String
+        /// Nil to delete the key.
+        let value: MessageValue?
+
+        /// Hands it to the core.
+        ///
+        /// - Parameter id: the identifier under which the core reports what becomes of it.
+        func submit(to client: RelayClient, id: String) throws(RelayError) -> PendingPublish {
+            guard let value else { return try client.submitDeletion(ofKey: key, id: id) }
+            return try client.submit(key: key, value: value, id: id)
+        }
+
+        /// What to say while there is no connection.
+        var waitingWords: String {
+            value == nil
+                ? "\(key) waits, and will be deleted when connected." : "\(key) waits, and will be put when connected."
+        }
+
+        /// What to say when the network has it.
+        func doneWords(_ revision: UInt64) -> String {
+            value == nil ? "\(key) is deleted." : "\(key) is stored as revision \(revision)."
+        }
+
+        /// The command that asks for it again.
+        var command: String { value.map { "/kv put \(key) \(JSONText.text($0))" } ?? "/kv delete \(key)" }
+    }
+}
+
+extension KeyValueRequest {
+    /// Carries out what needs no outbox.
     ///
     /// - Returns: what to tell the person.
     func answer(from client: RelayClient) async throws(RelayError) -> String {
@@ -47,15 +101,30 @@ extension KeyValueRequest {
         case .get(let key):
             guard let stored = try await client.get(key: key) else { return "\(key) has no value." }
             return Self.words(stored)
-        case .put(let key, let value):
-            let revision = try await client.put(key: key, value: value)
-            return "\(key) is stored as revision \(revision)."
-        case .delete(let key):
-            try await client.delete(key: key)
-            return "\(key) is deleted."
+        case .purge(let key):
+            try await client.purge(key: key)
+            return "\(key) is deleted with its history."
+        case .history(let key):
+            return Self.words(try await client.history(ofKey: key), of: key)
         case .keys(let pattern):
             return Self.words(try await client.keys(matching: pattern ?? ">"))
+        case .put, .delete, .watch, .unwatch: return ""
         }
+    }
+
+    /// What a key had, oldest first.
+    static func words(_ changes: [KeyValueChange], of key: String) -> String {
+        guard !changes.isEmpty else { return "\(key) has no history." }
+        let parts = changes.map { change in
+            let value = change.stored.map { JSONText.text($0.value) } ?? "removed"
+            return "\(value) (revision \(change.revision))"
+        }
+        return "\(key): \(parts.joined(separator: ", "))"
+    }
+
+    /// A change that is watched for.
+    static func words(_ change: KeyValueChange) -> String {
+        change.stored.map { words($0) } ?? "\(change.key) was removed (revision \(change.revision))"
     }
 
     /// What a key has.

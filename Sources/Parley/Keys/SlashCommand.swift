@@ -36,7 +36,7 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "history", arguments: "", words: "load older messages"),
         Entry(name: "delete", arguments: "", words: "delete the marked letters, or the selected one"),
         Entry(
-            name: "kv", arguments: "get|put|delete|keys …",
+            name: "kv", arguments: "get|put|delete|keys|watch …",
             words: "the keys and values that all users of the network share"),
         Entry(name: "close", arguments: "", words: "disconnect and stay offline"),
         Entry(name: "reconnect", arguments: "", words: "connect now"),

@@ -130,6 +130,7 @@ struct ChatModel: Equatable, Sendable {
     enum Outgoing: Hashable, Sendable {
         case line(conversation: String)
         case letter(user: String, postbox: String, text: String)
+        case key(KeyValueRequest.Change)
     }
 
     /// A number that no other request or line of this process has.
@@ -164,7 +165,7 @@ struct ChatModel: Equatable, Sendable {
         return conversations.named(name)?.scroll == .bottom
     }
 
-    /// Lines and letters that are with the core, not yet on the network.
+    /// Lines, letters and changes of keys that are with the core, not yet on the network.
     var queuedCount: Int { outgoing.count }
 
     /// Messages that came while their topic was out of view, in all topics.

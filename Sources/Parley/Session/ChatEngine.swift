@@ -13,6 +13,7 @@ actor ChatEngine {
     private var lettersTask: Task<Void, Never>?
     private var countTask: Task<Void, Never>?
     private var keyValueTask: Task<Void, Never>?
+    private var keyWatch: Task<Void, Never>?
     private var wantsPostbox = false
     /// Why there was no access token; shown when the session ends because of it.
     private var tokenFailure: String?
@@ -65,6 +66,7 @@ actor ChatEngine {
         for task in topics.values { task.cancel() }
         subscriptions = [:]
         lettersTask?.cancel()
+        keyWatch?.cancel()
         connector.tokenCommand?.end()
         await client.close()
         for watcher in watchers { watcher.cancel() }
@@ -94,6 +96,7 @@ actor ChatEngine {
         case .bulkDelete(let request, let ids): delete(request, ids)
         case .postLetter(let id, let user, let postbox, let text): await postLetter(id, user, postbox, text)
         case .keyValue(let request): perform(request)
+        case .changeKey(let id, let change): await perform(change, id)
         case .setActive(let isActive): await client.setAppStateActive(isActive)
         case .nudge: await client.nudge()
         case .disconnect: await client.disconnect()
@@ -278,6 +281,11 @@ actor ChatEngine {
     // MARK: Keys and values
 
     private func perform(_ request: KeyValueRequest) {
+        switch request {
+        case .watch(let pattern): return watchKeys(pattern ?? ">")
+        case .unwatch: return endKeyWatch()
+        case .get, .put, .delete, .purge, .history, .keys: break
+        }
         keyValueTask = Task { [client, queue, keyValueTask] in
             // One after the other, so that a person reads what was just set.
             await keyValueTask?.value
@@ -289,5 +297,60 @@ actor ChatEngine {
                 await queue.send(.notice(error.words, isFailure: true))
             }
         }
+    }
+
+    /// Hands a change to the core at once, which keeps it from then on and tells what becomes of it.
+    private func perform(_ change: KeyValueRequest.Change, _ id: String) async {
+        do throws(RelayError) {
+            let pending = try change.submit(to: client, id: id)
+            guard client.status.state == .connected else { return }
+            keyValueTask = Task { [keyValueTask] in
+                await keyValueTask?.value
+                _ = try? await pending.receipt(within: .seconds(10))
+            }
+        } catch {
+            await failed(id, error)
+        }
+    }
+
+    /// Tells of each change of some keys, in place of those that were watched before.
+    private func watchKeys(_ pattern: String) {
+        keyWatch?.cancel()
+        keyWatch = Task { [client, queue] in
+            do throws(RelayError) {
+                var iterator = try await client.watch(key: pattern).makeAsyncIterator()
+                // What is there already would drown the screen; /kv keys lists it.
+                var isLive = false
+                var count = 0
+                while let event = try await iterator.next() {
+                    switch event {
+                    case .change(let change):
+                        guard isLive else {
+                            if change.stored != nil { count += 1 }
+                            continue
+                        }
+                        let words = KeyValueRequest.words(change)
+                        await queue.send(.notice(words, isFailure: false))
+                        await queue.send(.log(words))
+                    case .live:
+                        guard !isLive else { continue }
+                        isLive = true
+                        let words = "Watching \(pattern), \(Wording.count(count, "key")) now. /kv unwatch ends it."
+                        await queue.send(.notice(words, isFailure: false))
+                    case .restarted: await queue.send(.log("The network's key-value store was made anew."))
+                    case .interrupted(let error, _): await queue.send(.notice(error.words, isFailure: true))
+                    }
+                }
+            } catch {
+                await queue.send(.notice(error.words, isFailure: true))
+            }
+        }
+    }
+
+    private func endKeyWatch() {
+        let words = keyWatch == nil ? "No keys are watched." : "Keys are watched no more."
+        keyWatch?.cancel()
+        keyWatch = nil
+        Task { [queue] in await queue.send(.notice(words, isFailure: false)) }
     }
 }

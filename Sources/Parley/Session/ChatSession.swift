@@ -114,7 +114,7 @@ struct ChatSession {
         case .suspendProcess: suspend()
         case .openStore, .keepJoined, .keepLine, .keepDraft, .keepReadMark, .subscribe, .unsubscribe, .loadHistory,
             .publish, .openPostbox, .countLetters, .listPage, .deleteMessage, .bulkDelete, .postLetter, .keyValue,
-            .setActive, .nudge, .disconnect, .reconnect:
+            .changeKey, .setActive, .nudge, .disconnect, .reconnect:
             if case .dropped = effects.yield(effect) {
                 apply(.notice("Too much is waiting to be done; that was not done.", isFailure: true))
             }

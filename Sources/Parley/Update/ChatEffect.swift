@@ -40,6 +40,8 @@ enum ChatEffect: Equatable, Sendable {
     // Keys and values
     /// Carry out a request about keys; the answer is a notice, and an entry of the log, which has room for all of it.
     case keyValue(KeyValueRequest)
+    /// Hand a change of a key to the core, under the id that every attempt to send it has.
+    case changeKey(id: String, KeyValueRequest.Change)
 
     // Connection
     /// The person is here, or is not.

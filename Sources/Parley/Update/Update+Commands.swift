@@ -69,7 +69,7 @@ extension ChatModel {
             }
             if inbox.marked.isEmpty { return deleteSelected() }
             askToDeleteMarked()
-        case .keyValue(let request): return [.keyValue(request)]
+        case .keyValue(let request): return request.change.map { changeKey($0) } ?? [.keyValue(request)]
         case .close: return close()
         case .reconnect:
             say("Connecting …", about: .connection)

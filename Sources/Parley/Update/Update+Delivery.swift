@@ -50,13 +50,14 @@ extension ChatModel {
         say("Dropped \(Wording.count(failed.count, "line")).")
     }
 
-    /// An own line or letter has come further on its way, or to its end.
+    /// An own line, letter or change of a key has come further on its way, or to its end.
     mutating func published(_ news: PublishNews) {
         guard let item = outgoing[news.id] else { return }
         if news.state.isFinal { outgoing[news.id] = nil }
         switch item {
         case .line(let name): linePublished(news.id, in: name, news.state)
         case .letter(let user, let postbox, let text): letterPublished(to: "\(user)/\(postbox)", text, news.state)
+        case .key(let change): keyPublished(change, news.state)
         }
     }
 
@@ -108,19 +109,49 @@ extension ChatModel {
         switch state {
         case .queued, .sending: break
         case .acknowledged: say("✓ \(recipient) has the letter.")
-        case .failed(let error): giveBack("/post \(recipient) \(text)", error.words)
-        case .discarded(let reason): giveBack("/post \(recipient) \(text)", reason.words)
-        case .uncertain: giveBack("/post \(recipient) \(text)", Self.uncertain)
+        case .failed(let error): letterFailed("/post \(recipient) \(text)", error.words)
+        case .discarded(let reason): letterFailed("/post \(recipient) \(text)", reason.words)
+        case .uncertain: letterFailed("/post \(recipient) \(text)", Self.uncertain)
         }
     }
 
-    /// A letter that was not sent is not lost: it is put back into the compose pane, or waits in its history.
-    private mutating func giveBack(_ command: String, _ words: String) {
+    private mutating func letterFailed(_ command: String, _ words: String) {
+        giveBack(command, "The letter was not sent", words)
+    }
+
+    /// What was not sent is not lost: it is put back into the compose pane, or waits in its history.
+    private mutating func giveBack(_ command: String, _ what: String, _ words: String) {
         if compose.isEmpty {
             compose.set(command)
-            say("✗ The letter was not sent. \(words)", .failure)
+            say("✗ \(what). \(words)", .failure)
         } else {
-            say("✗ The letter was not sent; Up brings it back. \(words)", .failure)
+            say("✗ \(what); Up brings it back. \(words)", .failure)
         }
+    }
+
+    // MARK: Keys and values
+
+    /// Sets or deletes a key of the network's key-value store.
+    mutating func changeKey(_ change: KeyValueRequest.Change) -> [ChatEffect] {
+        let (id, _) = newMessage()
+        outgoing[id] = .key(change)
+        if isOffline { say(change.waitingWords) }
+        return [.changeKey(id: id, change)]
+    }
+
+    private mutating func keyPublished(_ change: KeyValueRequest.Change, _ state: PublishState) {
+        switch state {
+        case .queued, .sending: break
+        case .acknowledged(let revision):
+            say(change.doneWords(revision))
+            note(change.doneWords(revision))
+        case .failed(let error): keyFailed(change, error.words)
+        case .discarded(let reason): keyFailed(change, reason.words)
+        case .uncertain: keyFailed(change, "The answer was lost. Look at the key, then decide anew.")
+        }
+    }
+
+    private mutating func keyFailed(_ change: KeyValueRequest.Change, _ words: String) {
+        giveBack(change.command, "\(change.key) was not changed", words)
     }
 }

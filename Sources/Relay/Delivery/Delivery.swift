@@ -22,6 +22,8 @@ package struct Delivery: Sendable {
         case askStream(id: String, topic: String)
         /// Find out whether the stream holds this message, and report ``lookedUp(id:_:at:)``.
         case lookUp(Outbox.LateMessage, topic: String)
+        /// Find out what the key has now, and report ``keyLookedUp(id:_:at:)``.
+        case lookUpKey(Outbox.LateMessage, key: String)
     }
 
     /// What looking for a message on its stream brought.
@@ -198,6 +200,8 @@ package struct Delivery: Sendable {
             // A topic's stream may be without a leader for a moment, or not exist.
             case .topic(let topic):
                 if outbox.refusals(of: id) > 0 { actions.append(.askStream(id: id, topic: topic)) }
+            // Before it is sent again its store is asked for the key.
+            case .key: break
             }
         default: break
         }
@@ -262,16 +266,43 @@ package struct Delivery: Sendable {
             } else {
                 finish(id, .uncertain, into: &actions)
             }
-        case .failed:
-            let (_, end) = outbox.refused(id: id, .timeout("Looking for the message"), at: now)
-            if let end {
-                actions.append(ended(end))
-            } else {
-                actions.append(.tell(PublishNews(id: id, state: .queued)))
-            }
+        case .failed: lookUpFailed(id, at: now, into: &actions)
         }
         flush(at: now, into: &actions)
         return actions
+    }
+
+    /// It was found out what the key has that a message is to set.
+    package mutating func keyLookedUp(
+        id: String, _ finding: KeyFinding, at now: ContinuousClock.Instant
+    ) -> [Action] {
+        guard outbox.state(of: id) == .sending, case .key(let key)? = outbox.destination(of: id) else { return [] }
+        var actions: [Action] = []
+        switch finding {
+        case .stored(let revision):
+            finish(id, .acknowledged(sequence: revision, duplicate: true), into: &actions)
+        case .notStored(let revision):
+            let message = outbox.wasNotStored(id: id, at: now, newest: revision)
+            if let message { actions.append(.send(message)) }
+        case .overtaken(let revision):
+            finish(id, .failed(.conflict(key: key, revision: revision)), into: &actions)
+        case .unknown: finish(id, .uncertain, into: &actions)
+        case .noStore: finish(id, .failed(KeyValueStore.missing), into: &actions)
+        case .failed: lookUpFailed(id, at: now, into: &actions)
+        }
+        flush(at: now, into: &actions)
+        return actions
+    }
+
+    private mutating func lookUpFailed(
+        _ id: String, at now: ContinuousClock.Instant, into actions: inout [Action]
+    ) {
+        let (_, end) = outbox.refused(id: id, .timeout("Looking for the message"), at: now)
+        if let end {
+            actions.append(ended(end))
+        } else {
+            actions.append(.tell(PublishNews(id: id, state: .queued)))
+        }
     }
 
     // MARK: Steps
@@ -291,6 +322,7 @@ package struct Delivery: Sendable {
             for late in batch.late {
                 switch late.message.destination {
                 case .topic(let topic): actions.append(.lookUp(late, topic: topic))
+                case .key(let key): actions.append(.lookUpKey(late, key: key))
                 // Only its owner reads a postbox.
                 case .postbox:
                     finish(late.message.id, .uncertain, into: &actions)

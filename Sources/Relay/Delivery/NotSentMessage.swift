@@ -10,7 +10,8 @@ public struct NotSentMessage: Hashable, Sendable, Identifiable {
     public var id: String
     /// Where it was to go.
     public var destination: Destination
-    /// What to show of it: a chat line's text, a letter's text, or JSON.
+    /// What to show of it: a chat line's text, a letter's text, or JSON, which a key's value is; empty for the deletion of
+    /// a key.
     public var text: String
     /// Why it was not sent, in words for a person.
     public var reason: String
@@ -49,6 +50,7 @@ public struct NotSentMessage: Hashable, Sendable, Identifiable {
         case .postbox:
             let letter = try? JSONDecoder().decode(PostboxLetter.self, from: Data(message.payload))
             return letter?.message ?? ""
+        case .key: return String(decoding: message.payload, as: UTF8.self)
         }
     }
 }

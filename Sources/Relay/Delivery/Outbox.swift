@@ -14,11 +14,12 @@ package struct Outbox: Sendable {
         case rejected(RelayError)
     }
 
-    /// A message that was sent so long ago that the server may have forgotten its identifier.
+    /// A message that was sent so long ago that the server may have forgotten its identifier, or one that sets a key.
     package struct LateMessage: Hashable, Sendable {
         /// The message.
         package var message: OutboxMessage
-        /// The newest sequence of the stream that was known when it was first sent; nil when none was.
+        /// The newest sequence of the stream that was known when it was first sent; nil when none was. Of a key it is the
+        /// key's own newest revision then, and nil where this run has not sent the message.
         package var newestBefore: UInt64?
 
         /// Describes one.
@@ -133,6 +134,9 @@ package struct Outbox: Sendable {
         guard let place = placed[id] else { return nil }
         return lanes[place.lane].isQueued(place.index) ? .queued : .sending
     }
+
+    /// Whether a message waits for a destination, or is under way to it.
+    package func holds(_ destination: Destination) -> Bool { laneOf[destination].map { !lanes[$0].isEmpty } ?? false }
 
     /// Where a message that has not ended goes.
     package func destination(of id: String) -> Destination? { placed[id].map { lanes[$0.lane].destination } }

@@ -17,7 +17,11 @@ struct OutboxEntry: Sendable {
         (self.number, self.message) = (number, message)
         bytes = message.payload.count
         mayBeStored = message.mayBeStored
+        isAlwaysSought = message.isOnKey
     }
+
+    /// Whether it is looked for each time before it is sent: what others have set a key to meanwhile is not overwritten.
+    let isAlwaysSought: Bool
 
     /// Whether an earlier run may have sent it, and it was not looked for yet.
     var mayBeStored: Bool
@@ -114,13 +118,15 @@ struct OutboxLane: Sendable {
     /// - Parameters:
     ///   - newestBefore: noted with an entry that is sent for the first time.
     ///   - window: how long the server is sure to know an identifier.
-    /// - Returns: the message, and whether it was first sent longer ago than that, so that it is to be looked for.
+    /// - Returns: the message, and whether it is to be looked for: it was first sent longer ago than that, or sets a key.
     mutating func send(
         at now: ContinuousClock.Instant, newestBefore: UInt64?, duplicateWindow window: Duration
     ) -> (message: OutboxMessage, newestBefore: UInt64?, isLate: Bool)? {
         guard hasWaiting else { return nil }
         let index = next
-        let isLate = entries[index].mayBeStored || (entries[index].firstSent.map { now - $0 >= window } ?? false)
+        let isLate =
+            entries[index].mayBeStored || entries[index].isAlwaysSought
+            || (entries[index].firstSent.map { now - $0 >= window } ?? false)
         if isLate { sought = base + index }
         if entries[index].firstSent == nil {
             entries[index].firstSent = now
@@ -135,7 +141,8 @@ struct OutboxLane: Sendable {
     ///
     /// - Returns: whether it left.
     mutating func sendNew(at now: ContinuousClock.Instant, newestBefore: UInt64?, limit: Int) -> Bool {
-        guard readyNumber(limit: limit, at: now) != nil, entries[next].firstSent == nil, !entries[next].mayBeStored
+        guard readyNumber(limit: limit, at: now) != nil, entries[next].firstSent == nil, !entries[next].mayBeStored,
+            !entries[next].isAlwaysSought
         else { return false }
         entries[next].firstSent = now
         entries[next].newestBefore = newestBefore

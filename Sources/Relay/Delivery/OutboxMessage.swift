@@ -4,14 +4,20 @@ public enum Destination: Hashable, Sendable {
     case topic(String)
     /// A postbox of a user.
     case postbox(user: String, postbox: String)
+    /// A key of the network's key-value store.
+    case key(String)
+
+    /// What the description of a key begins with. No topic has a `$`.
+    static let keyPrefix = "$KV."
 }
 
 extension Destination: CustomStringConvertible {
-    /// The topic, or the postbox as `user/postbox`.
+    /// The topic, the postbox as `user/postbox`, or the key as `$KV.key`.
     public var description: String {
         switch self {
         case .topic(let topic): topic
         case .postbox(let user, let postbox): "\(user)/\(postbox)"
+        case .key(let key): Self.keyPrefix + key
         }
     }
 }
@@ -45,9 +51,11 @@ public struct OutboxMessage: Sendable, Identifiable {
     public var id: String { content.id }
     /// Where it goes.
     public var destination: Destination { content.destination }
-    /// Whether it goes to a topic, and not to a postbox.
+    /// Whether it goes to a topic, and to nothing else.
     var isOnTopic: Bool { if case .topic = content.destination { true } else { false } }
-    /// The encoded envelope or letter.
+    /// Whether it changes a key of the key-value store.
+    var isOnKey: Bool { if case .key = content.destination { true } else { false } }
+    /// The encoded envelope, letter or value; empty for the deletion of a key.
     public var payload: [UInt8] { content.payload }
     /// Whether an earlier run of the program may have sent it: it is looked for before it is sent the first time.
     public var mayBeStored: Bool { content.mayBeStored }
@@ -84,7 +92,8 @@ public struct OutboxMessage: Sendable, Identifiable {
             pending: pending)
     }
 
-    /// The message as it is handed over again: a letter is not looked for, since only its owner reads a postbox.
+    /// The message as it is handed over again: a letter is not looked for, since only its owner reads a postbox, and who
+    /// sets a key again means to replace what is there.
     func handedOverAgain() -> OutboxMessage {
         OutboxMessage(
             id: id, destination: destination, payload: payload, mayBeStored: mayBeStored && isOnTopic,

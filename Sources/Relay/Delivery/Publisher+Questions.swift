@@ -73,4 +73,40 @@ extension Publisher {
             return .failed
         }
     }
+
+    /// Finds out what a key has before a message sets it.
+    static func look(at key: String, before late: Outbox.LateMessage, _ route: Route) async -> KeyFinding {
+        let name = "KV_\(route.namespace.name)"
+        do throws(NATSError) {
+            let newest = try await route.jetStream.lastMessageDirect(
+                in: name, subject: "$KV.\(route.namespace.name).\(key)")
+            return KeyFinding(before: late, revision: newest?.sequence ?? 0, id: newest?.headers["Nats-Msg-Id"])
+        } catch .noResponders {
+            // There is no store, or it is without a leader for a moment, or it is read in another way alone.
+            return await whyUntold(key, route) ?? KeyFinding(unreadableBefore: late)
+        } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
+            return .noStore
+        } catch {
+            if case .publishNotPermitted = error { return KeyFinding(unreadableBefore: late) }
+            if case .jetStream(let failure) = error, !failure.isRetryable {
+                return KeyFinding(unreadableBefore: late)
+            }
+            return .failed
+        }
+    }
+
+    /// Why nobody tells a key; nil where the store is there.
+    private static func whyUntold(_ key: String, _ route: Route) async -> KeyFinding? {
+        var source = KeyValueStore.source(of: key, route.namespace, route.jetStream)
+        // The answer about the whole store could name all keys, so that users may not ask for it.
+        source.mayAsk = false
+        do throws(NATSError) {
+            _ = try await source.extent()
+            return nil
+        } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
+            return .noStore
+        } catch {
+            return .failed
+        }
+    }
 }

@@ -60,6 +60,11 @@ final class Publisher: Sendable {
     /// How many messages wait or are under way.
     var count: Int { state.withLockedValue { $0.delivery.outbox.count } }
 
+    /// Whether a message waits for a destination, or is under way to it.
+    func holds(_ destination: Destination) -> Bool {
+        state.withLockedValue { $0.delivery.outbox.holds(destination) }
+    }
+
     /// A session begins: messages may wait for it from now on.
     func begin() { state.withLockedValue { $0.hasBegun = true } }
 
@@ -322,12 +327,25 @@ final class Publisher: Sendable {
                 let finding = await Self.find(late, topic, route)
                 self?.report(route) { $0.lookedUp(id: late.message.id, finding, at: $1) }
             }
+        case .lookUpKey(let late, let key):
+            guard let route = state.route else { return }
+            Task { [weak self] in
+                let finding = await Self.look(at: key, before: late, route)
+                self?.report(route) { $0.keyLookedUp(id: late.message.id, finding, at: $1) }
+            }
         }
     }
 
     private func send(_ message: OutboxMessage, over route: Route, _ state: inout State) throws(NATSError) {
         let subject = Self.subject(of: message.destination, route.namespace, &state)
         let (id, number) = (message.id, route.number)
+        if message.payload.isEmpty, message.isOnKey {
+            return try route.jetStream.send(
+                ByteBuffer(), to: subject, messageID: id, headers: KeyValueStore.deletion
+            ) { [self] result in
+                answered(Answer(id: id, result: result, route: number))
+            }
+        }
         // The connection lets go of this with the answer, or with its end.
         try route.jetStream.send(message.payload, to: subject, messageID: id) { [self] result in
             answered(Answer(id: id, result: result, route: number))
@@ -342,6 +360,7 @@ final class Publisher: Sendable {
             switch destination {
             case .topic(let topic): "\(namespace.hash).\(topic)"
             case .postbox(let user, let postbox): "postbox.\(user).\(postbox)"
+            case .key(let key): "$KV.\(namespace.name).\(key)"
             }
         state.newestSubject = (destination, text)
         return text

@@ -2,7 +2,7 @@
 public struct ResentMessage: Hashable, Sendable {
     /// The message's identifier.
     public var id: String
-    /// Its topic.
+    /// Its topic. Of a change to a key it is `$KV.` with the key, as no topic is.
     public var topic: String
     /// Whether the server has stored it.
     public var wasStored: Bool
@@ -19,8 +19,8 @@ struct ResentMessages: Sendable {
     mutating func note(_ waiting: [OutboxMessage]) {
         let stored = messages.filter(\.wasStored)
         let new = waiting.compactMap { message -> ResentMessage? in
-            guard case .topic(let topic) = message.destination else { return nil }
-            return ResentMessage(id: message.id, topic: topic, wasStored: false)
+            if case .postbox = message.destination { return nil }
+            return ResentMessage(id: message.id, topic: "\(message.destination)", wasStored: false)
         }
         messages = Array((stored + new).suffix(Self.limit))
         places = [:]

@@ -36,10 +36,14 @@ public struct KeyValueBatch: Hashable, Sendable {
     /// The ones that were not, in the order passed.
     public var failed: [Failure]
 
+    /// The keys whose values wait in the outbox for a connection, in the order passed.
+    public var waiting: [String]
+
     /// Makes a result.
-    public init(stored: [Success] = [], failed: [Failure] = []) {
+    public init(stored: [Success] = [], failed: [Failure] = [], waiting: [String] = []) {
         self.stored = stored
         self.failed = failed
+        self.waiting = waiting
     }
 
     /// The result of storing values.

@@ -178,7 +178,36 @@ struct KeyValueStore: Sendable {
         return ByteBuffer(bytes: bytes)
     }
 
+    // MARK: The outbox
+
+    /// What tells a deletion from a value.
+    static let deletion: NATSHeaders = ["KV-Operation": "DEL"]
+
+    /// A message that sets a key.
+    ///
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for the key, ``RelayError/invalidMessage(_:)`` for the value.
+    static func message(
+        setting key: String, to value: MessageValue, id: String, pending: PendingPublish? = nil
+    ) throws(RelayError) -> OutboxMessage {
+        try KeyGrammar.check(key: key)
+        let payload = try ValueCoding.bytes(of: value)
+        return OutboxMessage(id: id, destination: .key(key), payload: payload, unsigned: nil, pending: pending)
+    }
+
+    /// A message that deletes a key. No JSON is empty, so that its empty payload says so.
+    ///
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for the key.
+    static func message(
+        deleting key: String, id: String, pending: PendingPublish? = nil
+    ) throws(RelayError) -> OutboxMessage {
+        try KeyGrammar.check(key: key)
+        return OutboxMessage(id: id, destination: .key(key), payload: [], unsigned: nil, pending: pending)
+    }
+
     // MARK: Failures
+
+    /// The network has no bucket.
+    static let missing = RelayError.notFound("The network's key-value store")
 
     private func explained(
         _ error: NATSError, of key: String, during operation: String
@@ -193,7 +222,7 @@ struct KeyValueStore: Sendable {
 
     private static func explained(_ error: NATSError, during operation: String) -> RelayError {
         if case .jetStream(let failure) = error, failure.errorCode == JetStreamFailure.streamNotFound {
-            return .notFound("The network's key-value store")
+            return missing
         }
         return RelayError(error, during: operation)
     }

@@ -2,38 +2,98 @@ import NATS
 
 // The network's key-value store, which all its users share. `put`, `get`, `delete` and `keys` are RelayX's; its SDKs read
 // what is stored here, and the other way round.
+//
+// Without a connection, values wait in the outbox like messages, as its policy has it: with a local store in a file they
+// outlive the process, and they leave with the next connection, those of a key in their order. ``publishes`` tells what
+// becomes of them. A value that waited replaces what others stored meanwhile, as the last one stays. It never replaces
+// what somebody has stored since it may have been stored itself: it ends as ``RelayError/conflict(key:revision:)`` then,
+// with the revision that won. What depends on a revision, and what reads, needs a connection.
 extension RelayClient {
-    /// Sets a key, and returns when the network has stored it.
-    ///
-    /// Without a connection it fails at once: a value that waited for one could replace a newer one.
+    /// Sets a key, and returns when the network has stored it, or, without a connection, when the value waits in the
+    /// outbox.
     ///
     /// - Parameters:
     ///   - key: letters, digits, `_`, `-`, `=`, `/`, and `.` between its parts.
     ///   - value: anything that JSON can hold, ``MessageValue/null`` too.
-    ///   - revision: stores it only if this is the key's present revision, or for 0 if the key has no value; nil replaces
-    ///     whatever is there.
+    /// - Returns: the key's new revision; nil where the value waits in the outbox, for a connection or behind others.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for the key, ``RelayError/invalidMessage(_:)`` for the value,
+    ///   ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/outboxFull``, ``RelayError/notConnected`` before the first
+    ///   `connect`, ``RelayError/timeout(_:)`` after 5 s and ``RelayError/connection(_:)`` (it may be stored even so), or
+    ///   the server's refusal.
+    @discardableResult
+    public func put(key: String, value: MessageValue) async throws(RelayError) -> UInt64? {
+        try KeyGrammar.check(key: key)
+        guard mayChange(key) else { return try await revision(of: submit(key: key, value: value)) }
+        return try await keyValueStore().put(value, for: key, revision: nil)
+    }
+
+    /// Sets a key if it has a certain revision, and returns when the network has stored it.
+    ///
+    /// - Parameters:
+    ///   - key: as for ``put(key:value:)``.
+    ///   - value: as for ``put(key:value:)``.
+    ///   - revision: stores the value only if this is the key's present revision, or for 0 if the key has no value.
     /// - Returns: the key's new revision.
     /// - Throws: ``RelayError/conflict(key:revision:)`` with the revision that somebody else made first,
-    ///   ``RelayError/invalidArgument(_:)`` for the key, ``RelayError/invalidMessage(_:)`` for the value,
-    ///   ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/notConnected``, ``RelayError/timeout(_:)`` (it may be stored even
-    ///   so), or the server's refusal.
+    ///   ``RelayError/needsConnection(_:)`` without a connection, as the network alone can compare, ``RelayError/busy(_:)``
+    ///   while an earlier change of the key is on its way through the outbox, and what ``put(key:value:)`` throws.
     @discardableResult
-    public func put(key: String, value: MessageValue, revision: UInt64? = nil) async throws(RelayError) -> UInt64 {
+    public func put(key: String, value: MessageValue, revision: UInt64) async throws(RelayError) -> UInt64 {
         try KeyGrammar.check(key: key)
+        try requireConnection(for: "Setting the key \(key) at a revision", of: key)
         return try await keyValueStore().put(value, for: key, revision: revision)
     }
 
-    /// Sets any number of keys, ten at a time.
+    /// Sets any number of keys, ten at a time. Without a connection all of them wait in the outbox.
     ///
     /// They are not set all or none: others may see the first before the last is stored. Where nothing of ten could be
     /// stored, the rest is not tried, and fails for the same reason.
     ///
     /// - Parameter entries: keys and values. Of several values for a key, the last one stays.
-    /// - Returns: which were stored and which not, each with its reason.
-    /// - Throws: as ``put(key:value:revision:)`` for a key or a value that cannot be stored; then nothing was sent.
+    /// - Returns: which were stored, which wait and which failed, each with its reason.
+    /// - Throws: as ``put(key:value:)`` for a key or a value that cannot be stored; then nothing was sent.
     @discardableResult
     public func put(_ entries: [(key: String, value: MessageValue)]) async throws(RelayError) -> KeyValueBatch {
-        try await keyValueStore().put(entries)
+        guard !entries.isEmpty else { return KeyValueBatch() }
+        if entries.allSatisfy({ mayChange($0.key) }) { return try await keyValueStore().put(entries) }
+        var messages: [OutboxMessage] = []
+        for entry in entries {
+            let pending = PendingPublish(id: Self.newID())
+            messages.append(
+                try KeyValueStore.message(setting: entry.key, to: entry.value, id: pending.id, pending: pending))
+        }
+        return try await sendThroughOutbox(messages)
+    }
+
+    /// Puts a value for a key into the outbox and returns at once with what waits for its end; ``publishes`` tells of it
+    /// too. The sequence of its receipt is the key's new revision. With a local store in a file the value is committed
+    /// there first.
+    ///
+    /// - Parameters:
+    ///   - key: as for ``put(key:value:)``.
+    ///   - value: as for ``put(key:value:)``.
+    ///   - id: the change's identifier; a new one when nil.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for the key and for an identifier that is on its way already,
+    ///   ``RelayError/invalidMessage(_:)`` for the value, ``RelayError/tooLarge(bytes:limit:)``, ``RelayError/outboxFull``,
+    ///   ``RelayError/notConnected`` before the first `connect`.
+    public nonisolated func submit(
+        key: String, value: MessageValue, id: String? = nil
+    ) throws(RelayError) -> PendingPublish {
+        let pending = PendingPublish(id: id ?? Self.newID())
+        try publisher.submit(KeyValueStore.message(setting: key, to: value, id: pending.id, pending: pending))
+        return pending
+    }
+
+    /// Puts the deletion of a key into the outbox, as ``submit(key:value:id:)`` does with a value.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - id: the change's identifier; a new one when nil.
+    /// - Throws: as ``submit(key:value:id:)``.
+    public nonisolated func submitDeletion(ofKey key: String, id: String? = nil) throws(RelayError) -> PendingPublish {
+        let pending = PendingPublish(id: id ?? Self.newID())
+        try publisher.submit(KeyValueStore.message(deleting: key, id: pending.id, pending: pending))
+        return pending
     }
 
     /// What a key has.
@@ -46,14 +106,29 @@ extension RelayClient {
         return try await keyValueStore().get(key)
     }
 
-    /// Deletes a key; one that has no value is none the worse for it.
+    /// Deletes a key, and returns when the network has done so, or, without a connection, when the deletion waits in the
+    /// outbox. A key that has no value is none the worse for it.
+    ///
+    /// - Parameter key: the key.
+    /// - Returns: whether it is deleted; false where the deletion waits in the outbox, for a connection or behind others.
+    /// - Throws: as ``put(key:value:)``.
+    @discardableResult
+    public func delete(key: String) async throws(RelayError) -> Bool {
+        try KeyGrammar.check(key: key)
+        guard mayChange(key) else { return try await revision(of: submitDeletion(ofKey: key)) != nil }
+        try await keyValueStore().delete(key, revision: nil)
+        return true
+    }
+
+    /// Deletes a key if it has a certain revision, and returns when the network has done so.
     ///
     /// - Parameters:
     ///   - key: the key.
-    ///   - revision: deletes it only if this is its present revision; nil deletes whatever is there.
+    ///   - revision: deletes it only if this is its present revision.
     /// - Throws: as ``put(key:value:revision:)``.
-    public func delete(key: String, revision: UInt64? = nil) async throws(RelayError) {
+    public func delete(key: String, revision: UInt64) async throws(RelayError) {
         try KeyGrammar.check(key: key)
+        try requireConnection(for: "Deleting the key \(key) at a revision", of: key)
         try await keyValueStore().delete(key, revision: revision)
     }
 
@@ -65,6 +140,7 @@ extension RelayClient {
     /// - Throws: as ``delete(key:revision:)``.
     public func purge(key: String) async throws(RelayError) {
         try KeyGrammar.check(key: key)
+        try requireConnection(for: "Purging the key \(key)", of: key)
         try await keyValueStore().purge(key)
     }
 
@@ -107,6 +183,69 @@ extension RelayClient {
         return follow(stream, as: "the keys \(pattern)") { namespace, jetStream in
             KeyValueStore.source(of: pattern, namespace, jetStream)
         }.events
+    }
+
+    // MARK: The outbox
+
+    /// Whether a key can be changed now: there is a connection, and nothing that was put earlier waits for the same key,
+    /// which it would replace later.
+    private func mayChange(_ key: String) -> Bool {
+        status.state == .connected && link?.jetStream != nil && !publisher.holds(.key(key))
+    }
+
+    /// - Throws: ``RelayError/needsConnection(_:)``, ``RelayError/busy(_:)``.
+    private func requireConnection(for operation: String, of key: String) throws(RelayError) {
+        guard status.state == .connected else { throw .needsConnection(operation) }
+        guard !publisher.holds(.key(key)) else { throw .busy("Changing the key \(key)") }
+    }
+
+    /// Hands changes over, and waits for their ends where there is a connection.
+    private func sendThroughOutbox(_ messages: [OutboxMessage]) async throws(RelayError) -> KeyValueBatch {
+        // What is wrong with one of them keeps all from being sent.
+        for message in messages {
+            guard message.payload.count <= configuration.maximumMessageBytes else {
+                throw .tooLarge(bytes: message.payload.count, limit: configuration.maximumMessageBytes)
+            }
+        }
+        var refused: [Int: RelayError] = [:]
+        for (place, message) in messages.enumerated() {
+            do throws(RelayError) { try publisher.submit(message) } catch {
+                if case .notConnected = error { throw error }
+                refused[place] = error
+            }
+        }
+        let deadline = surroundings.clock.now + limits.publish
+        var batch = KeyValueBatch()
+        for (place, message) in messages.enumerated() {
+            guard case .key(let key) = message.destination, let pending = message.pending else { continue }
+            do throws(RelayError) {
+                if let error = refused[place] { throw error }
+                if let revision = try await revision(of: pending, by: deadline) {
+                    batch.stored.append(.init(key: key, revision: revision))
+                } else {
+                    batch.waiting.append(key)
+                }
+            } catch {
+                batch.failed.append(.init(key: key, error: error))
+            }
+        }
+        return batch
+    }
+
+    /// Waits for the end of a change, as long as there is a connection.
+    ///
+    /// - Returns: the new revision; nil where the change waits.
+    private func revision(
+        of pending: PendingPublish, by deadline: ContinuousClock.Instant? = nil
+    ) async throws(RelayError) -> UInt64? {
+        guard status.state == .connected else { return nil }
+        let limit = deadline.map { max(.zero, $0 - surroundings.clock.now) } ?? limits.publish
+        do throws(RelayError) {
+            return try await pending.receipt(within: limit).sequence
+        } catch {
+            if case .timeout = error { return nil }
+            throw error
+        }
     }
 
     private func keyValueStore() throws(RelayError) -> KeyValueStore {

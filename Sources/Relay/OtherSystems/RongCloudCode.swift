@@ -67,7 +67,7 @@ extension RongCloudCode {
             case .connection(let reason): RongCloudCode(reason)
             case .invalidCredentials: .tokenIncorrect
             case .notInitialized: .notInitialized
-            case .notConnected: .channelInvalid
+            case .notConnected, .needsConnection: .channelInvalid
             case .alreadyConnected: .alreadyConnected
             case .storage: .databaseError
             case .cancelled: .closing

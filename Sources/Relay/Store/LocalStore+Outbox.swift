@@ -133,10 +133,17 @@ extension LocalStore {
             let envelope = try? Envelope(decoding: payload, fallbackID: id, fallbackRoom: place, fallbackStart: none)
             line = envelope.flatMap { ChatLine($0.message) }
         }
-        let destination = person.map { Destination.postbox(user: $0, postbox: place) } ?? .topic(place)
+        let destination = Self.destination(person, place)
         let message = OutboxMessage(
             id: id, destination: destination, payload: payload, mayBeStored: mayBeStored || state == .sending,
             unsigned: line)
         return KeptPublish(message: message, state: state, since: Timestamp(milliseconds: since), run: run)
+    }
+
+    /// What a row's columns name: a postbox has a person, and a key's place is told from a topic by its beginning.
+    private static func destination(_ person: String?, _ place: String) -> Destination {
+        if let person { return .postbox(user: person, postbox: place) }
+        guard place.hasPrefix(Destination.keyPrefix) else { return .topic(place) }
+        return .key(String(place.dropFirst(Destination.keyPrefix.count)))
     }
 }

@@ -60,6 +60,7 @@ extension StoreChange {
         switch message.destination {
         case .topic(let topic): (person, place) = (nil, topic)
         case .postbox(let user, let postbox): (person, place) = (user, postbox)
+        case .key: (person, place) = (nil, "\(message.destination)")
         }
         let sql = """
             INSERT INTO outbox (id, person, place, payload, may_be_stored, is_unsigned, state, reason, since, run)

@@ -65,7 +65,7 @@ import Testing
                 case .wake(let moment): alarm = moment
                 case .lookUp(let late, let topic): searches.append((late.message.id, topic))
                 case .askRecipient(let id, _, _, let isRefused): if isRefused { questions.append(id) }
-                case .tell, .probe, .askStream: break
+                case .tell, .probe, .askStream, .lookUpKey: break
                 }
             }
         }
