@@ -62,9 +62,10 @@ struct ComposeTests {
             ("/reconnect", .reconnect),
             ("/quit", .quit),
             ("/kv get a", .keyValue(.get("a"))),
-            ("/kv put a.b x  y", .keyValue(.put(key: "a.b", value: .string("x  y")))),
-            ("/kv delete a", .keyValue(.delete("a"))),
+            ("/kv put a.b x  y", .changeKey(id: "own-1", KeyValueRequest.Change(key: "a.b", value: .string("x  y")))),
+            ("/kv delete a", .changeKey(id: "own-1", KeyValueRequest.Change(key: "a", value: Optional.none))),
             ("/kv keys", .keyValue(.keys(nil))),
+            ("/kv watch a.*", .keyValue(.watch("a.*"))),
         ])
     func commands(text: String, effect: ChatEffect) {
         var desk = Desk.joined("chat.lobby")

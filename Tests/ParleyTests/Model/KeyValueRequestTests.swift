@@ -20,17 +20,82 @@ struct KeyValueRequestTests {
     func keys() {
         #expect(KeyValueRequest("keys") == .keys(nil))
         #expect(KeyValueRequest("KEYS a.> ") == .keys("a.>"))
+        #expect(KeyValueRequest("watch") == .watch(nil))
+        #expect(KeyValueRequest("watch a.>") == .watch("a.>"))
+        #expect(KeyValueRequest("unwatch") == .unwatch)
+        #expect(KeyValueRequest("history a") == .history("a"))
+        #expect(KeyValueRequest("purge a") == .purge("a"))
     }
 
     @Test(
         "B56: a half-written request stays in the pane and says how it is written",
-        arguments: ["", "get", "get a b", "put a", "put", "delete", "delete a b", "keys a b", "watch a"])
+        arguments: [
+            "", "get", "get a b", "put a", "put", "delete", "delete a b", "keys a b", "watch a b",
+            "unwatch a", "history", "purge a b", "other a",
+        ])
     func halfWritten(text: String) {
         #expect(KeyValueRequest(text) == nil)
         var desk = Desk.joined("chat.lobby")
         #expect(desk.enter("/kv \(text)") == [])
         #expect(!desk.model.compose.isEmpty)
         #expect(desk.model.notice?.text == "Write it as \(KeyValueRequest.usage)")
+    }
+
+    private func change(_ value: MessageValue?) -> KeyValueRequest.Change {
+        KeyValueRequest.Change(key: "room.color", value: value)
+    }
+
+    @Test("B52 B56: a key that is set without a connection waits and says so, and again when it is stored")
+    func waits() throws {
+        var desk = Desk.joined("chat.lobby", state: .reconnecting)
+        let effects = desk.enter("/kv put room.color blue")
+        guard case .changeKey(let id, change(.string("blue")))? = effects.first, effects.count == 1 else {
+            Issue.record("\(effects)")
+            return
+        }
+        #expect(desk.model.notice?.text == "room.color waits, and will be put when connected.")
+        #expect(desk.model.queuedCount == 1)
+        desk.send(.published(PublishNews(id: id, state: .queued)))
+        #expect(desk.model.queuedCount == 1)
+        desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 7))))
+        #expect(desk.model.notice?.text == "room.color is stored as revision 7.")
+        #expect(desk.model.queuedCount == 0)
+    }
+
+    @Test("B52: a change that somebody else was faster with comes back into the pane, with the revision that won")
+    func conflict() throws {
+        var desk = Desk.joined("chat.lobby", state: .reconnecting)
+        let effects = desk.enter("/kv put room.color \"5\"")
+        guard case .changeKey(let id, _)? = effects.first else {
+            Issue.record("\(effects)")
+            return
+        }
+        desk.send(.published(PublishNews(id: id, state: .failed(.conflict(key: "room.color", revision: 9)))))
+        #expect(desk.model.compose.text == "/kv put room.color \"5\"")
+        let words = desk.model.notice?.text ?? ""
+        #expect(words.hasPrefix("✗ room.color was not changed. ") && words.contains("revision 9"))
+        #expect(desk.model.queuedCount == 0)
+    }
+
+    @Test("A deletion waits, is reported and comes back as what it is")
+    func deletion() {
+        let deletion = change(Optional.none)
+        #expect(KeyValueRequest.delete("room.color").change == deletion)
+        #expect(deletion.waitingWords == "room.color waits, and will be deleted when connected.")
+        #expect(deletion.doneWords(3) == "room.color is deleted.")
+        #expect(deletion.command == "/kv delete room.color")
+        // Null is a value.
+        #expect(KeyValueRequest("put room.color null")?.change?.command == "/kv put room.color null")
+    }
+
+    @Test("Answers say what a key had, and what is watched")
+    func past() {
+        let stored = StoredValue(key: "a", value: .int(1), revision: 4, storedAt: Timestamp(milliseconds: 0))
+        let removed = KeyValueChange.removed(key: "a", revision: 5, at: Timestamp(milliseconds: 0))
+        #expect(KeyValueRequest.words([.put(stored), removed], of: "a") == "a: 1 (revision 4), removed (revision 5)")
+        #expect(KeyValueRequest.words([], of: "a") == "a has no history.")
+        #expect(KeyValueRequest.words(removed) == "a was removed (revision 5)")
+        #expect(KeyValueRequest.words(.put(stored)) == "a = 1 (revision 4)")
     }
 
     @Test("Answers say the value and its revision, and count keys")

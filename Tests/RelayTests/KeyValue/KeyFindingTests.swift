@@ -1,0 +1,141 @@
+import NATS
+import Testing
+
+@testable import Relay
+
+/// What is made of a key's newest change before a value that waited is sent.
+@Suite("Keys and values: what waited")
+struct KeyFindingTests {
+    private let now = ContinuousClock.now
+
+    private func message(_ id: String = "1", of key: String = "a", mayBeStored: Bool = false) -> OutboxMessage {
+        OutboxMessage(id: id, destination: .key(key), payload: [0x31], mayBeStored: mayBeStored)
+    }
+
+    private func finding(
+        before newest: UInt64? = nil, mayBeStored: Bool = false, revision: UInt64, id: String? = nil
+    ) -> KeyFinding {
+        let late = Outbox.LateMessage(message: message(mayBeStored: mayBeStored), newestBefore: newest)
+        return KeyFinding(before: late, revision: revision, id: id)
+    }
+
+    @Test("B52: a value that was never sent replaces what others have stored meanwhile")
+    func neverSent() {
+        #expect(finding(revision: 0) == .notStored(revision: 0))
+        #expect(finding(revision: 7, id: "other") == .notStored(revision: 7))
+    }
+
+    @Test("B52: a value that is there already is not stored again")
+    func stored() {
+        #expect(finding(before: 3, revision: 7, id: "1") == .stored(revision: 7))
+        #expect(finding(mayBeStored: true, revision: 7, id: "1") == .stored(revision: 7))
+    }
+
+    @Test("B52: a value that may have been stored does not replace what somebody has set since")
+    func overtaken() {
+        #expect(finding(before: 3, revision: 3, id: "other") == .notStored(revision: 3))
+        #expect(finding(before: 0, revision: 0) == .notStored(revision: 0))
+        #expect(finding(before: 3, revision: 4, id: "other") == .overtaken(revision: 4))
+        #expect(finding(before: 3, revision: 4) == .overtaken(revision: 4))
+        // What an earlier run of the program knew is gone.
+        #expect(finding(mayBeStored: true, revision: 4) == .overtaken(revision: 4))
+        #expect(finding(mayBeStored: true, revision: 0) == .notStored(revision: 0))
+    }
+
+    @Test("B52: where a key cannot be read, a value is sent once")
+    func unreadable() {
+        func unreadable(_ newest: UInt64?, _ mayBeStored: Bool) -> KeyFinding {
+            KeyFinding(
+                unreadableBefore: Outbox.LateMessage(message: message(mayBeStored: mayBeStored), newestBefore: newest))
+        }
+        #expect(unreadable(nil, false) == .notStored(revision: 0))
+        #expect(unreadable(0, false) == .unknown)
+        #expect(unreadable(nil, true) == .unknown)
+    }
+
+    // MARK: On the way
+
+    /// A value that waits, and is looked for.
+    private func opened() throws -> Delivery {
+        var delivery = Delivery()
+        let waits = try delivery.submit(message(), at: now)
+        #expect(waits == [.tell(PublishNews(id: "1", state: .queued))])
+        let actions = delivery.opened(tellsOfRecipients: true, at: now)
+        #expect(actions == [.lookUpKey(.init(message: message(), newestBefore: nil), key: "a")])
+        return delivery
+    }
+
+    private func ended(_ outcome: PublishOutcome) -> Delivery.Action {
+        .end(PublishResolution(id: "1", outcome: outcome))
+    }
+
+    @Test("B52: the key is looked at before each attempt, with what it had before the first one")
+    func attempts() throws {
+        var delivery = try opened()
+        let sent = delivery.keyLookedUp(id: "1", .notStored(revision: 5), at: now)
+        #expect(sent == [.send(message())])
+        _ = delivery.connectionLost()
+        let again = delivery.opened(tellsOfRecipients: true, at: now + .seconds(1))
+        #expect(again == [.lookUpKey(.init(message: message(), newestBefore: 5), key: "a")])
+        let end = delivery.keyLookedUp(id: "1", .overtaken(revision: 6), at: now + .seconds(1))
+        #expect(end == [ended(.failed(.conflict(key: "a", revision: 6)))])
+        #expect(delivery.outbox.isEmpty)
+    }
+
+    @Test("B52: values of a key keep their order, and those of other keys do not wait for them")
+    func order() throws {
+        var delivery = Delivery()
+        _ = delivery.opened(tellsOfRecipients: true, at: now)
+        let first = try delivery.submit(message("1"), at: now)
+        #expect(first == [.lookUpKey(.init(message: message("1"), newestBefore: nil), key: "a")])
+        #expect(try delivery.submit(message("2"), at: now) == [.tell(PublishNews(id: "2", state: .queued))])
+        let other = try delivery.submit(message("3", of: "b"), at: now)
+        #expect(other.first == .lookUpKey(.init(message: message("3", of: "b"), newestBefore: nil), key: "b"))
+        #expect(delivery.outbox.holds(.key("a")) && !delivery.outbox.holds(.key("c")))
+        #expect(delivery.keyLookedUp(id: "1", .notStored(revision: 0), at: now) == [.send(message("1"))])
+        let acknowledgement = PublishAcknowledgement(stream: "KV_test", sequence: 9)
+        let after = delivery.answered([("1", .success(acknowledgement))], at: now)
+        #expect(
+            after == [
+                ended(.acknowledged(sequence: 9, duplicate: false)),
+                .lookUpKey(.init(message: message("2"), newestBefore: nil), key: "a"),
+            ])
+    }
+
+    @Test(
+        "B52: what the look at a key leads to",
+        arguments: [
+            (.stored(revision: 4), .acknowledged(sequence: 4, duplicate: true)),
+            (.unknown, .uncertain),
+            (.noStore, .failed(.notFound("The network's key-value store"))),
+        ] as [(KeyFinding, PublishOutcome)])
+    func outcomes(finding: KeyFinding, outcome: PublishOutcome) throws {
+        var delivery = try opened()
+        #expect(delivery.keyLookedUp(id: "1", finding, at: now) == [ended(outcome)])
+        #expect(delivery.keyLookedUp(id: "1", finding, at: now).isEmpty)
+    }
+
+    @Test("B52: a look without an answer is repeated after a moment")
+    func noAnswer() throws {
+        var delivery = try opened()
+        let actions = delivery.keyLookedUp(id: "1", .failed, at: now)
+        #expect(actions.first == .tell(PublishNews(id: "1", state: .queued)))
+        let again = delivery.moment(at: now + .milliseconds(250))
+        #expect(again == [.lookUpKey(.init(message: message(), newestBefore: nil), key: "a")])
+    }
+
+    @Test("B32 B52: a waiting value and a waiting deletion come back from the local store as what they are")
+    func kept() async throws {
+        let store = try StoreFixture.inMemory()
+        let value = try KeyValueStore.message(setting: "a.b", to: .string("x"), id: "1")
+        let deletion = try KeyValueStore.message(deleting: "a.b", id: "2")
+        for message in [value, deletion] {
+            try await store.commit([.outbox(KeptPublish(message: message, since: Timestamp(milliseconds: 5)))])
+        }
+        let rows = try await store.outbox()
+        #expect(rows.map(\.message) == [value, deletion])
+        #expect(rows.map(\.message.destination) == [.key("a.b"), .key("a.b")])
+        #expect(rows.map { NotSentMessage($0).text } == ["\"x\"", ""])
+        #expect("\(Destination.key("a.b"))" == "$KV.a.b")
+    }
+}
