@@ -62,9 +62,10 @@ extension StoreChange {
         case .postbox(let user, let postbox): (person, place) = (user, postbox)
         case .key: (person, place) = (nil, "\(message.destination)")
         }
+        // No bytes may be bound as NULL; the deletion of a key has none.
         let sql = """
             INSERT INTO outbox (id, person, place, payload, may_be_stored, is_unsigned, state, reason, since, run)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (?, ?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET
                 person = excluded.person, place = excluded.place, payload = excluded.payload,
                 may_be_stored = excluded.may_be_stored, is_unsigned = excluded.is_unsigned,

@@ -73,6 +73,46 @@ extension EndToEndTests {
             }
         }
 
+        @Test("B52: kv history prints what is left of a key's past, and kv purge deletes it")
+        func past() async throws {
+            try await PrivateNetworkFixture.run { network in
+                #expect(try await network.parley("kv", "put", "a.b", "1", "--as", "alice").status.isSuccess)
+                let past = try await network.objects("kv", "history", "a.b", "--as", "bob", "--json")
+                #expect(past.count == 1 && past[0].keys == ["key", "value", "revision"])
+                let purged = try await network.parley("kv", "purge", "a.b", "--as", "bob")
+                #expect(purged.exitCode == 0 && purged.output.isEmpty, "\(purged)")
+                let left = try await network.objects("kv", "history", "a.b", "--as", "alice", "--json")
+                #expect(left.map(\.keys) == [["key", "revision"]])
+                #expect(try await network.parley("kv", "get", "a.b", "--as", "alice").exitCode == 65)
+            }
+        }
+
+        @Test(
+            "B32 B52: a key that is set while the server is away, by a chat that is then killed, is set at its next start"
+        )
+        func waiting() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try await network.connected("alice")
+                let before = try #require(network.description)
+                // A host that does not run cannot start the next server before the test has looked.
+                kill(before.hostPid, SIGSTOP)
+                kill(before.serverPid, SIGKILL)
+                try await alice.waitFor("word of the outage") { $0.contains("↻ RECONNECTING") }
+                try alice.type("/kv put room.color blue")
+                try alice.press(.enter)
+                try await alice.waitFor("the waiting key") { $0.contains("room.color waits") && $0.contains("⇅ 1") }
+                alice.signal(SIGKILL)
+                #expect(try await alice.waitForExit() == .signalled(SIGKILL))
+                kill(before.hostPid, SIGCONT)
+                _ = try await network.connected("alice")
+                try await eventually("the value") {
+                    try await network.parley("kv", "get", "room.color", "--as", "bob").output == "\"blue\"\n"
+                }
+                let stored = try await network.objects("kv", "get", "room.color", "--as", "bob", "--json")
+                #expect(stored.first?["revision"].int == 1)
+            }
+        }
+
         @Test("B56: /kv sets, reads, lists and deletes keys, one after the other, and answers each")
         func chat() async throws {
             try await PrivateNetworkFixture.run { network in
@@ -81,13 +121,21 @@ extension EndToEndTests {
                     ("/kv put room.color blue", "room.color is stored as revision 1."),
                     ("/kv get room.color", "room.color = \"blue\" (revision 1)"),
                     ("/kv keys", "1 key: room.color"),
+                    ("/kv history room.color", "room.color: \"blue\" (revision 1)"),
                     ("/kv delete room.color", "room.color is deleted."),
                     ("/kv get room.color", "room.color has no value."),
+                    ("/kv purge room.color", "room.color is deleted with its history."),
+                    ("/kv watch room.*", "Watching room.*, 0 keys now."),
                 ] {
                     try alice.type(command)
                     try alice.press(.enter)
                     try await alice.waitFor(text: answer)
                 }
+                #expect(try await network.parley("kv", "put", "room.size", "3", "--as", "bob").status.isSuccess)
+                try await alice.waitFor(text: "room.size = 3 (revision 4)")
+                try alice.type("/kv unwatch")
+                try alice.press(.enter)
+                try await alice.waitFor(text: "Keys are watched no more.")
                 try alice.type("/kv get a..b")
                 try alice.press(.enter)
                 try await alice.waitFor(text: "A key has up to")
