@@ -103,6 +103,7 @@ let package = Package(
             name: "parley-bench",
             dependencies: [
                 "NATS", "Relay", "RelayFaults", "RelayNetwork",
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

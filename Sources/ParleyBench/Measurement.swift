@@ -33,6 +33,22 @@ struct Measurement: Sendable {
             .adding("mean_us", mean * 1e6)
     }
 
+    /// Adds median and 95th percentile, in milliseconds, of durations given in seconds.
+    func adding(_ name: String, milliseconds seconds: [Double]) -> Measurement {
+        let sorted = seconds.sorted()
+        guard !sorted.isEmpty else { return self }
+        return adding(name + "_p50_ms", sorted[sorted.count / 2] * 1e3)
+            .adding(name + "_p95_ms", sorted[min(sorted.count - 1, sorted.count * 95 / 100)] * 1e3)
+    }
+
+    /// The median; not a number when there are no values.
+    static func median(_ values: [Double]) -> Double {
+        let values = values.sorted()
+        guard !values.isEmpty else { return .nan }
+        let middle = values.count / 2
+        return values.count % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2
+    }
+
     var json: String {
         let figures = fields.map { "\"\($0.name)\":\(Self.text($0.value))" }
         return "{" + (["\"scenario\":\"\(scenario)\""] + figures).joined(separator: ",") + "}"
@@ -88,6 +104,29 @@ enum Meter {
         #else
             return Double(usage.ru_maxrss) / 1_024
         #endif
+    }
+
+    /// Has ``peakMemoryOfPhase()`` begin with what this process holds now.
+    static func beginPhase() {
+        #if os(Linux)
+            guard let file = fopen("/proc/self/clear_refs", "w") else { return }
+            fputs("5", file)
+            fclose(file)
+        #endif
+    }
+
+    /// The most memory this process has held since ``beginPhase()``, in KiB; since its start where the system keeps no
+    /// such figure.
+    static func peakMemoryOfPhase() -> Double {
+        guard let file = fopen("/proc/self/status", "r") else { return peakMemory() }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 256)
+        while fgets(&line, Int32(line.count), file) != nil {
+            let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+            guard text.hasPrefix("VmHWM:") else { continue }
+            return text.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Double($0) } ?? 0
+        }
+        return peakMemory()
     }
 
     /// The memory that a process, or this one, holds now, in KiB; 0 if the system does not say.

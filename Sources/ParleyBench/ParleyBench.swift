@@ -10,8 +10,8 @@ import NATS
 
 /// Benchmarks of the NATS client and of the client core. `parley-bench URL SCENARIO k=v …` runs one and prints a line of
 /// JSON; `parley-bench reconnect|cuts k=v …` rehearses outages on a server of its own, `parley-bench relay k=v …` measures
-/// the client core against the bare wire, and `parley-bench accounts k=v …` a private network with many users. Without
-/// arguments it starts servers, runs everything, and prints a table.
+/// the client core against the bare wire, `parley-bench accounts k=v …` a private network with many users, and
+/// `parley-bench store k=v …` the local store. Without arguments it starts servers, runs everything, and prints a table.
 @main
 enum ParleyBench {
     static func main() async {
@@ -25,6 +25,8 @@ enum ParleyBench {
                 Meter.say(try await RelayScenario.run(Words(words.dropFirst())).json)
             } else if words[0] == AccountScenario.name {
                 for result in try await AccountScenario.run(Words(words.dropFirst())) { Meter.say(result.json) }
+            } else if words[0] == StoreScenario.name {
+                for result in try await StoreScenario.run(Words(words.dropFirst())) { Meter.say(result.json) }
             } else {
                 try await runOne(words)
             }
@@ -38,8 +40,8 @@ enum ParleyBench {
     private static func runOne(_ words: [String]) async throws {
         guard words.count >= 2, let scenario = Scenario(rawValue: words[1]) else {
             let names = Scenario.allCases.map(\.rawValue).joined(separator: "|")
-            let others = (OutageScenario.allCases.map(\.rawValue) + [RelayScenario.name, AccountScenario.name]).joined(
-                separator: "|")
+            let own = [RelayScenario.name, AccountScenario.name, StoreScenario.name]
+            let others = (OutageScenario.allCases.map(\.rawValue) + own).joined(separator: "|")
             throw NATSError.invalidArgument("usage: parley-bench [URL \(names) k=v … | \(others) k=v …]")
         }
         let parameters = Parameters(address: try ServerAddress(parsing: words[0]), words: Words(words.dropFirst(2)))

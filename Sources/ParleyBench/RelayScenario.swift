@@ -34,20 +34,14 @@ enum RelayScenario {
             }
             var result = Measurement(Self.name).adding("n", Double(count)).adding("rounds", Double(rounds))
             for floor in ["jspub_async", "jspub_sync", "jspull"] where rates[floor] != nil {
-                result = result.adding(floor + "_s", Self.median(rates[floor]).rounded())
+                result = result.adding(floor + "_s", Measurement.median(rates[floor] ?? []).rounded())
             }
             for name in names {
-                result = result.adding(name + "_s", Self.median(rates[name]).rounded())
-                    .adding(name + "_ratio", Self.median(ratios[name]))
+                result = result.adding(name + "_s", Measurement.median(rates[name] ?? []).rounded())
+                    .adding(name + "_ratio", Measurement.median(ratios[name] ?? []))
             }
             return result
         }
-    }
-
-    private static func median(_ values: [Double]?) -> Double {
-        guard let values = values?.sorted(), !values.isEmpty else { return .nan }
-        let middle = values.count / 2
-        return values.count % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2
     }
 
     private static let text = MessageValue.string(String(repeating: "x", count: 128))

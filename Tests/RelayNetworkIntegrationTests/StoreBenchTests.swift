@@ -1,0 +1,38 @@
+import TestSupport
+import Testing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The benchmark of the local store, with few messages: that it measures, not what.
+@Suite("Benchmarks: the local store", .realProcesses)
+struct StoreBenchTests {
+    private struct Filling: Decodable {
+        var scenario: String
+        var n, insertS, bareInsertS, fileBytesMsg, payloadBytesMsg: Double
+    }
+
+    @Test("It fills a store, opens it, looks through it, and leaves nothing behind")
+    func measures() async throws {
+        let folder = try TemporaryFolder()
+        var environment = ProcessInfo.processInfo.environment
+        environment["TMPDIR"] = folder.path
+        let run = try await ChildProcess.run(
+            BuiltProduct.url("parley-bench").path,
+            ["store", "n=3000", "rounds=1", "searches=2", "only=open,search"], environment: environment,
+            deadline: .seconds(60))
+        #expect(run.status.isSuccess, "\(run.diagnostics)")
+        let lines = run.output.split(separator: "\n").map(String.init)
+        #expect(lines.count == 3)
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let filling = try decoder.decode(Filling.self, from: Data(try #require(lines.first).utf8))
+        #expect(filling.scenario == "store" && filling.n == 3_000)
+        #expect(filling.insertS > 0 && filling.bareInsertS > 0)
+        #expect(filling.fileBytesMsg > filling.payloadBytesMsg)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+}
