@@ -124,7 +124,12 @@ private struct StoreSearch {
         var found = try kept(unsearched)
         var looked = 0
         var known = 0
-        for range in try ranges().reversed() {
+        let (newest, older) = try newest(try ranges().reversed(), expression)
+        for message in try reading.messages(newest) where fits(message) {
+            found.append(message)
+            known += 1
+        }
+        for range in older {
             let cursor = try Int64.fetchCursor(
                 database,
                 sql: "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC",
@@ -179,7 +184,31 @@ private struct StoreSearch {
         }
         guard !entries.isEmpty else { return [] }
         if entries.count >= Self.unsearchedRows || parts.count >= 100 { isComplete = false }
-        return try TemporaryWords.rows(of: entries, matching: expression)
+        let words = try TemporaryWords()
+        return try words.rows(of: entries, matching: expression)
+    }
+
+    /// Looks among the newest messages where a term is frequent that only begins a word: the store's words would bring
+    /// together all that begin so before they tell the first.
+    ///
+    /// - Returns: what was found, the newest first, and what is still to be asked.
+    private func newest(
+        _ ranges: [ClosedRange<Int64>], _ expression: String
+    ) throws -> (rows: [Int64], rest: [ClosedRange<Int64>]) {
+        let beginnings = query.terms.filter { !$0.isWhole }
+        guard !beginnings.isEmpty else { return ([], ranges) }
+        let walk = WordsWalk(database)
+        let sample = try walk.entries(matching: nil, in: ranges, limit: WordsWalk.sample)
+        let words = try TemporaryWords()
+        let found = try words.rows(of: sample, matching: expression)
+        guard sample.count == WordsWalk.sample else { return (found, []) }
+        let frequent = try beginnings.filter {
+            try words.rows(matching: SearchQuery.expression(of: $0)).count * WordsWalk.frequency >= sample.count
+        }
+        guard !frequent.isEmpty else { return ([], ranges) }
+        let asked = (topics?.count ?? 0) <= Self.askedTopics ? topics : nil
+        let others = query.expression(topicNumbers: asked, without: Set(frequent))
+        return try walk.rows(matching: expression, among: others, in: ranges, limit: limit + 1)
     }
 
     private func kept(_ rows: [Int64]) throws -> [KeptMessage] {
@@ -210,19 +239,5 @@ private struct StoreSearch {
             FROM letter_words JOIN letters ON letters.number = letter_words.rowid
             WHERE letter_words MATCH ? AND time >= ? AND time < ? ORDER BY time DESC LIMIT ?
             """, [expression, after, before, limit + 1])
-    }
-}
-
-/// Words in memory, for what those of the store lack.
-private enum TemporaryWords {
-    static func rows(of entries: [SearchIndexing.Entry], matching expression: String) throws -> [Int64] {
-        let memory = try DatabaseQueue()
-        return try memory.write { database -> [Int64] in
-            try database.execute(sql: StoreSchema.words)
-            try SearchIndexing.add(entries, to: database)
-            return try Int64.fetchAll(
-                database, sql: "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC",
-                arguments: [expression])
-        }
     }
 }

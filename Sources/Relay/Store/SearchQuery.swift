@@ -110,11 +110,14 @@ extension SearchQuery {
     /// Each word stands in quotes, in which nothing has a meaning but the quote, which is doubled: no text is a syntax
     /// error.
     ///
-    /// - Parameter topicNumbers: the topics as ``SearchQuery/token(ofTopic:)`` has them; nil for any.
-    func expression(topicNumbers: [Int64]? = nil) -> String? {
+    /// - Parameters:
+    ///   - topicNumbers: the topics as ``SearchQuery/token(ofTopic:)`` has them; nil for any.
+    ///   - leftOut: terms that are not part of the question.
+    func expression(topicNumbers: [Int64]? = nil, without leftOut: Set<Term> = []) -> String? {
+        let terms = terms.filter { !leftOut.contains($0) }
         var wanted: [String] = []
         for term in terms where !term.isExcluded {
-            wanted.append("text : " + Self.quoted(term))
+            wanted.append(Self.expression(of: term))
         }
         if !senders.isEmpty {
             wanted.append("sender : (" + senders.map { Self.quoted($0) }.joined(separator: " OR ") + ")")
@@ -124,13 +127,19 @@ extension SearchQuery {
             wanted.append("topic : (" + tokens.joined(separator: " OR ") + ")")
         }
         guard !wanted.isEmpty else { return nil }
-        let unwanted = terms.filter(\.isExcluded).map { "text : " + Self.quoted($0) }
+        let unwanted = terms.filter(\.isExcluded).map { Self.expression(of: $0) }
         let all = "(" + wanted.joined(separator: ") AND (") + ")"
         return unwanted.isEmpty ? all : "(\(all)) NOT ((" + unwanted.joined(separator: ") OR (") + "))"
     }
 
+    /// What has a term, whether it is wanted or not.
+    static func expression(of term: Term) -> String { "text : " + quoted(term) }
+
     /// The word that stands for a topic.
     static func token(ofTopic number: Int64) -> String { "t\(number)" }
+
+    /// The topic that a word stands for.
+    static func topic(ofToken token: String) -> Int64? { Int64(token.dropFirst()) }
 
     private static func quoted(_ term: Term) -> String {
         let phrase = quoted(term.text)

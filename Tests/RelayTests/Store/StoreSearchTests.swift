@@ -94,4 +94,50 @@ struct StoreSearchTests {
             try await store.search(SearchQuery("same"), limit: 0)
         }
     }
+
+    @Test("A beginning that every second message has finds the newest ones, whatever else is asked for")
+    func frequentBeginnings() async throws {
+        let store = try StoreFixture.inMemory()
+        let sequences = Array(UInt64(1)...6_000)
+        func has(_ sequence: UInt64, _ beginning: String) -> Bool {
+            switch beginning {
+            case "th": sequence % 2 == 0
+            case "wi": sequence % 2 == 1 || sequence <= 40
+            case "zebra": sequence % 1_999 == 0
+            default: sequence % 10 == 0
+            }
+        }
+        let endings = ["e", "em", "is"]
+        let lines = sequences.map { sequence -> KeptMessage in
+            var words: [String] = ["line"]
+            if has(sequence, "th") { words.append("th" + endings[Int(sequence / 2 % 3)]) }
+            if has(sequence, "wi") { words.append("with") }
+            if has(sequence, "zebra") { words.append("zebras") }
+            if has(sequence, "alpha") { words.append("alpha") }
+            return StoreFixture.line(
+                sequence, words.joined(separator: " "), topic: sequence % 4 < 2 ? "chat.even" : "chat.odd",
+                from: sequence % 6 == 0 ? "carol" : "bob")
+        }
+        try await store.keep(lines)
+        try await store.untilSearched()
+        let expected: [(String, (UInt64) -> Bool)] = [
+            ("th", { has($0, "th") }),
+            ("th zebra", { has($0, "th") && has($0, "zebra") }),
+            ("th wi", { has($0, "th") && has($0, "wi") }),
+            ("th from:carol", { has($0, "th") && $0 % 6 == 0 }),
+            ("th in:chat.odd", { has($0, "th") && $0 % 4 >= 2 }),
+            ("alpha -wi", { has($0, "alpha") && !has($0, "wi") }),
+            ("zebra -th", { has($0, "zebra") && !has($0, "th") }),
+            ("th before:1970-01-01T00:01:40Z", { has($0, "th") && $0 < 100 }),
+            ("th before:1970-01-01T00:30Z", { has($0, "th") && $0 < 1_800 }),
+            ("th after:1970-01-01T01:39:50Z", { has($0, "th") && $0 >= 5_990 }),
+            ("zebra", { has($0, "zebra") }),
+        ]
+        for (text, isMeant) in expected {
+            let meant = sequences.reversed().filter(isMeant)
+            #expect(try await found(store, text) == Array(meant.prefix(100)), "\(text)")
+            let result = try await store.search(SearchQuery(text))
+            #expect(result.isComplete == (meant.count <= 100), "\(text)")
+        }
+    }
 }
