@@ -9,8 +9,12 @@ struct MessageWriting {
     private let database: Database
     private var streams: [StreamIdentity: Int64] = [:]
     private var topics: [String: Topic] = [:]
-    /// For each stream's number the first and the last row that were new.
-    private var written: [Int64: ClosedRange<Int64>] = [:]
+    /// Rows further apart than this are noted apart: the search's words look at all that lies between two ends.
+    private static let nearby: Int64 = 1_000
+    /// So many parts of a stream are noted for a batch; the last one takes in what is beyond.
+    private static let parts = 16
+    /// For each stream's number the parts in which rows were new, from the first row to the last.
+    private var written: [Int64: [ClosedRange<Int64>]] = [:]
     /// How many messages have no place in a store.
     private(set) var refused = 0
 
@@ -90,11 +94,16 @@ struct MessageWriting {
     }
 
     private mutating func note(_ row: Int64, of stream: Int64) {
-        guard let rows = written[stream] else {
-            written[stream] = row...row
+        let parts = written[stream, default: []]
+        // The latest part is the likeliest one.
+        let near = parts.lastIndex { row >= $0.lowerBound - Self.nearby && row <= $0.upperBound + Self.nearby }
+        guard let index = near ?? (parts.count < Self.parts ? nil : parts.indices.last) else {
+            written[stream, default: []].append(row...row)
             return
         }
-        if !rows.contains(row) { written[stream] = min(row, rows.lowerBound)...max(row, rows.upperBound) }
+        let part = parts[index]
+        guard !part.contains(row) else { return }
+        written[stream, default: []][index] = min(row, part.lowerBound)...max(row, part.upperBound)
     }
 
     /// Brings the topics' figures up to date, and notes what the search's words lack.
@@ -104,7 +113,7 @@ struct MessageWriting {
                 sql: "UPDATE topics SET messages = messages + ?, bytes = bytes + ? WHERE number = ?"
             ).execute(arguments: [topic.messages, topic.bytes, topic.number])
         }
-        for rows in written.values {
+        for rows in written.values.joined() {
             try database.cachedStatement(sql: "INSERT INTO unsearched (first, last) VALUES (?, ?)")
                 .execute(arguments: [rows.lowerBound, rows.upperBound])
         }
