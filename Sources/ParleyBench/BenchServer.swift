@@ -39,9 +39,12 @@ final class BenchServer: Sendable {
         let server = try await start(in: folder)
         let result: Result<R, any Error>
         do { result = .success(try await body(server)) } catch { result = .failure(error) }
-        await server.process.withLockedValue(\.self).stop(grace: .seconds(10))
+        await server.stop()
         return try result.get()
     }
+
+    /// Ends the server, and returns when it has ended.
+    func stop() async { await process.withLockedValue(\.self).stop(grace: .seconds(10)) }
 
     /// A new folder that the caller removes.
     static func temporaryFolder() throws -> String {
@@ -54,13 +57,17 @@ final class BenchServer: Sendable {
         return path
     }
 
-    private static func start(in folder: String) async throws -> BenchServer {
+    /// Starts a server whose files are in a folder, and returns when it takes connections. The caller stops it.
+    ///
+    /// - Parameter further: lines of configuration behind those that every server here has.
+    static func start(in folder: String, _ further: String = "") async throws -> BenchServer {
         let configuration = """
             host: 127.0.0.1
             ports_file_dir: "\(folder)"
             max_pending: 2GB
             write_deadline: "60s"
             jetstream { store_dir: "\(folder)", max_memory_store: 2GB, max_file_store: 4GB }
+            \(further)
             """
         try Data(configuration.utf8).write(to: URL(fileURLWithPath: folder + "/server.conf"))
         // The server chooses its port itself, so that no other process can take it in between.
@@ -77,12 +84,12 @@ final class BenchServer: Sendable {
                 await connection.close()
                 return BenchServer(address: address, version: version, process: process, folder: folder)
             } catch {
-                guard ContinuousClock.now < deadline, !process.hasEnded else {
+                guard ContinuousClock.now < deadline, !process.hasEnded, !Task.isCancelled else {
                     await process.stop(grace: .zero)
                     let log = LogFile.tail(of: folder + "/log", lines: 5)
                     throw NATSError.invalidArgument("nats-server does not start: \(error)\n\(log)")
                 }
-                try await Task.sleep(for: .milliseconds(10))
+                try? await Task.sleep(for: .milliseconds(10))
             }
         }
     }

@@ -1,0 +1,68 @@
+import NATS
+
+/// What a chaos run does. When things happen, and to whom, is drawn from its seed; how far the programs have come by then
+/// is the machine's affair.
+struct ChaosPlan: Sendable {
+    static let publishers = 2
+    static let subscribers = 2
+
+    /// How many messages are published together.
+    let messages: Int
+    let topics: Int
+    /// One server alone, or so many in a cluster, each with a copy of the stream.
+    let servers: Int
+    /// How often the server is killed, or in a cluster the stream's leader.
+    let serverKills: Int
+    /// How often each publisher and each subscriber is killed.
+    let processKills: Int
+    /// How many links are cut.
+    let cuts: Int
+    /// The longest time for which a killed server stays away.
+    let outage: Duration
+    /// How many messages of a publisher may wait or be under way.
+    let window: Int
+    let seed: UInt64
+    /// Whether the run's folder stays.
+    let keepsFolder: Bool
+
+    init(_ words: Words) {
+        messages = max(100, words.number("n", 100_000))
+        topics = max(1, words.number("topics", 20))
+        servers = min(5, max(1, words.number("cluster", 1)))
+        serverKills = max(0, words.number("server-kills", servers == 1 ? 20 : 5))
+        processKills = max(0, words.number("process-kills", 5))
+        cuts = max(0, words.number("cuts", max(5, messages / 1_000)))
+        outage = .milliseconds(max(1, words.number("outage", 1_500)))
+        window = max(1, words.number("window", min(500, max(20, messages / 40))))
+        seed = UInt64(words.text("seed", "")) ?? UInt64.random(in: 1...999_999)
+        keepsFolder = words.number("keep", 0) != 0
+    }
+
+    /// The names of the topics.
+    var topicNames: [String] { (0..<topics).map { Self.topic(of: $0, topics) } }
+
+    /// The topic of a publisher's message with this number.
+    static func topic(of number: Int, _ topics: Int) -> String { "room.\(number % topics)" }
+
+    /// How many messages a publisher has to publish, with the numbers from 1 on.
+    func share(of publisher: Int) -> Int {
+        messages / Self.publishers + (publisher < messages % Self.publishers ? 1 : 0)
+    }
+
+    /// Where the chances of a part of the run come from.
+    func generator(_ part: Int) -> SeededGenerator { SeededGenerator(seed: seed &+ UInt64(part) &* 1_000_003) }
+
+    /// After how many of so many messages something happens so many times: at chance places of equal parts, none at the
+    /// very beginning and none in the last fifth.
+    static func moments(_ count: Int, of total: Int, using generator: inout SeededGenerator) -> [Int] {
+        let part = max(1, total * 3 / 4 / max(1, count))
+        return (0..<count).map { total / 20 + $0 * part + Int.random(in: 0..<part, using: &generator) }
+    }
+}
+
+/// Why a chaos run could not be carried through.
+struct ChaosFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

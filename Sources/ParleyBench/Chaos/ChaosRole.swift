@@ -1,0 +1,149 @@
+import Relay
+import RelayNetwork
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What a process of a chaos run does, under the name by which this program starts itself again. Each has a folder with
+/// its local store, and goes on there where an earlier process was killed.
+enum ChaosRole: String, CaseIterable {
+    /// Publishes numbered messages, each accepted once.
+    case publisher = "chaos-publisher"
+    /// Keeps what all topics bring in its local store, until it is told to end.
+    case subscriber = "chaos-subscriber"
+
+    /// The files in a process's folder.
+    enum Files {
+        static let store = "store.db"
+        /// The last number that was accepted.
+        static let accepted = "accepted"
+        static let notes = "notes"
+    }
+
+    @concurrent
+    func run(_ words: Words) async throws {
+        let folder = words.text("folder", ".")
+        let notes = try ChaosNotes("\(folder)/\(Files.notes)")
+        let signals = self == .subscriber ? EndingSignals() : nil
+        var configuration = RelayConfiguration(
+            servers: .fixed(
+                try RelayConfiguration.addresses(words.text("servers", "").split(separator: ",").map(String.init))),
+            user: words.text("name", "chaos"), namespace: ChaosServers.namespace,
+            reconnect: ReconnectPolicy(schedule: [50, 100, 250, 500].map { .milliseconds($0) }, jitter: .full),
+            // An orderly end, too, leaves what waits to the next run.
+            outbox: OutboxPolicy(discardsOnClose: false), store: .file("\(folder)/\(Files.store)"))
+        configuration.followsNetwork = false
+        let client = RelayClient(configuration: configuration)
+        let openings = client.storeOpenings
+        await client.beginConnecting()
+        // What is handed over before the store is open is not kept yet.
+        for await opening in openings {
+            if let error = opening.error { throw error }
+            if opening.isRecreated { notes.note("the store was damaged") }
+            break
+        }
+        guard let store = await client.keptStore() else { throw ChaosFailure("there is no local store") }
+        let news = store.news
+        let watch = Task {
+            for await case .failing(let error) in news { notes.note("the store cannot keep something: \(error)") }
+        }
+        defer { watch.cancel() }
+        switch self {
+        case .publisher: try await Self.publish(words, folder, client)
+        case .subscriber: try await Self.subscribe(words, client, store, notes, signals)
+        }
+        await client.close()
+    }
+
+    // MARK: Publishing
+
+    /// Publishes from the first number on that is not known to have been accepted.
+    ///
+    /// A message is accepted when `submit` has returned: it is in the journal then, and its number is noted after that. So
+    /// there is one number at most of which nobody knows, when a process was killed between the two. It is handed over
+    /// again under its identifier, as one that may be stored: it is in the journal, or on the network, or nowhere. All
+    /// numbers before it are never handed over again, whatever has become of them by then.
+    private static func publish(_ words: Words, _ folder: String, _ client: RelayClient) async throws {
+        let (publisher, topics) = (words.number("index", 0), max(1, words.number("topics", 1)))
+        let (share, window) = (words.number("n", 0), max(1, words.number("window", 1)))
+        let accepted = try ChaosCounter("\(folder)/\(Files.accepted)")
+        var number = accepted.value + 1
+        var isInDoubt = true
+        while number <= share {
+            guard client.queuedCount < window else {
+                try await Task.sleep(for: .milliseconds(2))
+                continue
+            }
+            do throws(RelayError) {
+                _ = try client.submit(
+                    topic: ChaosPlan.topic(of: number, topics),
+                    message: .string(ChaosTally.text(publisher, number)), id: "\(publisher)-\(number)",
+                    mayBeStored: isInDoubt)
+            } catch {
+                // It came back from the journal and is on its way.
+                guard case .invalidArgument = error, isInDoubt else { throw error }
+            }
+            try accepted.write(number)
+            isInDoubt = false
+            number += 1
+        }
+        while client.queuedCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
+        let unsent = try await client.notSent()
+        guard unsent.isEmpty else {
+            throw ChaosFailure("\(unsent.count) messages were not sent, the first for this reason: \(unsent[0].reason)")
+        }
+    }
+
+    // MARK: Subscribing
+
+    /// Follows the topics, one by one or all by a pattern, behind what the store has of them.
+    private static func subscribe(
+        _ words: Words, _ client: RelayClient, _ store: LocalStore, _ notes: ChaosNotes, _ signals: EndingSignals?
+    ) async throws {
+        let topics = max(1, words.number("topics", 1))
+        let names = words.number("index", 0) == 0 ? (0..<topics).map { ChaosPlan.topic(of: $0, topics) } : ["room.>"]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for name in names {
+                let place = try await store.cursor(of: name)
+                let events = try await client.messages(topic: name, from: place.map { .after($0) } ?? .all)
+                group.addTask { try await read(events, of: name, behind: place?.sequence ?? 0, notes) }
+            }
+            if let numbers = signals?.numbers {
+                group.addTask { for await _ in numbers { return } }
+            }
+            // A subscription does not end by itself, so this is the signal, or a failure.
+            try await group.next()
+            group.cancelAll()
+        }
+        // Whoever told it to end may be gone and not look whether it does.
+        alarm(20)
+    }
+
+    /// Reads to the end, and notes what a reader must never see: a repetition, another order, a loss.
+    private static func read(
+        _ events: TopicEvents, of name: String, behind sequence: UInt64, _ notes: ChaosNotes
+    ) async throws {
+        var newest = sequence
+        var iterator = events.makeAsyncIterator()
+        while let batch = try await iterator.nextBatch() {
+            for event in batch {
+                switch event {
+                case .message(let message):
+                    if message.sequence <= newest {
+                        notes.note("\(name): the reader got \(message.sequence) behind \(newest)")
+                    }
+                    newest = max(newest, message.sequence)
+                case .gap(let lost): notes.note("\(name): \(lost) messages are said to be gone behind \(newest)")
+                case .unreadable(let sequence, _, _): notes.note("\(name): \(sequence) cannot be read")
+                case .restarted: notes.note("\(name): the stream is said to be another one")
+                case .live, .interrupted: break
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Relay
+
+/// Which of the numbered messages are in one place, and how they lie there, as a pure value.
+struct ChaosTally: Sendable {
+    /// How many messages there are.
+    private(set) var stored = 0
+    /// How many of them were there before.
+    private(set) var duplicates = 0
+    /// How many came behind a later one of the same publisher on the same topic.
+    private(set) var disorder = 0
+    /// How many are none of the run's.
+    private(set) var strangers = 0
+    /// For each publisher, which of its numbers were there.
+    private var seen: [[Bool]]
+    /// For each publisher and topic the newest number.
+    private var newest: [[Int]]
+    private let topics: Int
+
+    init(_ plan: ChaosPlan) {
+        topics = plan.topics
+        seen = (0..<ChaosPlan.publishers).map { [Bool](repeating: false, count: plan.share(of: $0)) }
+        newest = (0..<ChaosPlan.publishers).map { _ in [Int](repeating: 0, count: plan.topics) }
+    }
+
+    /// How many are missing.
+    var lost: Int { seen.reduce(0) { sum, numbers in sum + numbers.count { !$0 } } }
+
+    /// Whether each message is there, once and in order, and nothing else.
+    var isPerfect: Bool { duplicates == 0 && disorder == 0 && strangers == 0 && lost == 0 }
+
+    /// What a publisher sends under a number.
+    static func text(_ publisher: Int, _ number: Int) -> String { "\(publisher) \(number)" }
+
+    /// Takes in the next message of a topic.
+    mutating func take(_ payload: some Collection<UInt8>, on topic: String) {
+        stored += 1
+        guard let envelope = try? Envelope(decoding: payload), case .string(let text) = envelope.message else {
+            strangers += 1
+            return
+        }
+        let words = text.split(separator: " ").compactMap { Int($0) }
+        guard words.count == 2, seen.indices.contains(words[0]), seen[words[0]].indices.contains(words[1] - 1),
+            topic == ChaosPlan.topic(of: words[1], topics)
+        else {
+            strangers += 1
+            return
+        }
+        let (publisher, number) = (words[0], words[1])
+        if seen[publisher][number - 1] { duplicates += 1 }
+        seen[publisher][number - 1] = true
+        if number < newest[publisher][number % topics] { disorder += 1 }
+        newest[publisher][number % topics] = max(newest[publisher][number % topics], number)
+    }
+}
