@@ -57,5 +57,6 @@ struct ChaosReport: Sendable {
             .adding("stored", Double(tallies.first?.tally.stored ?? 0)).adding("duplicates", worst(\.duplicates))
             .adding("lost", worst(\.lost)).adding("disorder", worst(\.disorder)).adding("unsent", Double(unsent))
             .adding("notes", Double(notes.count)).adding("holds", holds ? 1 : 0)
+            .adding("hwm_kb", Meter.peakMemory())
     }
 }
