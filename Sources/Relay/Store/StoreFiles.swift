@@ -72,8 +72,26 @@ enum StoreFiles {
         for folder in missing.reversed() where mkdir(folder, 0o700) != 0 && errno != EEXIST {
             throw .storage("\(folder) cannot be made: \(words(errno))")
         }
-        let descriptor = descriptor(of: path)
-        guard descriptor >= 0 else { throw .storage("\(path): \(words(errno))") }
+        try prepareFile(path)
+    }
+
+    /// Makes the empty file where there is none, and looks at one that is there without opening it: with any descriptor of
+    /// a file that a process closes, it lets go of all its locks on it, those of SQLite too. Another process would take
+    /// the store for one that nobody uses then, and remove its log.
+    private static func prepareFile(_ path: String) throws(RelayError) {
+        var status = stat()
+        if stat(path, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFREG else { throw .storage("\(path) is no file") }
+            guard access(path, R_OK | W_OK) == 0 else { throw .storage("\(path): \(words(errno))") }
+            return
+        }
+        guard errno == ENOENT else { throw .storage("\(path): \(words(errno))") }
+        let descriptor = descriptor(of: path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            // Another process has just made it.
+            if errno == EEXIST { return }
+            throw .storage("\(path): \(words(errno))")
+        }
         close(descriptor)
     }
 

@@ -107,6 +107,33 @@ struct StoreTroubleTests {
         withExtendedLifetime(use) {}
     }
 
+    #if os(Linux)
+        @Test("A store that is opened twice in one process keeps its locks, without which another one removes its log")
+        func openedTwice() async throws {
+            let fixture = try StoreFixture()
+            let first = try fixture.open()
+            try await first.keep([StoreFixture.line(1)])
+            // File systems made of layers count files in another way.
+            guard try isLocked(fixture.path) else { return try await first.close() }
+            let second = try fixture.open()
+            #expect(try isLocked(fixture.path))
+            try await second.close()
+            #expect(try isLocked(fixture.path))
+            try await first.close()
+        }
+
+        /// Whether this process has a lock on a file, as the kernel lists them.
+        private func isLocked(_ path: String) throws -> Bool {
+            var status = stat()
+            let code = stat(path, &status)
+            try #require(code == 0)
+            let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
+            return locks.split(separator: "\n").contains {
+                $0.contains("POSIX") && $0.contains(" \(getpid()) ") && $0.contains(":\(status.st_ino) ")
+            }
+        }
+    #endif
+
     @Test("B9 a store of the first version is brought up to date, and keeps what it has")
     func older() async throws {
         let fixture = try StoreFixture()
