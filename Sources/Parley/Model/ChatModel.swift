@@ -23,8 +23,8 @@ struct ChatModel: Equatable, Sendable {
     var inbox = Inbox()
     /// What the main pane shows.
     var view = MainView.welcome
-    /// Which pane takes the keys.
-    var pane = Pane.compose
+    /// Which part of the screen takes the keys.
+    var focus = Focus.compose
     /// The sidebar's cursor and scroll.
     var sidebar = Sidebar()
     /// The text being written.
@@ -75,21 +75,6 @@ struct ChatModel: Equatable, Sendable {
 
         /// The name under which this user's own lines come back; nil where it says nothing.
         var ownName: String? { isNamed && !user.isEmpty ? user : nil }
-    }
-
-    /// What the main pane shows.
-    enum MainView: Hashable, Sendable {
-        case welcome
-        case conversation(String)
-        /// The letters of one postbox, by its id, or of all.
-        case inbox(String?)
-    }
-
-    /// Which pane takes the keys.
-    enum Pane: Hashable, Sendable {
-        case compose
-        case sidebar
-        case main
     }
 
     /// The sidebar's cursor and scroll, in rows of `sidebarRows`.

@@ -26,28 +26,4 @@ extension ChatModel {
         if index < heading { return .topic(index - 1) }
         return index == heading ? .allLetters : .postbox(index - heading - 1)
     }
-
-    /// The sidebar row of what the main pane shows.
-    var sidebarIndexOfView: Int {
-        switch view {
-        case .welcome:
-            return min(1, sidebarCount - 1)
-        case .conversation(let name):
-            return (conversations.index(of: name) ?? 0) + 1
-        case .inbox(let box):
-            let heading = conversations.count + 1
-            guard let box, let index = inbox.boxes.firstIndex(where: { $0.id == box }) else { return heading }
-            return heading + 1 + index
-        }
-    }
-
-    /// What the main pane shows when the sidebar's row `index` is opened.
-    func view(ofSidebarRow index: Int) -> MainView? {
-        switch sidebarRow(at: index) {
-        case .topic(let place): .conversation(conversations.all[place].name)
-        case .allLetters: .inbox(nil)
-        case .postbox(let place): .inbox(inbox.boxes[place].id)
-        case .topicsHeading, nil: nil
-        }
-    }
 }

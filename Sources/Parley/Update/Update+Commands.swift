@@ -33,16 +33,12 @@ extension ChatModel {
 
     /// The topic that takes what is written; says why when there is none.
     private mutating func writableTopic() -> String? {
-        switch view {
-        case .welcome:
-            say("Join a topic first: /join chat.lobby", .failure)
-        case .inbox:
-            say("This is the postbox: r replies, /post USER/POSTBOX TEXT writes a letter.", .failure)
-        case .conversation(let name):
-            if conversations.named(name)?.isPattern == false { return name }
-            say("\(name) is a pattern for many topics. /join the one to write to.", .failure)
+        switch view.pane.addressee(in: self) {
+        case .topic(let name): return name
+        case .nobody(let words):
+            say(words, .failure)
+            return nil
         }
-        return nil
     }
 
     private mutating func run(_ command: SlashCommand) -> [ChatEffect] {

@@ -23,17 +23,10 @@ extension ChatModel {
             return []
         }
         guard overlay == nil || logScroll != nil else { return [] }
-        if logScroll != nil, layout.sidebar?.contains(place) != true {
-            scrollLog(up: lines)
-            return []
-        }
-        if let area = layout.sidebar, area.contains(place) {
-            closeLog()
-            pane = .sidebar
-            sidebar.cursor = min(max(1, sidebar.cursor - lines), sidebarCount - 1)
-            return []
-        }
-        return scroll(up: lines)
+        guard layout.sidebar?.contains(place) == true else { return mainPane.scroll(up: lines, on: &self) }
+        closeLog()
+        focus = .sidebar
+        return SidebarPane().scroll(up: lines, on: &self)
     }
 
     private mutating func click(at place: Position, _ layout: ScreenLayout) -> [ChatEffect] {
@@ -41,38 +34,16 @@ extension ChatModel {
         if logScroll != nil, layout.main.contains(place) { return [] }
         closeLog()
         guard overlay == nil else { return [] }
-        if let area = layout.sidebar, area.contains(place) {
-            let row = sidebar.firstVisible + place.row - area.row
-            guard let target = sidebarRow(at: row), target.isSelectable else {
-                pane = .sidebar
-                return []
-            }
-            sidebar.cursor = row
-            return openSidebarRow(row)
+        if layout.sidebar?.contains(place) == true {
+            focus = .sidebar
+            return SidebarPane().click(at: place, layout, on: &self)
         }
         if layout.compose.contains(place) {
-            pane = .compose
+            focus = .compose
         } else if layout.main.contains(place) {
-            pane = .main
-            if case .inbox = view { clickLetter(at: place, layout) }
+            focus = .main
+            return view.pane.click(at: place, layout, on: &self)
         }
         return []
-    }
-
-    /// A click selects a letter, a second one opens it; one on the mark column marks it.
-    private mutating func clickLetter(at place: Position, _ layout: ScreenLayout) {
-        let table = InboxLayout(model: self, area: layout.main).table
-        let index = inbox.firstVisible + place.row - table.row
-        guard table.contains(place), inbox.letters.indices.contains(index) else { return }
-        if place.column - table.column < InboxLayout.markColumns {
-            let id = inbox.letters[index].id
-            if inbox.marked.remove(id) == nil { inbox.marked.insert(id) }
-            inbox.selected = index
-        } else if inbox.selected == index {
-            inbox.openSelected()
-        } else {
-            inbox.selected = index
-            if inbox.open != nil { inbox.openSelected() }
-        }
     }
 }

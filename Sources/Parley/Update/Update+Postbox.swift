@@ -209,7 +209,7 @@ extension ChatModel {
 
     /// Begins a letter in the compose pane, unless something is being written there.
     mutating func beginLetter(_ command: String = "/post ") {
-        pane = .compose
+        focus = .compose
         guard !compose.hasContent else {
             say("Something is being written already. ^C clears it.")
             return

@@ -48,7 +48,7 @@ extension ChatModel {
     mutating func show(_ newView: MainView) {
         view = newView
         closeLog()
-        if pane == .sidebar { pane = .compose }
+        if focus == .sidebar { focus = .compose }
     }
 
     /// Takes in news of a topic.

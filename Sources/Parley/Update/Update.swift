@@ -106,21 +106,12 @@ extension ChatModel {
 
     private mutating func keepCursorsVisible() {
         let layout = layout(on: size)
-        if pane != .sidebar { sidebar.cursor = sidebarIndexOfView }
-        sidebar.cursor = min(max(0, sidebar.cursor), sidebarCount - 1)
-        if let area = layout.sidebar {
-            sidebar.firstVisible = Self.window(
-                around: sidebar.cursor, from: sidebar.firstVisible, rows: area.rows, count: sidebarCount)
-        }
-        if case .inbox = view {
-            let table = InboxLayout(model: self, area: layout.main).table
-            inbox.firstVisible = Self.window(
-                around: inbox.selected, from: inbox.firstVisible, rows: table.rows, count: inbox.letters.count)
-        }
+        SidebarPane().settle(layout, on: &self)
+        view.pane.settle(layout, on: &self)
     }
 
     /// The first row of a window of `rows` that holds `cursor` and moves as little as it can.
-    private static func window(around cursor: Int, from first: Int, rows: Int, count: Int) -> Int {
+    static func window(around cursor: Int, from first: Int, rows: Int, count: Int) -> Int {
         guard rows > 0 else { return 0 }
         let lowest = max(0, cursor - rows + 1)
         let highest = min(cursor, max(0, count - rows))

@@ -5,7 +5,7 @@ extension Frame {
     /// The line between the panes and the text; it says when what is written has to wait.
     mutating func drawRule() {
         guard let rule = layout.rule else { return }
-        canvas.fill(rule, with: "─", style: model.pane == .compose ? theme.heading : theme.rule)
+        canvas.fill(rule, with: "─", style: model.focus == .compose ? theme.heading : theme.rule)
         if let divider = layout.divider {
             canvas.write("┴", row: rule.row, column: divider.column, style: theme.rule)
         }
@@ -21,9 +21,9 @@ extension Frame {
         let prompt = ScreenLayout.promptColumns
         let text = Rect(
             row: area.row, column: area.column + prompt, rows: area.rows, columns: area.columns - prompt - 1)
-        let promptStyle = model.pane == .compose ? theme.heading : theme.rule
+        let promptStyle = model.focus == .compose ? theme.heading : theme.rule
         canvas.write(" > ", row: area.row, column: area.column, style: promptStyle)
-        let hasKeys = model.pane == .compose
+        let hasKeys = model.focus == .compose
         guard !model.compose.isEmpty else {
             let words = SafeText(placeholder).truncated(columns: text.columns)
             canvas.write(
@@ -41,13 +41,7 @@ extension Frame {
 
     private var placeholder: String {
         if model.isOffline { return offlineWords }
-        switch model.view {
-        case .welcome: return "/join TOPIC"
-        case .conversation(let name):
-            if model.conversations.named(name)?.isPattern == true { return "/join a topic to write" }
-            return "write to \(name)"
-        case .inbox: return "/post USER/POSTBOX TEXT, or r to reply"
-        }
+        return model.view.pane.placeholder(in: model)
     }
 
     private var offlineWords: String {
@@ -76,7 +70,7 @@ extension Frame {
             draw(notice, in: area)
             return
         }
-        let position = SafeText(positionWords + " ")
+        let position = SafeText(model.mainPane.position(in: self) + " ")
         let room = area.columns - position.width - 1
         var column = area.column + 1
         for binding in hintedBindings {
@@ -90,52 +84,18 @@ extension Frame {
     }
 
     private var hintedBindings: [KeyBinding] {
-        let scope = model.keyScope
-        let bindings = KeyBinding.all.filter { $0.hint != nil && isUseful($0) }
-        return bindings.filter { $0.scope == scope } + bindings.filter { $0.scope == .everywhere }
+        let pane = model.pane
+        let own = type(of: pane).keys.filter { $0.hint != nil && pane.isUseful($0.action, in: model) }
+        return own + KeyBinding.everywhere.filter { $0.hint != nil && isUseful($0.action) }
     }
 
     /// Only keys that do something now are hinted.
-    private func isUseful(_ binding: KeyBinding) -> Bool {
-        switch binding.action {
-        case .send, .newLine: model.compose.hasContent
+    private func isUseful(_ action: KeyAction) -> Bool {
+        switch action {
         case .nextUnread: model.unreadMessages > 0 && model.logScroll == nil
-        case .open: model.keyScope == .sidebar || model.inbox.selectedLetter != nil
-        case .mark, .delete, .reply: model.inbox.selectedLetter != nil
-        case .deleteMarked: !model.inbox.marked.isEmpty
-        case .nextPage: model.inbox.hasMore
-        case .toEnd: model.logScroll.map { $0 != .end } ?? !isAtBottom
-        case .connectionLog: model.logScroll == nil
         // The text being written has its keys while the log lies over the panes, but these lead elsewhere.
-        case .help, .focusTopics, .openPostbox, .nextPane: model.logScroll == nil
+        case .connectionLog, .help, .focusTopics, .openPostbox, .nextPane: model.logScroll == nil
         default: true
-        }
-    }
-
-    private var isAtBottom: Bool {
-        guard case .conversation(let name) = model.view else { return true }
-        return model.conversations.named(name)?.scroll == .bottom
-    }
-
-    private var positionWords: String {
-        if let scroll = model.logScroll {
-            let texts = model.logLayout(columns: layout.main.columns)
-            let below = texts.viewport(rows: layout.main.rows, scroll: scroll).rowsBelow
-            return scroll == .end ? "⇣ newest" : "↓ \(Wording.compact(below)) below"
-        }
-        switch model.view {
-        case .welcome: return ""
-        case .conversation(let name):
-            guard let conversation = model.conversations.named(name), conversation.scroll != .bottom else {
-                return "⇣ bottom"
-            }
-            let texts = model.conversationLayout(conversation, columns: layout.main.columns)
-            let below = texts.viewport(rows: layout.main.rows).rowsBelow
-            return conversation.unread > 0
-                ? "↓ \(Wording.compact(conversation.unread)) new" : "↓ \(Wording.compact(below)) below"
-        case .inbox:
-            let count = model.inbox.letters.count
-            return count == 0 ? "0/0" : "\(min(model.inbox.selected + 1, count))/\(count)"
         }
     }
 

@@ -2,17 +2,8 @@ import Relay
 import Terminal
 
 extension Frame {
-    /// The main pane.
-    mutating func drawMain() {
-        switch model.view {
-        case .welcome: drawWelcome()
-        case .conversation(let name):
-            if let conversation = model.conversations.named(name) { drawConversation(conversation) }
-        case .inbox(let box): drawInbox(box)
-        }
-    }
-
-    private mutating func drawWelcome() {
+    /// What is shown while nothing is joined.
+    mutating func drawWelcome() {
         drawHeading(SafeText("welcome"))
         let isOpening = model.opening != nil
         let lines =
@@ -31,11 +22,12 @@ extension Frame {
 
     /// The line above the main pane; it shows where the keys go.
     mutating func drawHeading(_ words: SafeText) {
-        let style = model.pane == .main ? theme.heading : theme.rule
+        let style = model.focus == .main ? theme.heading : theme.rule
         drawSeparator(words, in: layout.heading, words: theme.title, rule: style)
     }
 
-    private mutating func drawConversation(_ conversation: Conversation) {
+    /// A conversation's rows around where the person looks.
+    mutating func drawConversation(_ conversation: Conversation) {
         drawHeading(SafeText(headingWords(conversation)))
         let area = layout.main
         let texts = model.conversationLayout(conversation, columns: area.columns)
@@ -46,7 +38,7 @@ extension Frame {
             let row = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
             draw(line, in: row, widths)
         }
-        if model.pane == .main, !area.isEmpty {
+        if model.focus == .main, !area.isEmpty {
             let row = area.row + max(0, lines.count - 1)
             canvas.cursor = Position(row: row, column: area.column)
         }

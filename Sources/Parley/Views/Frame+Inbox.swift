@@ -39,7 +39,7 @@ extension Frame {
         for (offset, line) in SafeText(words).wrapped(columns: area.columns - 3).prefix(area.rows).enumerated() {
             canvas.write(line, row: area.row + offset, column: area.column + 2, style: style)
         }
-        if model.pane == .main { canvas.cursor = Position(row: area.row, column: area.column) }
+        if model.focus == .main { canvas.cursor = Position(row: area.row, column: area.column) }
     }
 
     private mutating func drawLetter(
@@ -69,7 +69,7 @@ extension Frame {
         }
         let firstLine = letter.message.prefix(512).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         canvas.write(SafeText(firstLine).truncated(columns: columns.line), row: row.row, column: column, style: style)
-        guard isSelected, model.pane == .main else { return }
+        guard isSelected, model.focus == .main else { return }
         let selection = theme.selection(over:)
         canvas.restyle(row) { $0 = selection($0) }
         canvas.cursor = Position(row: row.row, column: row.column)
@@ -91,7 +91,7 @@ extension Frame {
         if first < parts.lastReaderScroll, !reader.isEmpty {
             canvas.write("↓", row: reader.endRow - 1, column: reader.endColumn - 1, style: theme.dimmed)
         }
-        if parts.table.isEmpty, model.pane == .main {
+        if parts.table.isEmpty, model.focus == .main {
             canvas.cursor = Position(row: reader.row, column: reader.column)
         }
     }

@@ -5,8 +5,6 @@ extension Frame {
     /// The connection log, in the place of what the main pane shows. The text being written stays where it is.
     mutating func drawLog(_ scroll: LogScroll) {
         let count = model.log.entries.count
-        canvas.fill(layout.heading)
-        canvas.fill(layout.main)
         drawSeparator(
             SafeText("connection log ─ \(Wording.count(count, "entry", plural: "entries"))"), in: layout.heading,
             words: theme.title, rule: theme.heading)

@@ -5,8 +5,8 @@ extension Frame {
     mutating func drawOverlay() {
         switch model.overlay {
         case .help(let scroll): drawHelp(scroll)
-        case .log(let scroll): drawLog(scroll)
-        case .question, nil: break
+        // The log has the main pane's place, a question the bottom line's.
+        case .log, .question, nil: break
         }
     }
 

@@ -5,13 +5,13 @@ extension Frame {
     /// The joined topics and the postboxes, with what waits in each.
     mutating func drawSidebar(_ area: Rect) {
         canvas.fill(area)
-        let shown = model.sidebarIndexOfView
+        let shown = model.view.pane.sidebarIndex(in: model)
         for offset in 0..<area.rows {
             let index = model.sidebar.firstVisible + offset
             guard let row = model.sidebarRow(at: index) else { break }
             let line = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
-            drawSidebarRow(row, in: line, isShown: index == shown && model.view != .welcome)
-            guard model.pane == .sidebar, index == model.sidebar.cursor else { continue }
+            drawSidebarRow(row, in: line, isShown: index == shown)
+            guard model.focus == .sidebar, index == model.sidebar.cursor else { continue }
             let selection = theme.selection(over:)
             canvas.restyle(line) { $0 = selection($0) }
             canvas.cursor = Position(row: line.row, column: line.column)

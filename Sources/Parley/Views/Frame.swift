@@ -33,13 +33,13 @@ struct Frame {
             return
         }
         drawTitle()
-        drawMain()
+        model.mainPane.draw(in: &self)
         if let divider = layout.divider {
             canvas.fill(divider, with: "│", style: theme.rule)
         }
-        if let area = layout.sidebar { drawSidebar(area) }
+        SidebarPane().draw(in: &self)
         drawRule()
-        drawCompose()
+        ComposePane().draw(in: &self)
         drawHint()
         drawOverlay()
     }

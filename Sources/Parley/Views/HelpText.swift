@@ -12,9 +12,10 @@ enum HelpText {
 
     static let lines: [Line] = {
         var lines: [Line] = []
-        for scope in KeyBinding.Scope.allCases {
-            lines.append(.heading(scope.rawValue))
-            lines += KeyBinding.all.filter { $0.scope == scope }.map { .entry($0.label, $0.words) }
+        let tables = [("Everywhere", KeyBinding.everywhere)] + Panes.all.map { ($0.title, $0.keys) }
+        for (title, bindings) in tables {
+            lines.append(.heading(title))
+            lines += bindings.map { .entry($0.label, $0.words) }
             lines.append(.blank)
         }
         lines.append(.heading("Commands"))

@@ -76,6 +76,6 @@ extension ChatModel {
             composeRows: { columns in
                 compose.isEmpty ? 1 : compose.editor.rendered(width: columns, rows: Compose.rowLimit).visible.count
             },
-            wantsSidebar: pane == .sidebar)
+            wantsSidebar: focus == .sidebar)
     }
 }

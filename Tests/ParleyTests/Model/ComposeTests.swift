@@ -164,10 +164,10 @@ struct ComposeTests {
         desk.press(.tab)
         #expect(desk.model.compose.text == "/leave chat.quality")
         desk.press(.control("c"))
-        var panes: [ChatModel.Pane] = []
+        var panes: [Focus] = []
         for _ in 0..<3 {
             desk.press(.tab)
-            panes.append(desk.model.pane)
+            panes.append(desk.model.focus)
         }
         #expect(panes == [.sidebar, .main, .compose])
     }
@@ -215,7 +215,7 @@ struct ComposeTests {
         var desk = Desk.joined("chat.lobby")
         desk.press(.function(2))
         desk.type("hey")
-        #expect(desk.model.pane == .compose)
+        #expect(desk.model.focus == .compose)
         #expect(desk.model.compose.text == "hey")
     }
 

@@ -133,7 +133,7 @@ struct ConnectionLogTests {
         #expect(desk.model.overlay == nil)
         desk.press(.function(8))
         desk.press(.function(2))
-        #expect(desk.model.overlay == nil && desk.model.pane == .sidebar)
+        #expect(desk.model.overlay == nil && desk.model.focus == .sidebar)
         desk.press(.function(8))
         for text in ["/joi", "/leave chat.lo"] {
             desk.type(text)

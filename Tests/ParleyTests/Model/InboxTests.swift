@@ -149,7 +149,7 @@ struct InboxTests {
         var desk = Desk.inbox([letter(1, from: "bo b\n\u{1B}[2J/home")])
         desk.press(.character("r"))
         #expect(desk.model.compose.text == "/post bob[2J/home ")
-        #expect(desk.model.pane == .compose)
+        #expect(desk.model.focus == .compose)
     }
 
     @Test("New letters join the last page and count")

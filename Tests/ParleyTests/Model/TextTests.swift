@@ -65,13 +65,14 @@ struct TextTests {
 
     @Test("Every key of the table has one meaning in its place, and each binding is in the help")
     func bindings() {
-        for scope in KeyBinding.Scope.allCases {
-            let keys = KeyBinding.all.filter { $0.scope == scope }.flatMap(\.keys)
-            #expect(Set(keys).count == keys.count, "\(scope)")
+        for table in [KeyBinding.everywhere] + Panes.all.map({ $0.keys }) {
+            let keys = table.flatMap(\.keys)
+            #expect(Set(keys).count == keys.count, "\(keys)")
+            for binding in table {
+                #expect(HelpText.lines.contains(.entry(binding.label, binding.words)))
+                for key in binding.keys { #expect(KeyBinding.action(of: key, in: table) == binding.action) }
+            }
         }
-        for binding in KeyBinding.all {
-            #expect(HelpText.lines.contains(.entry(binding.label, binding.words)))
-            for key in binding.keys { #expect(KeyBinding.action(of: key, in: binding.scope) == binding.action) }
-        }
+        #expect(Set(Panes.all.map { $0.title }).count == Panes.all.count)
     }
 }

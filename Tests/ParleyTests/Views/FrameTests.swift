@@ -92,7 +92,7 @@ struct FrameTests {
         #expect(desk.model.inbox.selected == 5)
         desk.click(row: 2, column: 3)
         #expect(desk.model.view == .conversation("chat.lobby"))
-        #expect(desk.model.pane == .compose)
+        #expect(desk.model.focus == .compose)
         desk.send(.topic("chat.lobby", .messages((1...60).map { message($0, "m\($0)") })))
         desk.send(.input(.mouse(MouseEvent(kind: .scrollUp, button: .none, row: 5, column: 40))))
         #expect(desk.screen().last?.hasSuffix("↓ 3 below") == true)

@@ -1,0 +1,68 @@
+import Terminal
+
+/// A joined topic or pattern; a welcome while there is none.
+struct ConversationPane: Pane {
+    let name: String?
+
+    static let title = "Conversation"
+    static let keys: [KeyBinding] = [
+        .bind(.up, [Key(.up)], "a line up"),
+        .bind(.down, [Key(.down)], "a line down"),
+        .bind(.toBeginning, [Key(.home)], "oldest message"),
+        .bind(.toEnd, [Key(.end)], "newest message", hint: "newest"),
+        .bind(.open, [Key(.enter)], "go back to the text"),
+    ]
+
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+        switch action {
+        case .up: return model.scrollConversation(up: 1)
+        case .down: return model.scrollConversation(up: -1)
+        case .toBeginning: return model.scrollConversation(toBeginning: true)
+        case .toEnd: return model.scrollConversation(toBeginning: false)
+        case .open: model.focus = .compose
+        default: break
+        }
+        return []
+    }
+
+    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] { model.scrollConversation(up: lines) }
+
+    func showNewest(on model: inout ChatModel) -> [ChatEffect] { model.scrollConversation(toBeginning: false) }
+
+    func addressee(in model: ChatModel) -> Addressee {
+        guard let name else { return .nobody("Join a topic first: /join chat.lobby") }
+        if model.conversations.named(name)?.isPattern == false { return .topic(name) }
+        return .nobody("\(name) is a pattern for many topics. /join the one to write to.")
+    }
+
+    func placeholder(in model: ChatModel) -> String {
+        guard let name else { return "/join TOPIC" }
+        return model.conversations.named(name)?.isPattern == true ? "/join a topic to write" : "write to \(name)"
+    }
+
+    func draw(in frame: inout Frame) {
+        guard let name else { return frame.drawWelcome() }
+        if let conversation = frame.model.conversations.named(name) { frame.drawConversation(conversation) }
+    }
+
+    func position(in frame: Frame) -> String {
+        guard let name else { return "" }
+        guard let conversation = frame.model.conversations.named(name), conversation.scroll != .bottom else {
+            return "⇣ bottom"
+        }
+        let area = frame.layout.main
+        let texts = frame.model.conversationLayout(conversation, columns: area.columns)
+        let below = texts.viewport(rows: area.rows).rowsBelow
+        return conversation.unread > 0
+            ? "↓ \(Wording.compact(conversation.unread)) new" : "↓ \(Wording.compact(below)) below"
+    }
+
+    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool {
+        guard action == .toEnd else { return true }
+        return name.map { model.conversations.named($0)?.scroll != .bottom } ?? false
+    }
+
+    func sidebarIndex(in model: ChatModel) -> Int? {
+        name.map { (model.conversations.index(of: $0) ?? 0) + 1 }
+    }
+}

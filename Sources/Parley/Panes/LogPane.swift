@@ -1,0 +1,62 @@
+import Terminal
+
+/// The connection log. It lies over what the main part of the screen shows, and the text can be written meanwhile.
+struct LogPane: Pane {
+    let edge: LogScroll
+
+    static let title = "Connection log"
+    static let keys: [KeyBinding] = [
+        .bind(.escape, [Key(.escape)], "close it", hint: "close"),
+        .bind(.up, [Key(.up)], "a line up", hint: "scroll"),
+        .bind(.down, [Key(.down)], "a line down"),
+        .bind(.toBeginning, [Key(.home)], "oldest entry", hint: "oldest"),
+        .bind(.toEnd, [Key(.end)], "newest entry, and those that follow", hint: "newest"),
+    ]
+
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+        let area = model.layout(on: model.size).main
+        switch action {
+        case .up: return scroll(up: 1, on: &model)
+        case .down: return scroll(up: -1, on: &model)
+        case .toBeginning:
+            model.overlay = .log(model.logLayout(columns: area.columns).beginning(rows: area.rows))
+        case .toEnd: model.overlay = .log(.end)
+        case .escape: model.closeLog()
+        default: break
+        }
+        return []
+    }
+
+    /// Whatever goes elsewhere leaves the log.
+    func prepare(for action: KeyAction, on model: inout ChatModel) {
+        switch action {
+        case .pageUp, .pageDown, .connectionLog, .redraw, .suspend, .quit, .interrupt, .help: break
+        case .nextPane where model.completion != nil: break
+        default: model.closeLog()
+        }
+    }
+
+    func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
+        let compose = ComposePane()
+        if let action = compose.action(of: key) { return compose.perform(action, on: &model) }
+        return compose.type(key, on: &model)
+    }
+
+    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] {
+        let area = model.layout(on: model.size).main
+        model.overlay = .log(
+            model.logLayout(columns: area.columns).scrolled(edge, up: lines, rows: area.rows))
+        return []
+    }
+
+    func draw(in frame: inout Frame) { frame.drawLog(edge) }
+
+    func position(in frame: Frame) -> String {
+        if edge == .end { return "⇣ newest" }
+        let area = frame.layout.main
+        let texts = frame.model.logLayout(columns: area.columns)
+        return "↓ \(Wording.compact(texts.viewport(rows: area.rows, scroll: edge).rowsBelow)) below"
+    }
+
+    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool { action != .toEnd || edge != .end }
+}

@@ -1,0 +1,95 @@
+import Terminal
+
+/// A part of the screen that takes keys. What is particular to one is here, in a file of its own, and in its view; what
+/// they share asks them. `Panes` lists them.
+///
+/// A pane is made when it is asked for something: what it has to remember is in the model, or in the `MainView` that it
+/// is made of.
+protocol Pane: Sendable {
+    /// What the help calls it.
+    static var title: String { get }
+    /// Its own keys, in the order of the help. They come before those that work everywhere.
+    static var keys: [KeyBinding] { get }
+
+    // MARK: Input
+
+    /// Does what one of its own keys stands for.
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect]
+
+    /// A key of everywhere is about to do its work.
+    func prepare(for action: KeyAction, on model: inout ChatModel)
+
+    /// Takes a key that is none of its own and has no meaning everywhere.
+    func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect]
+
+    /// Scrolls up by lines, down when negative: the wheel and the page keys.
+    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect]
+
+    /// Takes a click on it; it has the keys by then.
+    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> [ChatEffect]
+
+    /// Closes what is open in it.
+    ///
+    /// - Returns: whether anything was.
+    func escape(on model: inout ChatModel) -> Bool
+
+    /// Goes to the newest of what it shows, as the text's keys ask for it.
+    func showNewest(on model: inout ChatModel) -> [ChatEffect]
+
+    /// Keeps its cursor on a row and the row in view, after any event.
+    func settle(_ layout: ScreenLayout, on model: inout ChatModel)
+
+    // MARK: Text
+
+    /// Where a line goes that is sent while it is shown.
+    func addressee(in model: ChatModel) -> Addressee
+
+    /// What stands in the place of the text while there is none.
+    func placeholder(in model: ChatModel) -> String
+
+    // MARK: View
+
+    /// Draws it in its place.
+    func draw(in frame: inout Frame)
+
+    /// What the bottom line says on its right of where the person looks.
+    func position(in frame: Frame) -> String
+
+    /// Whether a key of its own does something now; others are not hinted.
+    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool
+
+    /// The sidebar's row of what it shows; nil where that has none.
+    func sidebarIndex(in model: ChatModel) -> Int?
+}
+
+/// Where a line goes that is sent.
+enum Addressee: Hashable, Sendable {
+    case topic(String)
+    /// Nowhere, and why.
+    case nobody(String)
+}
+
+extension Pane {
+    /// What a key of its own stands for.
+    func action(of key: Key) -> KeyAction? { KeyBinding.action(of: key, in: Self.keys) }
+
+    func prepare(for action: KeyAction, on model: inout ChatModel) {}
+
+    /// Typing goes to the text wherever letters mean nothing else.
+    func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
+        guard key.modifiers.isEmpty, case .character = key.code else { return [] }
+        model.focus = .compose
+        return ComposePane().type(key, on: &model)
+    }
+
+    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] { [] }
+    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> [ChatEffect] { [] }
+    func escape(on model: inout ChatModel) -> Bool { false }
+    func showNewest(on model: inout ChatModel) -> [ChatEffect] { [] }
+    func settle(_ layout: ScreenLayout, on model: inout ChatModel) {}
+    func addressee(in model: ChatModel) -> Addressee { .nobody("Open a topic first.") }
+    func placeholder(in model: ChatModel) -> String { "" }
+    func position(in frame: Frame) -> String { "" }
+    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool { true }
+    func sidebarIndex(in model: ChatModel) -> Int? { nil }
+}

@@ -1,0 +1,61 @@
+/// The panes: the one place that lists them.
+enum Panes {
+    /// All of them, in the order of the help.
+    static let all: [any Pane.Type] = [
+        ComposePane.self, SidebarPane.self, ConversationPane.self, InboxPane.self, LogPane.self,
+    ]
+}
+
+/// What the main part of the screen shows, with what its pane has to remember.
+enum MainView: Hashable, Sendable {
+    case welcome
+    case conversation(String)
+    /// The letters of one postbox, by its id, or of all.
+    case inbox(String?)
+
+    /// The pane that shows it.
+    var pane: any Pane {
+        switch self {
+        case .welcome: ConversationPane(name: nil)
+        case .conversation(let name): ConversationPane(name: name)
+        case .inbox(let box): InboxPane(box: box)
+        }
+    }
+}
+
+/// Which part of the screen takes the keys. Whether the terminal has the focus is another matter.
+enum Focus: Hashable, Sendable, CaseIterable {
+    case compose
+    case sidebar
+    case main
+
+    /// The part that Tab goes on to.
+    var next: Focus {
+        switch self {
+        case .compose: .sidebar
+        case .sidebar: .main
+        case .main: .compose
+        }
+    }
+
+    /// The part that Shift-Tab goes back to.
+    var previous: Focus { next.next }
+}
+
+extension ChatModel {
+    /// The pane in the main part of the screen. The connection log lies over any other.
+    var mainPane: any Pane {
+        if let logScroll { return LogPane(edge: logScroll) }
+        return view.pane
+    }
+
+    /// The pane that takes the keys. While the connection log is open it takes them for the text as well.
+    var pane: any Pane {
+        if logScroll != nil { return mainPane }
+        switch focus {
+        case .compose: return ComposePane()
+        case .sidebar: return SidebarPane()
+        case .main: return mainPane
+        }
+    }
+}
