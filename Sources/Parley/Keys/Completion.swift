@@ -8,7 +8,7 @@ struct Completion: Hashable, Sendable {
     /// Choices that are shown at most.
     static let choiceLimit = 12
 
-    /// Completes the command's name, or the topic behind `/join` and `/leave`; nil when there is nothing to complete.
+    /// Completes the command's name, or the topic behind `/join` and `/leave` or behind a search's `in:`; nil when there is nothing to complete.
     static func of(_ text: String, topics: [String]) -> Completion? {
         guard text.hasPrefix("/"), !text.hasPrefix("//"), !text.contains("\n") else { return nil }
         guard let space = text.firstIndex(of: " ") else {
@@ -17,8 +17,19 @@ struct Completion: Hashable, Sendable {
         }
         let name = text[text.index(after: text.startIndex)..<space]
         let word = String(text[text.index(after: space)...])
+        if name == "search", let topic = topicFilter(in: text) {
+            return complete(
+                prefix: String(text.dropLast(topic.count)), word: String(topic), among: topics, isFinal: false)
+        }
         guard name == "leave" || name == "join", !word.contains(" ") else { return nil }
         return complete(prefix: "/\(name) ", word: word, among: topics, isFinal: false)
+    }
+
+    /// What follows `in:` at the end of a search.
+    private static func topicFilter(in text: String) -> Substring? {
+        guard let last = text.split(separator: " ", omittingEmptySubsequences: false).last, last.hasPrefix("in:")
+        else { return nil }
+        return last.dropFirst(3)
     }
 
     private static func complete(prefix: String, word: String, among words: [String], isFinal: Bool) -> Completion? {

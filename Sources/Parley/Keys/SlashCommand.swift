@@ -1,3 +1,5 @@
+import Relay
+
 /// A command that a person writes into the compose pane.
 enum SlashCommand: Hashable, Sendable {
     case join(String)
@@ -7,6 +9,7 @@ enum SlashCommand: Hashable, Sendable {
     case resend
     case discard
     case history
+    case search(String)
     case delete
     case keyValue(KeyValueRequest)
     case close
@@ -34,6 +37,9 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "resend", arguments: "", words: "send this topic's unsent lines again"),
         Entry(name: "discard", arguments: "", words: "drop this topic's unsent lines"),
         Entry(name: "history", arguments: "", words: "load older messages"),
+        Entry(
+            name: "search", arguments: "WORDS",
+            words: "look through what is kept here: words, \"a phrase\", from: in: after: before:"),
         Entry(name: "delete", arguments: "", words: "delete the marked letters, or the selected one"),
         Entry(
             name: "kv", arguments: "get|put|delete|keys|watch …",
@@ -49,12 +55,15 @@ enum SlashCommand: Hashable, Sendable {
     enum Failure: Error, Hashable, Sendable {
         case unknown(String)
         case usage(String)
+        /// A search that cannot be meant, and why.
+        case search(String)
 
         /// What to tell the person.
         var words: String {
             switch self {
             case .unknown(let name): "There is no command /\(name). /help lists them; // sends a line with a slash."
             case .usage(let usage): "Write it as \(usage)"
+            case .search(let words): words
             }
         }
     }
@@ -91,6 +100,10 @@ enum SlashCommand: Hashable, Sendable {
         case "resend": return .resend
         case "discard": return .discard
         case "history": return .history
+        case "search":
+            guard !argument.isEmpty else { throw usage("search") }
+            if let mistake = SearchQuery(argument).mistake { throw .search(mistake) }
+            return .search(argument)
         case "delete": return .delete
         case "kv":
             guard let request = KeyValueRequest(argument) else { throw .usage(KeyValueRequest.usage) }
@@ -111,5 +124,19 @@ enum SlashCommand: Hashable, Sendable {
 
     private static func usage(_ name: String) -> Failure {
         .usage(entries.first { $0.name == name }?.usage ?? "/\(name)")
+    }
+}
+
+extension SearchQuery {
+    /// Why it cannot be meant as it is; nil where it can. A filter that is none counts as words, which nobody finds.
+    fileprivate var mistake: String? {
+        let words = terms.filter { $0.isPhrase && !$0.isExcluded }.map(\.text)
+        if let date = words.first(where: { $0.hasPrefix("before:") || $0.hasPrefix("after:") }) {
+            return "\(date.prefix(32)) is no date. Write it as before:2026-11-20 or after:2026-11-20T10:00"
+        }
+        if let topic = words.first(where: { $0.hasPrefix("in:") }) {
+            return "\(topic.dropFirst(3).prefix(32)) is no topic. Write it as in:chat.lobby or in:chat.*"
+        }
+        return isEmpty ? "There is nothing to look for: name a word that has a letter or a digit." : nil
     }
 }

@@ -23,6 +23,10 @@ struct ChatModel: Equatable, Sendable {
     var inbox = Inbox()
     /// What the main pane shows.
     var view = MainView.welcome
+    /// What Escape leads back to, the last one first to come.
+    var trail: [MainView] = []
+    /// The message that a search has led to.
+    var found: FoundMark?
     /// Which part of the screen takes the keys.
     var focus = Focus.compose
     /// The sidebar's cursor and scroll.

@@ -11,6 +11,7 @@ struct ConversationPane: Pane {
         .bind(.toBeginning, [Key(.home)], "oldest message"),
         .bind(.toEnd, [Key(.end)], "newest message", hint: "newest"),
         .bind(.open, [Key(.enter)], "go back to the text"),
+        .bind(.escape, [Key(.escape)], "go back to the text, or to what was found", hint: "back"),
     ]
 
     func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
@@ -20,6 +21,7 @@ struct ConversationPane: Pane {
         case .toBeginning: return model.scrollConversation(toBeginning: true)
         case .toEnd: return model.scrollConversation(toBeginning: false)
         case .open: model.focus = .compose
+        case .escape: model.escape()
         default: break
         }
         return []
@@ -58,8 +60,11 @@ struct ConversationPane: Pane {
     }
 
     func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool {
-        guard action == .toEnd else { return true }
-        return name.map { model.conversations.named($0)?.scroll != .bottom } ?? false
+        switch action {
+        case .toEnd: name.map { model.conversations.named($0)?.scroll != .bottom } ?? false
+        case .escape: !model.trail.isEmpty
+        default: true
+        }
     }
 
     func sidebarIndex(in model: ChatModel) -> Int? {

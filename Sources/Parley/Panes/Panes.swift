@@ -2,16 +2,21 @@
 enum Panes {
     /// All of them, in the order of the help.
     static let all: [any Pane.Type] = [
-        ComposePane.self, SidebarPane.self, ConversationPane.self, InboxPane.self, LogPane.self,
+        ComposePane.self, SidebarPane.self, ConversationPane.self, InboxPane.self, SearchPane.self,
+        ExcerptPane.self, LogPane.self,
     ]
 }
 
 /// What the main part of the screen shows, with what its pane has to remember.
-enum MainView: Hashable, Sendable {
+enum MainView: Equatable, Sendable {
     case welcome
     case conversation(String)
     /// The letters of one postbox, by its id, or of all.
     case inbox(String?)
+    /// What was found in the local store.
+    case search(Search)
+    /// The messages around one that was found.
+    case excerpt(Excerpt)
 
     /// The pane that shows it.
     var pane: any Pane {
@@ -19,6 +24,8 @@ enum MainView: Hashable, Sendable {
         case .welcome: ConversationPane(name: nil)
         case .conversation(let name): ConversationPane(name: name)
         case .inbox(let box): InboxPane(box: box)
+        case .search(let search): SearchPane(search: search)
+        case .excerpt(let excerpt): ExcerptPane(excerpt: excerpt)
         }
     }
 }

@@ -57,7 +57,7 @@ extension ChatEngine {
         return .keptHistory(page.messages.map(shown), gaps: page.gaps)
     }
 
-    private static func shown(_ kept: KeptMessage) -> TopicMessage {
+    static func shown(_ kept: KeptMessage) -> TopicMessage {
         kept.message ?? unreadable(kept.place.sequence, kept.topic, kept.payload.count, kept.time)
     }
 

@@ -14,6 +14,8 @@ actor ChatEngine {
     private var countTask: Task<Void, Never>?
     private var keyValueTask: Task<Void, Never>?
     private var keyWatch: Task<Void, Never>?
+    /// The newest search; it waits for those before it.
+    var searchTask: Task<Void, Never>?
     private var wantsPostbox = false
     /// Why there was no access token; shown when the session ends because of it.
     private var tokenFailure: String?
@@ -87,6 +89,9 @@ actor ChatEngine {
         case .keepDraft(let draft): await keep(.draft(conversation: draft.conversation, draft.text))
         case .keepReadMark(let topic, let sequence): await keepReadMark(topic, sequence)
         case .publish(let id, let topic, let text): await publish(id, topic, text)
+        case .search(let request, let query, let limit): search(request, query, limit)
+        case .readAround(let request, let topic, let place, let direction, let limit):
+            readAround(request, topic, place, direction, limit)
         case .openPostbox:
             wantsPostbox = true
             if client.status.state == .connected { openPostbox() }

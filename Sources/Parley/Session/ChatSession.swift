@@ -112,7 +112,8 @@ struct ChatSession {
         case .bell: terminal.bell()
         case .setTitle(let title): terminal.setTitle(title)
         case .suspendProcess: suspend()
-        case .openStore, .keepJoined, .keepLine, .keepDraft, .keepReadMark, .subscribe, .unsubscribe, .loadHistory,
+        case .openStore, .keepJoined, .keepLine, .keepDraft, .keepReadMark, .search, .readAround, .subscribe,
+            .unsubscribe, .loadHistory,
             .publish, .openPostbox, .countLetters, .listPage, .deleteMessage, .bulkDelete, .postLetter, .keyValue,
             .changeKey, .setActive, .nudge, .disconnect, .reconnect:
             if case .dropped = effects.yield(effect) {

@@ -1,6 +1,6 @@
 import Relay
 
-/// Finds the part of a text for which a search has found it.
+/// Finds the parts of a text for which a search has found it.
 ///
 /// The search itself says only that a text has what is looked for. Here the text is read as the search reads it: words are
 /// letters and digits, their case and marks do not count, and each Chinese, Japanese or Korean character is a word.
@@ -41,14 +41,25 @@ struct SearchMatch {
     /// The first part of a text that is looked for, as it stands there; nil where there is none, or the query has no
     /// words but filters.
     func part(of text: String) -> String? {
-        guard !terms.isEmpty else { return nil }
+        parts(of: text, limit: 1).first.map { String(text.unicodeScalars[$0]) }
+    }
+
+    /// The parts of a text that are looked for, in their order and apart from each other.
+    func parts(of text: String, limit: Int = 64) -> [Range<String.Index>] {
+        guard !terms.isEmpty else { return [] }
         let words = Self.words(of: text)
-        for start in words.indices {
-            guard let term = terms.first(where: { $0.stands(at: start, of: words) }) else { continue }
-            let end = words[start + term.words.count - 1].place.upperBound
-            return String(text.unicodeScalars[words[start].place.lowerBound..<end])
+        var parts: [Range<String.Index>] = []
+        var start = 0
+        while start < words.count, parts.count < limit {
+            guard let term = terms.first(where: { $0.stands(at: start, of: words) }) else {
+                start += 1
+                continue
+            }
+            let end = start + term.words.count
+            parts.append(words[start].place.lowerBound..<words[end - 1].place.upperBound)
+            start = end
         }
-        return nil
+        return parts
     }
 
     private static func words(of text: String) -> [Word] {

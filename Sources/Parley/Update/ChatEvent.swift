@@ -27,6 +27,8 @@ enum ChatEvent: Equatable, Sendable {
     case published(PublishNews)
     /// News of the postbox.
     case postbox(PostboxNews)
+    /// What the local store has of what is looked for.
+    case search(SearchNews)
     /// A sentence for the connection log.
     case log(String)
     /// A sentence for the person, such as a failure that belongs to nothing on the screen.
@@ -51,6 +53,17 @@ enum ChatEvent: Equatable, Sendable {
         case historyFailed(RelayError)
         /// The subscription has failed; it is tried again.
         case failed(RelayError)
+    }
+
+    /// Answers of the local store to a search.
+    enum SearchNews: Equatable, Sendable {
+        /// A portion, the newest first, and whether there is no more.
+        case found(request: UInt64, [FoundItem], isComplete: Bool)
+        /// Why there is none.
+        case failed(request: UInt64, String)
+        /// Messages around a place.
+        case around(request: UInt64, ExcerptPart)
+        case aroundFailed(request: UInt64, String)
     }
 
     /// News of the postbox.

@@ -65,6 +65,7 @@ extension ChatModel {
             }
             if inbox.marked.isEmpty { return deleteSelected() }
             askToDeleteMarked()
+        case .search(let text): return search(text)
         case .keyValue(let request): return request.change.map { changeKey($0) } ?? [.keyValue(request)]
         case .close: return close()
         case .reconnect:

@@ -19,6 +19,7 @@ extension ChatModel {
             say("\(Wording.count(Conversation.pendingLimit, "line")) wait here already. /discard drops them.", .failure)
             return []
         }
+        if case .excerpt = view { show(.conversation(name)) }
         outgoing[id] = .line(conversation: name)
         return [.publish(id: id, topic: name, text: text)]
     }

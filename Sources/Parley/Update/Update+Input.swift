@@ -134,10 +134,18 @@ extension ChatModel {
         return []
     }
 
-    private mutating func escape() {
+    /// Goes back: closes what is open, returns to what a search was begun or left from, or to the text.
+    mutating func escape() {
         if notice != nil { notice = nil }
         if stopDeletion() || view.pane.escape(on: &self) { return }
-        focus = .compose
+        if let back = trail.popLast() {
+            if let found, let scroll = found.scrollBefore {
+                conversations.update(found.conversation) { $0.scroll = scroll }
+            }
+            view = back
+            found = nil
+        }
+        focus = trail.isEmpty ? .compose : .main
     }
 
     private var pageRows: Int { max(1, layout(on: size).main.rows - 1) }

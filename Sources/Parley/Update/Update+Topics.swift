@@ -47,6 +47,8 @@ extension ChatModel {
     /// Shows something in the main pane.
     mutating func show(_ newView: MainView) {
         view = newView
+        trail = []
+        found = nil
         closeLog()
         if focus == .sidebar { focus = .compose }
     }

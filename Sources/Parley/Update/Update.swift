@@ -37,6 +37,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.published(news)
     case .postbox(let news):
         effects = model.handlePostboxNews(news)
+    case .search(let news):
+        model.handleSearchNews(news)
     case .log(let text):
         model.note(text)
     case .notice(let text, let isFailure):
@@ -95,8 +97,14 @@ extension ChatModel {
         if let before = lookedAtBefore, before != lookedAt { conversations.update(before) { $0.lookAway() } }
         if isWatching, let name = lookedAt { conversations.update(name) { $0.markRead() } }
         if case .conversation(let name) = view, conversations.index(of: name) == nil { view = fallbackView }
+        if let found, !shows(found) { self.found = nil }
         inbox.clampSelection()
         keepCursorsVisible()
+    }
+
+    private func shows(_ found: FoundMark) -> Bool {
+        if case .excerpt = view { return true }
+        return view == .conversation(found.conversation)
     }
 
     /// What is shown when what was shown is gone.

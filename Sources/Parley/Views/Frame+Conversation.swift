@@ -28,7 +28,12 @@ extension Frame {
 
     /// A conversation's rows around where the person looks.
     mutating func drawConversation(_ conversation: Conversation) {
-        drawHeading(SafeText(headingWords(conversation)))
+        drawRows(of: conversation, SafeText(headingWords(conversation)))
+    }
+
+    /// The rows of a conversation, or of a part of one.
+    mutating func drawRows(of conversation: Conversation, _ heading: SafeText) {
+        drawHeading(heading)
         let area = layout.main
         let texts = model.conversationLayout(conversation, columns: area.columns)
         let widths = texts.widths
@@ -86,6 +91,7 @@ extension Frame {
             let style = textStyle(of: source)
             canvas.write(text, row: row.row, column: row.column + widths.indent, width: widths.text, style: style)
             if isFirst { drawMargin(of: source, in: row, widths) }
+            drawMark(text, of: source, in: row, widths)
         }
     }
 

@@ -44,7 +44,8 @@ struct InboxLayout: Hashable {
     /// The furthest that the reader scrolls.
     var lastReaderScroll: Int { max(0, letterLines.count - (reader?.rows ?? 0)) }
 
-    private static func wrapped(_ text: String, columns: Int) -> [SafeText] {
+    /// The lines of a letter.
+    static func wrapped(_ text: String, columns: Int) -> [SafeText] {
         let limit = 262_144
         let shown = text.utf8.count > limit ? String(text.prefix(limit)) : text
         var lines: [SafeText] = []

@@ -21,6 +21,13 @@ struct Theme: Hashable, Sendable {
     /// Colours for names; none where colours are off.
     var names: [Color]
 
+    /// What a search has found in a text.
+    func found(in style: Style) -> Style {
+        var style = style
+        style.attributes.formUnion([.bold, .underline])
+        return style
+    }
+
     /// The selected row: reversed in one colour, since reversed words of several would be a patchwork.
     func selection(over style: Style) -> Style {
         Style(attributes: style.attributes.subtracting(.dim).union(.reverse))

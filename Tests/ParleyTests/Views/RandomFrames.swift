@@ -23,7 +23,8 @@ private struct EventSource {
     static let texts = [
         "hello", "", " ", "日本語のテキスト", "👩‍👩‍👧‍👦👍🏽❤️", "e\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}", "\u{1B}[2J\u{1B}]0;x\u{7}",
         "\u{9B}31m", "a\u{202E}b\u{2066}c", "tab\tnew\nline\r\n\n", String(repeating: "long ", count: 80),
-        String(repeating: "字", count: 90), "/join chat.qa", "/leave", "/log", "/nothing", "//x", "\u{7F}\u{0}",
+        String(repeating: "字", count: 90), "/join chat.qa", "/leave", "/log", "/nothing", "//x", "/search a",
+        "\u{7F}\u{0}",
         "@alice",
         "\u{E0041}\u{200D}\u{FEFF}",
         String(repeating: "\n", count: 220),
@@ -71,7 +72,7 @@ private struct EventSource {
     }
 
     mutating func event(_ model: ChatModel) -> ChatEvent {
-        switch next(24) {
+        switch next(26) {
         case 0...6: return .input(.key(key()))
         case 7: return .input(.paste(text()))
         case 8:
@@ -123,15 +124,55 @@ private struct EventSource {
                     .boxes([postbox("b1", text()), postbox("b2", "work", isEnabled: false)]), .boxes([]),
                     .counts(["b1": next(2000), "b2": -1]), .created(letter(next(100), text())),
                 ]))
+        case 23: return searchNews(model)
         default:
             if next(8) == 0 {
-                let command = pick(["/leave", "/leave chat.qa", "/close", "/resend", "/discard", "/delete", "/history"])
+                let command = pick([
+                    "/leave", "/leave chat.qa", "/close", "/resend", "/discard", "/delete", "/history", "/search hello",
+                    "/search 日本 from:bob in:chat.*",
+                ])
                 return .input(.paste(command))
             }
             return pick([
                 .suspending, .resumed, .log(text()), .notice(text(), isFailure: true), .start(topics: Self.topics),
             ])
         }
+    }
+
+    /// An answer to the search or the excerpt in view, or to none.
+    mutating func searchNews(_ model: ChatModel) -> ChatEvent {
+        var request = UInt64(next(40))
+        switch model.view {
+        case .search(let search): request = search.request ?? request
+        case .excerpt(let excerpt): request = excerpt.request ?? request
+        default: break
+        }
+        let items = (0..<next(40)).map { _ in foundItem() }
+        let part = ExcerptPart(
+            direction: pick([.around, .before, .after]), messages: (0..<next(40)).map { _ in topicMessage() },
+            isOldest: next(2) == 0, isNewest: next(2) == 0)
+        return .search(
+            pick([
+                .found(request: request, items, isComplete: next(2) == 0), .failed(request: request, text()),
+                .around(request: request, part), .around(request: request, part),
+                .aroundFailed(request: request, text()),
+            ]))
+    }
+
+    private mutating func foundItem() -> FoundItem {
+        let time = Timestamp(milliseconds: pick([Desk.wall.milliseconds + Int64(next(1 << 30)), .max, .min, 0]))
+        if next(5) == 0 {
+            return .letter(
+                KeptLetter(
+                    direction: pick([.received, .sent]), id: "l\(next(9))", person: pick([nil, text()]),
+                    postbox: pick(["b1", text()]), time: time, text: text()))
+        }
+        let place = KeptPlace(
+            stream: StreamIdentity(name: "s", incarnation: 1), sequence: pick([UInt64(next(400)), UInt64.max - 1]))
+        return .message(
+            FoundMessage(
+                topic: pick(["chat.lobby", "chat.qa", "alerts.x", "a.b.c"]), place: place, id: "m\(next(500))",
+                from: text(), time: time, text: text()))
     }
 
     mutating func size() -> Size {

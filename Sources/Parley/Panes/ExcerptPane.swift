@@ -1,0 +1,240 @@
+import Relay
+import Terminal
+
+/// The message that was found, in a conversation or an excerpt of one: it is marked there.
+struct FoundMark: Hashable, Sendable {
+    /// The conversation's name.
+    let conversation: String
+    let position: RowPosition
+    let query: SearchQuery
+    /// Where the person looked in the conversation before; nil in an excerpt.
+    var scrollBefore: Conversation.Scroll?
+}
+
+/// A part of a conversation's past that is read from the local store, around a message that was found.
+struct Excerpt: Equatable, Sendable {
+    /// The message that was found.
+    let message: FoundMessage
+    /// The rows, under the name of the conversation that they belong to.
+    var conversation: Conversation
+    /// The part being read, and whether it is the first; nil when none is.
+    var request: UInt64?
+    /// Whether the store has no older ones.
+    var isOldest = false
+    /// Whether the store has no newer ones.
+    var isNewest = false
+    /// Why nothing is here.
+    var failure: String?
+
+    /// Messages that are read before, and behind, at once.
+    static let portion = 100
+}
+
+/// A part of what the local store has of a conversation, and where it lies.
+struct ExcerptPart: Equatable, Sendable {
+    enum Direction: Hashable, Sendable {
+        /// Around a place.
+        case around
+        case before
+        case after
+    }
+
+    var direction: Direction
+    var messages: [TopicMessage]
+    /// Whether the store has no older ones; nothing is said of that by what lies behind.
+    var isOldest = false
+    /// Whether the store has no newer ones; nothing is said of that by what lies before.
+    var isNewest = false
+}
+
+/// Messages around one that was found and that the conversation itself has not loaded.
+struct ExcerptPane: Pane {
+    let excerpt: Excerpt
+
+    static let title = "Around what was found"
+    static let keys: [KeyBinding] = [
+        .bind(.escape, [Key(.escape)], "go back to what was found", hint: "back"),
+        .bind(.up, [Key(.up)], "a line up"),
+        .bind(.down, [Key(.down)], "a line down"),
+        .bind(.toBeginning, [Key(.home)], "the message that was found", hint: "what was found"),
+        .bind(.toEnd, [Key(.end)], "newest message of the conversation", hint: "newest"),
+        .bind(.open, [Key(.enter)], "go back to the text"),
+    ]
+
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+        switch action {
+        case .up: return scroll(up: 1, on: &model)
+        case .down: return scroll(up: -1, on: &model)
+        case .toBeginning: model.scrollExcerptToFound()
+        case .toEnd: return showNewest(on: &model)
+        case .open: model.focus = .compose
+        case .escape: model.escape()
+        default: break
+        }
+        return []
+    }
+
+    /// Scrolls, and reads on where the excerpt ends.
+    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] {
+        let area = model.layout(on: model.size).main
+        guard !area.isEmpty else { return [] }
+        var excerpt = excerpt
+        let layout = model.conversationLayout(excerpt.conversation, columns: area.columns)
+        let wasAtTop = layout.showsBeginning(rows: area.rows)
+        excerpt.conversation.scroll = layout.scrolled(up: lines, rows: area.rows)
+        model.view = .excerpt(excerpt)
+        if lines > 0, wasAtTop { return model.readExcerpt(.before) }
+        if lines < 0, excerpt.conversation.scroll == .bottom { return model.readExcerpt(.after) }
+        return []
+    }
+
+    /// Goes to the conversation itself, and joins it where it is not.
+    func showNewest(on model: inout ChatModel) -> [ChatEffect] {
+        let name = excerpt.conversation.name
+        guard model.conversations.index(of: name) != nil else { return model.join(name) }
+        model.conversations.update(name) { $0.scroll = .bottom }
+        model.show(.conversation(name))
+        return []
+    }
+
+    func addressee(in model: ChatModel) -> Addressee {
+        let name = excerpt.conversation.name
+        guard model.conversations.index(of: name) != nil else {
+            return .nobody("\(name) is not joined. /join \(name) to write there.")
+        }
+        return ConversationPane(name: name).addressee(in: model)
+    }
+
+    func placeholder(in model: ChatModel) -> String {
+        let name = excerpt.conversation.name
+        guard model.conversations.index(of: name) != nil else { return "/join \(name) to write" }
+        return ConversationPane(name: name).placeholder(in: model)
+    }
+
+    func draw(in frame: inout Frame) { frame.drawExcerpt(excerpt) }
+
+    func position(in frame: Frame) -> String { "the past" }
+
+    func sidebarIndex(in model: ChatModel) -> Int? {
+        guard let index = model.conversations.index(of: excerpt.conversation.name) else {
+            return model.trail.first?.pane.sidebarIndex(in: model)
+        }
+        return index + 1
+    }
+}
+
+extension ChatModel {
+    /// Goes to a message that was found: in its conversation where that has it, else in an excerpt of it.
+    mutating func openFound(_ message: FoundMessage, _ query: SearchQuery) -> [ChatEffect] {
+        let back = trail + [view]
+        let name = conversations.home(of: message.topic) ?? message.topic
+        let position = RowPosition.message(message.place.sequence)
+        var mark = FoundMark(conversation: name, position: position, query: query)
+        if let conversation = conversations.named(name), conversation.has(message) {
+            show(.conversation(name))
+            let area = layout(on: size).main
+            let layout = conversationLayout(conversation, columns: area.columns)
+            let scroll = layout.showing(position, rows: area.rows)
+            conversations.update(name) { $0.scroll = scroll }
+            mark.scrollBefore = conversation.scroll
+        } else {
+            let isPattern = (try? TopicPattern(name))?.isWildcard ?? false
+            let conversation = Conversation(name: name, isPattern: isPattern)
+            show(.excerpt(Excerpt(message: message, conversation: conversation)))
+        }
+        trail = back
+        found = mark
+        focus = .main
+        return readExcerpt(.around)
+    }
+
+    /// Reads a part of what the store has, unless one is on its way or there is none.
+    fileprivate mutating func readExcerpt(_ direction: ExcerptPart.Direction) -> [ChatEffect] {
+        guard case .excerpt(var excerpt) = view, excerpt.request == nil, excerpt.failure == nil else { return [] }
+        var place = excerpt.message.place
+        let rows = excerpt.conversation.rows
+        switch direction {
+        case .around: break
+        case .before:
+            // Older ones would push out the newer ones and could not be reached from there.
+            guard !excerpt.isOldest, rows.count + Excerpt.portion <= Conversation.rowLimit,
+                let first = rows.first?.position.sequence
+            else { return [] }
+            place.sequence = first
+        case .after:
+            guard !excerpt.isNewest, let last = rows.last?.position.sequence else { return [] }
+            place.sequence = last
+        }
+        let request = newNumber()
+        excerpt.request = request
+        excerpt.conversation.history = direction == .after ? .unknown : .loading
+        view = .excerpt(excerpt)
+        return [
+            .readAround(
+                request: request, topic: excerpt.conversation.name, place, direction, limit: Excerpt.portion)
+        ]
+    }
+
+    mutating func takeExcerpt(_ part: ExcerptPart, of request: UInt64) {
+        guard case .excerpt(var excerpt) = view, excerpt.request == request else { return }
+        excerpt.request = nil
+        // What the network has beyond it is not known here.
+        excerpt.conversation.history = .unknown
+        // What comes behind the last row leaves the person where they look.
+        if part.direction == .after, excerpt.conversation.scroll == .bottom,
+            let last = excerpt.conversation.rows.last?.position
+        {
+            excerpt.conversation.scroll = .row(last, hiddenLines: 0)
+        }
+        let first = excerpt.conversation.rows.first?.position
+        excerpt.conversation.receive(part.messages, countsUnread: false, user: identity.ownName)
+        if part.direction != .after { excerpt.isOldest = part.isOldest }
+        if part.direction != .before { excerpt.isNewest = part.isNewest }
+        // The oldest rows give way when there are too many.
+        if part.direction == .after, excerpt.conversation.rows.first?.position != first { excerpt.isOldest = false }
+        let sequence = excerpt.message.place.sequence
+        if part.direction == .around, !part.messages.contains(where: { $0.sequence == sequence }) {
+            excerpt.failure = "The message is no longer kept on this machine."
+        }
+        view = .excerpt(excerpt)
+        if part.direction == .around { scrollExcerptToFound() }
+    }
+
+    mutating func failExcerpt(_ words: String, of request: UInt64) {
+        guard case .excerpt(var excerpt) = view, excerpt.request == request else { return }
+        excerpt.request = nil
+        excerpt.conversation.history = .unknown
+        if excerpt.conversation.rows.isEmpty { excerpt.failure = words } else { say(words, .failure) }
+        view = .excerpt(excerpt)
+    }
+
+    fileprivate mutating func scrollExcerptToFound() {
+        guard case .excerpt(var excerpt) = view else { return }
+        let area = layout(on: size).main
+        let position = RowPosition.message(excerpt.message.place.sequence)
+        let layout = conversationLayout(excerpt.conversation, columns: area.columns)
+        excerpt.conversation.scroll = layout.showing(position, rows: area.rows)
+        view = .excerpt(excerpt)
+    }
+}
+
+extension Conversation {
+    /// Whether a message that was found is among the rows. One of the same sequence may be of another life of the stream.
+    fileprivate func has(_ message: FoundMessage) -> Bool {
+        let index = index(atOrAfter: .message(message.place.sequence))
+        guard case .message(let line)? = row(at: index) else { return false }
+        return line.sequence == message.place.sequence && line.topic == message.topic && line.id == message.id
+    }
+}
+
+extension ConversationLayout {
+    /// The scroll position that shows a row in the middle; a long one from its beginning.
+    fileprivate func showing(_ position: RowPosition, rows: Int) -> Conversation.Scroll {
+        var conversation = conversation
+        conversation.scroll = .row(position, hiddenLines: 0)
+        let layout = ConversationLayout(
+            conversation: conversation, columns: columns, zone: zone, currentYear: currentYear)
+        let height = height(ofRow: conversation.index(atOrAfter: position))
+        return layout.scrolled(up: height > rows ? height - rows : (height - rows) / 2, rows: rows)
+    }
+}

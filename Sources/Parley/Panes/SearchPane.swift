@@ -1,0 +1,287 @@
+import Relay
+import Terminal
+
+/// What a person looks for in the local store, and what of it was found so far.
+struct Search: Hashable, Sendable {
+    /// What was typed.
+    let text: String
+    let query: SearchQuery
+    /// What was found, the newest first.
+    private(set) var items: [FoundItem] = []
+    /// Whether that is all. There may be more than a portion, or than a search looks at.
+    private(set) var isComplete = false
+    /// The portion being fetched; nil when none is.
+    fileprivate(set) var request: UInt64?
+    /// Why the last portion could not be read.
+    private(set) var failure: String?
+    /// The selected row.
+    fileprivate(set) var selected = 0
+    /// The first row shown.
+    fileprivate(set) var firstVisible = 0
+    /// Whether the selected letter is open.
+    fileprivate(set) var isReading = false
+    /// Lines of the open letter above the reader's upper edge.
+    fileprivate(set) var readerScroll = 0
+
+    /// What one portion has.
+    static let portion = 100
+    /// What the list has at most.
+    static let limit = 1_000
+
+    init(_ text: String, secondsFromGMT: Int) {
+        self.text = text
+        query = SearchQuery(text, secondsFromGMT: secondsFromGMT)
+    }
+
+    var selectedItem: FoundItem? { items.indices.contains(selected) ? items[selected] : nil }
+
+    /// The open letter.
+    var openLetter: KeptLetter? {
+        guard isReading, case .letter(let letter)? = selectedItem else { return nil }
+        return letter
+    }
+
+    /// Whether another portion can be asked for.
+    var hasMore: Bool { !isComplete && !items.isEmpty && items.count < Self.limit }
+
+    /// What to ask for next. The store goes by moments, and several messages can have the last one's: these come again.
+    fileprivate var next: (query: SearchQuery, limit: Int) {
+        guard let last = items.last?.time, last.milliseconds < .max else { return (query, Self.portion) }
+        var next = query
+        let end = Timestamp(milliseconds: last.milliseconds + 1)
+        next.before = min(query.before ?? end, end)
+        let again = items.reversed().prefix { $0.time == last }.count
+        return (next, min(1_000, Self.portion + again))
+    }
+
+    /// Takes in a portion, each item once.
+    mutating func take(_ found: [FoundItem], isComplete: Bool) {
+        let known = Set(items)
+        let new = found.filter { !known.contains($0) }
+        items += new.prefix(Self.limit - items.count)
+        // A portion without anything new would be the same again.
+        self.isComplete = isComplete || new.isEmpty && !known.isEmpty
+        request = nil
+        failure = nil
+    }
+
+    /// A portion could not be read.
+    mutating func fail(_ words: String) {
+        request = nil
+        failure = words
+    }
+
+    /// Selects a row, or the nearest that there is.
+    mutating func select(_ index: Int) {
+        let place = min(max(0, index), max(0, items.count - 1))
+        guard place != selected else { return }
+        selected = place
+        readerScroll = 0
+    }
+}
+
+/// Something that a search found, as much of it as is shown: a thousand of them may be large.
+enum FoundItem: Hashable, Sendable {
+    case message(FoundMessage)
+    case letter(KeptLetter)
+
+    /// Characters of a message that are kept.
+    private static let messageLength = 4_096
+    /// Characters of a letter that are kept.
+    private static let letterLength = 65_536
+
+    init(_ hit: SearchHit) {
+        switch hit {
+        case .message(let kept):
+            let message = kept.message
+            let text = message?.text ?? "(a message of \(kept.payload.count) bytes that cannot be read)"
+            self = .message(
+                FoundMessage(
+                    topic: kept.topic, place: kept.place, id: message?.id ?? "unreadable-\(kept.place.sequence)",
+                    from: kept.from ?? "",
+                    time: kept.time, text: String(text.prefix(Self.messageLength))))
+        case .letter(var letter):
+            letter.text = String(letter.text.prefix(Self.letterLength))
+            self = .letter(letter)
+        }
+    }
+
+    /// When the server stored it.
+    var time: Timestamp {
+        switch self {
+        case .message(let message): message.time
+        case .letter(let letter): letter.time
+        }
+    }
+}
+
+/// A message of a topic that a search found.
+struct FoundMessage: Hashable, Sendable {
+    let topic: String
+    let place: KeptPlace
+    let id: String
+    let from: String
+    let time: Timestamp
+    let text: String
+}
+
+/// What `/search` found. Enter leads to a message in its place, or opens a letter.
+struct SearchPane: Pane {
+    let search: Search
+
+    static let title = "Search"
+    static let keys: [KeyBinding] = [
+        .bind(.open, [Key(.enter)], "go to the message; open the letter, or close it", hint: "go to it"),
+        .bind(.escape, [Key(.escape)], "close the letter or the search", hint: "close"),
+        .bind(.up, [Key(.up)], "up"),
+        .bind(.down, [Key(.down)], "down"),
+        .bind(.toBeginning, [Key(.home)], "the newest that was found"),
+        .bind(.toEnd, [Key(.end)], "the last of the list, and more of it"),
+    ]
+
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+        switch action {
+        case .up: return select(search.selected - 1, on: &model)
+        case .down: return select(search.selected + 1, on: &model)
+        case .toBeginning: return select(0, on: &model)
+        case .toEnd: return select(search.items.count - 1, on: &model)
+        case .open: return open(on: &model)
+        case .escape: model.escape()
+        default: break
+        }
+        return []
+    }
+
+    /// Selects a row; at the list's end more of it is fetched.
+    private func select(_ index: Int, on model: inout ChatModel) -> [ChatEffect] {
+        var search = search
+        search.select(index)
+        model.view = .search(search)
+        return index >= search.items.count - 1 && search.hasMore ? model.fetchFound() : []
+    }
+
+    private func open(on model: inout ChatModel) -> [ChatEffect] {
+        switch search.selectedItem {
+        case .message(let message): return model.openFound(message, search.query)
+        case .letter:
+            var search = search
+            search.isReading.toggle()
+            search.readerScroll = 0
+            model.view = .search(search)
+        case nil: break
+        }
+        return []
+    }
+
+    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] {
+        guard search.openLetter != nil else { return select(search.selected - lines, on: &model) }
+        var search = search
+        let last = SearchLayout(search: search, area: model.layout(on: model.size).main).lastReaderScroll
+        search.readerScroll = min(max(0, search.readerScroll - lines), last)
+        model.view = .search(search)
+        return []
+    }
+
+    /// A click selects a row, a second one opens it.
+    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> [ChatEffect] {
+        let table = SearchLayout(search: search, area: layout.main).table
+        let index = search.firstVisible + place.row - table.row
+        guard table.contains(place), search.items.indices.contains(index) else { return [] }
+        return index == search.selected ? open(on: &model) : select(index, on: &model)
+    }
+
+    func escape(on model: inout ChatModel) -> Bool {
+        guard search.openLetter != nil else { return false }
+        var search = search
+        search.isReading = false
+        model.view = .search(search)
+        return true
+    }
+
+    func settle(_ layout: ScreenLayout, on model: inout ChatModel) {
+        let rows = SearchLayout(search: search, area: layout.main).table.rows
+        let first = ChatModel.window(
+            around: search.selected, from: search.firstVisible, rows: rows, count: search.items.count)
+        guard first != search.firstVisible else { return }
+        var search = search
+        search.firstVisible = first
+        model.view = .search(search)
+    }
+
+    func addressee(in model: ChatModel) -> Addressee {
+        .nobody("This is what was found: Enter goes to a message, Esc closes the list.")
+    }
+
+    func placeholder(in model: ChatModel) -> String { "/search WORDS" }
+
+    func draw(in frame: inout Frame) { frame.drawSearch(search) }
+
+    func position(in frame: Frame) -> String {
+        let count = search.items.count
+        return count == 0 ? "0/0" : "\(search.selected + 1)/\(count)\(search.hasMore ? "+" : "")"
+    }
+
+    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool {
+        action != .open || search.selectedItem != nil
+    }
+
+    /// That of what Escape leads back to.
+    func sidebarIndex(in model: ChatModel) -> Int? { model.trail.first?.pane.sidebarIndex(in: model) }
+}
+
+extension ChatModel {
+    /// Looks through the local store, and lists what it has.
+    mutating func search(_ text: String) -> [ChatEffect] {
+        let origin = trail.first ?? view
+        show(.search(Search(text, secondsFromGMT: zone.secondsFromGMT(at: now.wall))))
+        trail = [origin]
+        focus = .main
+        return fetchFound()
+    }
+
+    /// Asks for the next portion, unless one is on its way.
+    fileprivate mutating func fetchFound() -> [ChatEffect] {
+        guard case .search(var search) = view, search.request == nil else { return [] }
+        let request = newNumber()
+        let (query, limit) = search.next
+        search.request = request
+        view = .search(search)
+        return [.search(request: request, query, limit: limit)]
+    }
+
+    /// Takes in what the store has found, wherever its search is by now.
+    mutating func handleSearchNews(_ news: ChatEvent.SearchNews) {
+        switch news {
+        case .found(let request, let items, let isComplete):
+            changeSearch(of: request) { $0.take(items, isComplete: isComplete) }
+        case .failed(let request, let words):
+            changeSearch(of: request) { $0.fail(words) }
+        case .around(let request, let part):
+            takeExcerpt(part, of: request)
+        case .aroundFailed(let request, let words):
+            failExcerpt(words, of: request)
+        }
+    }
+
+    private mutating func changeSearch(of request: UInt64, _ change: (inout Search) -> Void) {
+        if case .search(var search) = view, search.request == request {
+            change(&search)
+            view = .search(search)
+        }
+        for index in trail.indices {
+            guard case .search(var search) = trail[index], search.request == request else { continue }
+            change(&search)
+            trail[index] = .search(search)
+        }
+    }
+
+    /// While there is no connection: up to when what is stored is all there was, as far as that is known.
+    var storedThrough: Timestamp? {
+        if let began = status.outageBegan, conversations.all.contains(where: { $0.subscription == .live }) {
+            let (seconds, attoseconds) = began.duration(to: now.instant).components
+            return Timestamp(
+                milliseconds: now.wall.milliseconds - seconds * 1_000 - attoseconds / 1_000_000_000_000_000)
+        }
+        return conversations.all.compactMap { $0.rows.last?.time ?? $0.keptThrough }.max()
+    }
+}

@@ -1,0 +1,233 @@
+import Relay
+import Terminal
+
+/// The places of what was found and of the open letter in the main pane.
+struct SearchLayout: Hashable {
+    /// One row for each that was found; empty where the open letter takes the whole pane.
+    let table: Rect
+    /// The line above the open letter.
+    let readerHeading: Rect?
+    let reader: Rect?
+    /// The open letter's lines, wrapped.
+    let letterLines: [SafeText]
+
+    init(search: Search, area: Rect) {
+        guard let letter = search.openLetter else {
+            table = area
+            readerHeading = nil
+            reader = nil
+            letterLines = []
+            return
+        }
+        let parts = area.split(top: area.rows >= 14 ? max(4, area.rows / 3) : 0)
+        table = parts.top
+        let split = parts.rest.split(top: parts.rest.rows >= 2 ? 1 : 0)
+        readerHeading = split.top.isEmpty ? nil : split.top
+        reader = split.rest
+        letterLines = InboxLayout.wrapped(letter.text, columns: split.rest.columns - 2)
+    }
+
+    /// The furthest that the reader scrolls.
+    var lastReaderScroll: Int { max(0, letterLines.count - (reader?.rows ?? 0)) }
+}
+
+/// The columns of what was found.
+private struct SearchColumns {
+    let time: Int
+    let from: Int
+    let topic: Int
+    let line: Int
+
+    /// Where the first of them begins.
+    static let indent = 2
+
+    /// On a narrow pane the topic goes first, then the time.
+    init(columns: Int) {
+        let rest = columns - Self.indent
+        time = rest >= 40 ? 12 : 0
+        topic = rest >= 72 ? 16 : 0
+        from = min(Conversation.nameColumnLimit, max(6, rest / 6))
+        line = max(0, rest - (time > 0 ? time + 2 : 0) - (topic > 0 ? topic + 2 : 0) - from - 2)
+    }
+}
+
+extension Frame {
+    /// What was found, one row each, and the open letter.
+    mutating func drawSearch(_ search: Search) {
+        drawHeading(SafeText(words(of: search)))
+        let parts = SearchLayout(search: search, area: layout.main)
+        let columns = SearchColumns(columns: parts.table.columns)
+        let match = SearchMatch(search.query)
+        if search.items.isEmpty { drawNothing(of: search, in: parts.table) }
+        for offset in 0..<parts.table.rows {
+            let index = search.firstVisible + offset
+            guard search.items.indices.contains(index) else { break }
+            let row = Rect(
+                row: parts.table.row + offset, column: parts.table.column, rows: 1, columns: parts.table.columns)
+            draw(search.items[index], in: row, columns, match, isSelected: index == search.selected)
+        }
+        drawFoundLetter(search, parts, match)
+    }
+
+    private func words(of search: Search) -> String {
+        let asked = SafeText(String(search.text.prefix(256))).truncated(columns: max(8, layout.main.columns / 2))
+        var words = "search: \(asked)"
+        let count = search.items.count
+        if search.request != nil {
+            words += " ─ searching …"
+        } else if count >= Search.limit {
+            words += " ─ the newest \(Wording.grouped(count)), before: has older ones"
+        } else if count > 0 {
+            words += " ─ \(Wording.grouped(count)) found\(search.isComplete ? "" : ", more ▸")"
+        }
+        if search.failure != nil, count > 0 { words += " ─ ✗ the rest cannot be read" }
+        return words + offlineWords
+    }
+
+    /// That there is no connection, and up to when what is stored is all there was.
+    private var offlineWords: String {
+        guard model.isOffline else { return "" }
+        guard let time = model.storedThrough else { return " ─ offline" }
+        return " ─ offline, as of \(CivilTime(time, zone: model.zone).shortStamp.drop { $0 == " " })"
+    }
+
+    private mutating func drawNothing(of search: Search, in area: Rect) {
+        guard !area.isEmpty else { return }
+        var words = "Nothing was found on this machine."
+        var style = theme.dimmed
+        if let failure = search.failure {
+            words = "✗ \(failure)"
+            style = theme.failure
+        } else if search.request != nil {
+            words = "Searching …"
+        } else if !search.isComplete {
+            words =
+                "Nothing was found among the newest messages that have these words. before: with a date goes further back."
+        }
+        draw(words, in: area, style)
+        if model.focus == .main { canvas.cursor = Position(row: area.row, column: area.column) }
+    }
+
+    /// A sentence in the place of a pane's rows.
+    private mutating func draw(_ words: String, in area: Rect, _ style: Style) {
+        for (offset, line) in SafeText(words).wrapped(columns: area.columns - 3).prefix(area.rows).enumerated() {
+            canvas.write(line, row: area.row + offset, column: area.column + 2, width: area.columns - 2, style: style)
+        }
+    }
+
+    private mutating func draw(
+        _ item: FoundItem, in row: Rect, _ columns: SearchColumns, _ match: SearchMatch, isSelected: Bool
+    ) {
+        canvas.write(isSelected ? "▌" : " ", row: row.row, column: row.column, style: theme.heading)
+        var column = row.column + SearchColumns.indent
+        if columns.time > 0 {
+            let stamp = CivilTime(item.time, zone: model.zone).shortStamp
+            canvas.write(stamp, row: row.row, column: column, style: theme.time)
+            column += columns.time + 2
+        }
+        let (from, place, text) = parts(of: item)
+        var name = SafeText(String(from.prefix(64)))
+        if case .letter = item { name = SafeText("✉ ") + name }
+        name = name.truncated(columns: columns.from)
+        canvas.write(name, row: row.row, column: column, width: columns.from, style: theme.style(ofName: from))
+        column += columns.from + 2
+        if columns.topic > 0 {
+            let topic = SafeText(String(place.prefix(64))).truncated(columns: columns.topic)
+            canvas.write(topic, row: row.row, column: column, width: columns.topic, style: theme.dimmed)
+            column += columns.topic + 2
+        }
+        // Only so much of a text is looked at for each row of each frame.
+        let safe = SafeText(String(text.prefix(1_024)))
+        let found = match.columns(of: safe)
+        let skipped =
+            found.first.map { $0.upperBound > columns.line ? max(0, $0.lowerBound - columns.line / 3) : 0 } ?? 0
+        let shown = skipped > 0 ? SafeText("…") + safe.dropFirst(columns: skipped + 1) : safe
+        canvas.write(shown.truncated(columns: columns.line), row: row.row, column: column)
+        mark(found.map { $0.lowerBound - skipped..<$0.upperBound - skipped }, in: row, from: column, columns.line)
+        guard isSelected, model.focus == .main else { return }
+        let selection = theme.selection(over:)
+        canvas.restyle(row) { $0 = selection($0) }
+        canvas.cursor = Position(row: row.row, column: row.column)
+    }
+
+    /// Who wrote it, where it is, and what it says.
+    private func parts(of item: FoundItem) -> (from: String, place: String, text: String) {
+        switch item {
+        case .message(let message): return (message.from.isEmpty ? "?" : message.from, message.topic, message.text)
+        case .letter(let letter):
+            let person = letter.person.flatMap { $0.isEmpty ? nil : $0 } ?? "?"
+            switch letter.direction {
+            case .received: return (person, model.inbox.name(ofBox: letter.postbox), letter.text)
+            case .sent: return (model.identity.user, "\(person)/\(letter.postbox)", letter.text)
+            }
+        }
+    }
+
+    private mutating func drawFoundLetter(_ search: Search, _ parts: SearchLayout, _ match: SearchMatch) {
+        guard let letter = search.openLetter, let reader = parts.reader else { return }
+        if let heading = parts.readerHeading {
+            let (from, place, _) = self.parts(of: .letter(letter))
+            let stamp = CivilTime(letter.time, zone: model.zone).shortStamp.drop { $0 == " " }
+            drawSeparator(
+                SafeText("from \(from.prefix(64)) to \(place.prefix(64)), \(stamp)"), in: heading, words: theme.title,
+                rule: theme.rule)
+        }
+        let first = min(search.readerScroll, parts.lastReaderScroll)
+        for (offset, line) in parts.letterLines.dropFirst(first).prefix(reader.rows).enumerated() {
+            let row = Rect(row: reader.row + offset, column: reader.column, rows: 1, columns: reader.columns)
+            canvas.write(line, row: row.row, column: row.column + 1, width: reader.columns - 1)
+            mark(match.columns(of: line), in: row, from: row.column + 1, reader.columns - 1)
+        }
+        if first < parts.lastReaderScroll, !reader.isEmpty {
+            canvas.write("↓", row: reader.endRow - 1, column: reader.endColumn - 1, style: theme.dimmed)
+        }
+        if parts.table.isEmpty, model.focus == .main {
+            canvas.cursor = Position(row: reader.row, column: reader.column)
+        }
+    }
+
+    // MARK: In a conversation
+
+    /// The rows around a message that was found.
+    mutating func drawExcerpt(_ excerpt: Excerpt) {
+        let stamp = CivilTime(excerpt.message.time, zone: model.zone)
+        let year = stamp.year == CivilTime(model.now.wall, zone: model.zone).year ? "" : " \(stamp.year)"
+        let heading = SafeText(
+            "\(excerpt.conversation.name) ─ around \(stamp.shortStamp.drop { $0 == " " })\(year), as stored here")
+        guard let failure = excerpt.failure else { return drawRows(of: excerpt.conversation, heading) }
+        drawHeading(heading)
+        draw("✗ \(failure)", in: layout.main, theme.failure)
+    }
+
+    /// Marks the message that was found, and in it what was looked for.
+    mutating func drawMark(
+        _ text: SafeText, of source: ConversationRow, in row: Rect, _ widths: ConversationLayout.Columns
+    ) {
+        guard let found = model.found, found.position == source.position else { return }
+        canvas.write("▌", row: row.row, column: row.column, style: theme.heading)
+        let match = SearchMatch(found.query)
+        mark(match.columns(of: text), in: row, from: row.column + widths.indent, widths.text)
+    }
+
+    /// Marks columns of a text that begins at `column` and has `width`.
+    private mutating func mark(_ found: [Range<Int>], in row: Rect, from column: Int, _ width: Int) {
+        let style = theme.found(in:)
+        for range in found {
+            let place = Rect(
+                row: row.row, column: column + max(0, range.lowerBound), rows: 1,
+                columns: min(range.upperBound, width) - max(0, range.lowerBound))
+            canvas.restyle(place) { $0 = style($0) }
+        }
+    }
+}
+
+extension SearchMatch {
+    /// The columns of what is looked for in a line.
+    fileprivate func columns(of line: SafeText) -> [Range<Int>] {
+        let text = line.description.unicodeScalars
+        return parts(of: String(text)).map { place in
+            let start = SafeText(String(text[..<place.lowerBound])).width
+            return start..<start + SafeText(String(text[place])).width
+        }
+    }
+}

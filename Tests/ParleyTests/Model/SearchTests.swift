@@ -1,0 +1,392 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Search in the chat")
+struct SearchTests {
+    private static let stream = StreamIdentity(name: "local_stream", incarnation: 7)
+
+    /// A message as the store finds it.
+    private static func item(
+        _ sequence: UInt64, _ text: String, from name: String = "bob", topic: String = "chat.lobby", minutes: Int64 = 0
+    ) -> FoundItem {
+        let time = Timestamp(milliseconds: Desk.wall.milliseconds + minutes * 60_000)
+        return .message(
+            FoundMessage(
+                topic: topic, place: KeptPlace(stream: stream, sequence: sequence), id: "m\(sequence)", from: name,
+                time: time, text: text))
+    }
+
+    private static func letterItem(_ text: String) -> FoundItem {
+        .letter(
+            KeptLetter(
+                direction: .received, id: "l1", person: "carol", postbox: "b1", time: Desk.wall, text: text))
+    }
+
+    /// A conversation with messages 101 to 140, and a search that has found something.
+    private static func found(
+        _ items: [FoundItem], words: String = "build", isComplete: Bool = true,
+        size: Size = Size(rows: 24, columns: 80)
+    ) -> Desk {
+        var desk = Desk.joined("chat.lobby", size: size)
+        desk.send(.topic("chat.lobby", .messages((101...140).map { message($0, "the build number \($0)") })))
+        desk.enter("/search \(words)")
+        desk.answer(items, isComplete: isComplete)
+        desk.effects = []
+        return desk
+    }
+
+    @Test("/search asks the local store for a portion, and lists what it has, the newest first as the store gives it")
+    func list() throws {
+        var desk = Desk.joined("chat.lobby")
+        let effects = desk.enter("/search build from:bob")
+        let request = try #require(desk.search?.request)
+        #expect(effects == [.search(request: request, SearchQuery("build from:bob"), limit: 100)])
+        #expect(desk.model.compose.isEmpty)
+        #expect(desk.screen()[1].contains("── search: build from:bob ─ searching …"))
+        #expect(desk.screen().contains { $0.contains("Searching …") })
+        desk.answer([Self.item(9, "the build is green", minutes: 5), Self.item(3, "a build\nof two lines")])
+        let screen = desk.screen()
+        #expect(screen[1].contains("── search: build from:bob ─ 2 found ─"))
+        #expect(screen[2].contains("▌ 21 Nov 10:05  bob"))
+        #expect(screen[2].contains("the build is green"))
+        #expect(screen[3].contains("a build of two lines"))
+        #expect(screen.last?.hasSuffix("1/2") == true)
+        #expect(screen.last?.contains("Enter go to it") == true)
+    }
+
+    @Test("What was looked for is bold and underlined in each row")
+    func marked() {
+        let desk = Self.found([Self.item(9, "nothing"), Self.item(3, "the Build is green")])
+        let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant)
+        let marked = (0..<80).filter { frame[3, $0].style.attributes.isSuperset(of: [.bold, .underline]) }
+        #expect(marked.count == 5)
+        let row = Array(frame.text(row: 3))
+        #expect(marked.map { String(row[$0]) }.joined() == "Build")
+    }
+
+    @Test("What was looked for far behind a text's beginning is brought into the row")
+    func excerptOfText() {
+        let text = String(repeating: "long ", count: 60) + "needle " + String(repeating: "more ", count: 9)
+        for columns in [20, 40, 80, 120] {
+            let desk = Self.found([Self.item(3, text)], words: "needle", size: Size(rows: 24, columns: columns))
+            #expect(desk.screen().contains { $0.contains("…") && $0.contains("needl") }, "\(columns)")
+        }
+    }
+
+    @Test(
+        "A search that cannot be meant says why, and stays in the text",
+        arguments: [
+            ("/search", "Write it as /search WORDS"), ("/search !!!", "There is nothing to look for"),
+            ("/search -only", "There is nothing to look for"),
+            ("/search x before:tomorrow", "before:tomorrow is no date."), ("/search in:a..b", "a..b is no topic."),
+        ])
+    func mistakes(_ text: String, _ words: String) {
+        var desk = Desk.joined("chat.lobby")
+        #expect(desk.enter(text) == [])
+        #expect(desk.screen().last?.contains(words) == true)
+        #expect(desk.model.compose.text == text)
+        #expect(desk.search == nil)
+    }
+
+    @Test("Days begin where the person is")
+    func zone() {
+        var desk = Desk.joined("chat.lobby")
+        desk.model.zone = .fixed(seconds: 3_600)
+        desk.enter("/search x before:2026-11-20")
+        #expect(desk.search?.query.before == Timestamp(iso8601: "2026-11-19T23:00:00Z"))
+    }
+
+    @Test("Nothing found, a failure and a missing connection are said in words")
+    func words() throws {
+        var desk = Self.found([])
+        #expect(desk.screen().contains { $0.contains("Nothing was found on this machine.") })
+        desk.enter("/search other")
+        desk.answer([], isComplete: false)
+        #expect(desk.screen().contains { $0.contains("before: with a date") })
+        desk.enter("/search third")
+        let request = try #require(desk.search?.request)
+        desk.send(.search(.failed(request: request, "The local store cannot be used")))
+        #expect(desk.screen().contains { $0.contains("✗ The local store cannot be used") })
+        desk.enter("/search fourth")
+        desk.answer([])
+        desk.send(.statusChanged(ConnectionStatus(state: .connecting)))
+        #expect(desk.screen()[1].contains("offline, as of 21 Nov 10:00"))
+    }
+
+    @Test("Up, Down, Home, End, the page keys, the wheel and clicks move; an answer to an earlier search is not shown")
+    func moving() throws {
+        let items = (1...60).map { Self.item(UInt64($0), "build \($0)") }
+        var desk = Self.found(items)
+        desk.press(.down)
+        #expect(desk.search?.selected == 1)
+        desk.press(.up)
+        desk.press(.up)
+        #expect(desk.search?.selected == 0)
+        desk.press(.pageDown)
+        #expect(desk.search?.selected == 18)
+        desk.press(.end)
+        #expect(desk.search?.selected == 59)
+        #expect(desk.screen().contains { $0.contains("▌ ") && $0.contains("build 60") })
+        desk.press(.pageUp)
+        #expect(desk.search?.selected == 41)
+        desk.press(.home)
+        desk.send(.input(.mouse(MouseEvent(kind: .scrollDown, button: .none, row: 5, column: 40))))
+        #expect(desk.search?.selected == 3)
+        desk.click(row: 4, column: 40)
+        #expect(desk.search?.selected == 2)
+        desk.enter("/search other")
+        let stale = try #require(desk.search?.request)
+        desk.enter("/search third")
+        desk.send(.search(.found(request: stale, items, isComplete: true)))
+        #expect(desk.search?.items.isEmpty == true)
+    }
+
+    @Test("At the list's end the next portion is asked for, once; each item comes once, and the list has an end")
+    func portions() throws {
+        let first = (0..<100).map { Self.item(1_000 - UInt64($0), "build", minutes: $0 < 98 ? 500 - Int64($0) : 1) }
+        var desk = Self.found(first, isComplete: false)
+        #expect(desk.screen()[1].contains("100 found, more ▸"))
+        #expect(desk.screen().last?.hasSuffix("1/100+") == true)
+        let effects = desk.press(.end)
+        let request = try #require(desk.search?.request)
+        var query = SearchQuery("build")
+        query.before = Timestamp(milliseconds: Desk.wall.milliseconds + 60_001)
+        // Two have the last moment, and come again.
+        #expect(effects == [.search(request: request, query, limit: 102)])
+        #expect(desk.press(.down) == [])
+        desk.answer(Array(first.suffix(2)) + [Self.item(5, "build")])
+        #expect(desk.search?.items.count == 101)
+        #expect(desk.press(.end) == [])
+        #expect(desk.screen().last?.hasSuffix("101/101") == true)
+        // A store that has only the same again has no more.
+        var other = Self.found(first, isComplete: false)
+        other.press(.end)
+        other.answer(Array(first.suffix(2)), isComplete: false)
+        #expect(other.search?.hasMore == false)
+    }
+
+    @Test("Enter leads to a message that the conversation has, marks it there, and Escape leads back and then away")
+    func jump() {
+        var desk = Self.found([Self.item(140, "x"), Self.item(105, "the build number 105")])
+        desk.press(.down)
+        #expect(desk.press(.enter) == [])
+        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.screen().contains { $0.contains("▌") && $0.contains("the build number 105") })
+        #expect(!desk.screen().contains { $0.contains("the build number 140") })
+        #expect(desk.screen().last?.contains("Esc back") == true)
+        desk.press(.escape)
+        #expect(desk.search?.selected == 1)
+        desk.press(.escape)
+        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.focus == .compose)
+        #expect(desk.model.found == nil && desk.model.trail.isEmpty)
+        // The person was at the newest message.
+        #expect(desk.conversation("chat.lobby")?.scroll == .bottom)
+    }
+
+    @Test("Where the conversation has not loaded the message, the store is read around it, and on at both ends")
+    func excerpt() throws {
+        var desk = Self.found([Self.item(50, "the build number 50")])
+        let effects = desk.press(.enter)
+        let place = KeptPlace(stream: Self.stream, sequence: 50)
+        let request = try #require(desk.excerpt?.request)
+        #expect(
+            effects == [.readAround(request: request, topic: "chat.lobby", place, .around, limit: Excerpt.portion)])
+        #expect(desk.screen().contains { $0.contains("Loading …") })
+        desk.answerAround(.around, 30...70)
+        let screen = desk.screen()
+        #expect(screen[1].contains("── chat.lobby ─ around 21 Nov 10:00, as stored here"))
+        let row = try #require(screen.firstIndex { $0.contains("the build number 50") })
+        #expect(screen[row].contains("▌") && (6...16).contains(row))
+        // Up and down to the ends, where more is read.
+        desk.effects = []
+        for _ in 0..<40 { desk.press(.up) }
+        let older = desk.effects.filter { if case .readAround = $0 { true } else { false } }
+        #expect(older.count == 1)
+        desk.answerAround(.before, 20...29, isOldest: true)
+        desk.press(.home)
+        #expect(desk.screen().contains { $0.contains("▌") && $0.contains("the build number 50") })
+        desk.effects = []
+        for _ in 0..<3 { desk.press(.pageDown) }
+        #expect(desk.effects.count == 1)
+        desk.answerAround(.after, 71...90, isNewest: true)
+        #expect(desk.screen().contains { $0.contains("the build number 70") })
+        #expect(desk.excerpt?.conversation.rows.count == 71)
+        desk.press(.escape)
+        #expect(desk.search?.items.count == 1)
+    }
+
+    @Test("From an excerpt End leads to the conversation's newest message, and a line that is sent is seen there")
+    func leaving() {
+        var desk = Self.found([Self.item(50, "x")])
+        desk.press(.enter)
+        desk.answerAround(.around, 30...70)
+        desk.press(.end)
+        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.trail.isEmpty)
+        #expect(desk.screen().contains { $0.contains("the build number 140") })
+        desk.enter("/search build")
+        desk.answer([Self.item(50, "x")])
+        desk.press(.enter)
+        desk.answerAround(.around, 30...70)
+        let effects = desk.enter("said from there")
+        #expect(effects.contains { if case .publish(_, "chat.lobby", "said from there") = $0 { true } else { false } })
+        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.screen().contains { $0.contains("said from there") })
+    }
+
+    @Test("A message of a topic that is not joined is shown all the same; End joins the topic")
+    func notJoined() {
+        var desk = Self.found([Self.item(50, "x", topic: "chat.old")])
+        desk.press(.enter)
+        desk.answerAround(.around, 49...51, topic: "chat.old")
+        #expect(desk.screen()[1].contains("chat.old ─ around"))
+        #expect(desk.conversation("chat.old") == nil)
+        desk.enter("lost?")
+        #expect(desk.screen().last?.contains("chat.old is not joined.") == true)
+        #expect(desk.model.compose.text == "lost?")
+        desk.press(.control("c"))
+        desk.press(.tab)
+        desk.press(.tab)
+        #expect(desk.press(.end).contains(.subscribe(topic: "chat.old")))
+        #expect(desk.model.view == .conversation("chat.old"))
+    }
+
+    @Test("A message that is no longer kept, and a store that cannot be read, are said in words")
+    func gone() throws {
+        var desk = Self.found([Self.item(50, "x")])
+        desk.press(.enter)
+        desk.answerAround(.around, 60...61)
+        #expect(desk.screen().contains { $0.contains("✗ The message is no longer kept on this machine.") })
+        desk.press(.escape)
+        desk.press(.enter)
+        let request = try #require(desk.excerpt?.request)
+        desk.send(.search(.aroundFailed(request: request, "It is damaged")))
+        #expect(desk.screen().contains { $0.contains("✗ It is damaged") })
+    }
+
+    @Test("A letter is a result too: Enter opens it under the list, and Escape closes first it and then the list")
+    func letters() {
+        var desk = Self.found([Self.letterItem("Lunch?\nThe build can wait.")])
+        desk.send(.postbox(.boxes([postbox("b1", "personal")])))
+        #expect(desk.screen()[2].contains("✉ carol"))
+        desk.press(.enter)
+        #expect(desk.screen().contains { $0.contains("── from carol to personal, 21 Nov 10:00") })
+        #expect(desk.screen().contains { $0.contains("The build can wait.") && !$0.contains("Lunch") })
+        desk.press(.escape)
+        #expect(desk.search?.openLetter == nil && desk.search != nil)
+        desk.press(.escape)
+        #expect(desk.model.view == .conversation("chat.lobby"))
+    }
+
+    @Test("Typing while the list is open goes to the text, and what is no command is not sent anywhere")
+    func typing() {
+        var desk = Self.found([Self.item(50, "x")])
+        #expect(desk.enter("hello").isEmpty)
+        #expect(desk.screen().last?.contains("This is what was found") == true)
+        #expect(desk.model.compose.text == "hello")
+        desk.press(.escape)
+        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.model.compose.text == "hello")
+    }
+
+    @Test("Going elsewhere ends the way back")
+    func elsewhere() {
+        var desk = Self.found([Self.item(50, "x")])
+        desk.press(.function(3))
+        #expect(desk.model.view == .inbox(nil) && desk.model.trail.isEmpty)
+        desk.press(.escape)
+        #expect(desk.model.view == .inbox(nil))
+    }
+
+    @Test("Tab completes the command, and the topic behind in:")
+    func completion() {
+        var desk = Desk.joined("chat.lobby", "chat.quality")
+        desk.type("/sea")
+        desk.press(.tab)
+        #expect(desk.model.compose.text == "/search ")
+        desk.type("word in:chat.q")
+        desk.press(.tab)
+        #expect(desk.model.compose.text == "/search word in:chat.quality")
+    }
+
+    @Test("B53: hostile text moves nothing at any size, in the list, a letter and an excerpt")
+    func hostile() {
+        let attack = "\u{1B}[2J\u{9B}5n\u{202E}build\u{2066}\r\n\u{8}\u{0}日本語"
+        for size in [(1, 1), (3, 10), (5, 20), (6, 20), (8, 39), (12, 40), (24, 59), (24, 80), (40, 120)] {
+            let size = Size(rows: size.0, columns: size.1)
+            var desk = Self.found(
+                [Self.letterItem(attack), Self.item(50, attack, from: attack, topic: "chat.old")], size: size)
+            var frames = [desk.screen()]
+            desk.press(.enter)
+            frames.append(desk.screen())
+            desk.press(.enter)
+            desk.press(.down)
+            desk.press(.enter)
+            let request = desk.excerpt?.request ?? 0
+            let part = ExcerptPart(direction: .around, messages: [message(50, attack, from: attack, topic: "chat.old")])
+            desk.send(.search(.around(request: request, part)))
+            frames.append(desk.screen())
+            for frame in frames {
+                #expect(frame.count == size.rows)
+                #expect(
+                    frame.joined().unicodeScalars.allSatisfy { scalar in
+                        scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value)
+                            && ![0x202E, 0x2066].contains(scalar.value)
+                    }, "\(size)")
+            }
+        }
+    }
+
+    @Test("A store's hits become rows of bounded length, and what cannot be read says so")
+    func items() {
+        let long = KeptLetter(
+            direction: .sent, id: "l", person: "bob", postbox: "b", time: Desk.wall,
+            text: String(repeating: "x", count: 100_000))
+        guard case .letter(let letter) = FoundItem(.letter(long)) else {
+            Issue.record("no letter")
+            return
+        }
+        #expect(letter.text.count == 65_536)
+        let kept = KeptMessage(
+            place: KeptPlace(stream: Self.stream, sequence: 5), topic: "a", time: Desk.wall, payload: [0xC1])
+        guard case .message(let found) = FoundItem(.message(kept)) else {
+            Issue.record("no message")
+            return
+        }
+        #expect(found.text == "(a message of 1 bytes that cannot be read)" && found.id == "unreadable-5")
+    }
+}
+
+extension Desk {
+    /// The search in view.
+    var search: Search? {
+        guard case .search(let search) = model.view else { return nil }
+        return search
+    }
+
+    /// The excerpt in view.
+    var excerpt: Excerpt? {
+        guard case .excerpt(let excerpt) = model.view else { return nil }
+        return excerpt
+    }
+
+    /// Answers the search in view.
+    mutating func answer(_ items: [FoundItem], isComplete: Bool = true) {
+        guard let request = search?.request else { return }
+        send(.search(.found(request: request, items, isComplete: isComplete)))
+    }
+
+    /// Answers the excerpt in view with messages of these sequences.
+    mutating func answerAround(
+        _ direction: ExcerptPart.Direction, _ range: ClosedRange<UInt64>, topic: String = "chat.lobby",
+        isOldest: Bool = false, isNewest: Bool = false
+    ) {
+        guard let request = excerpt?.request else { return }
+        let part = ExcerptPart(
+            direction: direction, messages: range.map { message($0, "the build number \($0)", topic: topic) },
+            isOldest: isOldest, isNewest: isNewest)
+        send(.search(.around(request: request, part)))
+    }
+}
