@@ -17,7 +17,7 @@ struct Excerpt: Equatable, Sendable {
     let message: FoundMessage
     /// The rows, under the name of the conversation that they belong to.
     var conversation: Conversation
-    /// The part being read, and whether it is the first; nil when none is.
+    /// The part being read; nil when none is.
     var request: UInt64?
     /// Whether the store has no older ones.
     var isOldest = false
@@ -113,7 +113,7 @@ struct ExcerptPane: Pane {
 
     func draw(in frame: inout Frame) { frame.drawExcerpt(excerpt) }
 
-    func position(in frame: Frame) -> String { "the past" }
+    func position(in frame: Frame) -> String { excerpt.request == nil ? "in the past" : "reading …" }
 
     func sidebarIndex(in model: ChatModel) -> Int? {
         guard let index = model.conversations.index(of: excerpt.conversation.name) else {

@@ -50,13 +50,20 @@ struct Search: Hashable, Sendable {
         var next = query
         let end = Timestamp(milliseconds: last.milliseconds + 1)
         next.before = min(query.before ?? end, end)
-        let again = items.reversed().prefix { $0.time == last }.count
-        return (next, min(1_000, Self.portion + again))
+        return (next, min(1_000, Self.portion + lastMoment.count))
+    }
+
+    /// What is at the end of the list and has the same moment.
+    private var lastMoment: ArraySlice<FoundItem> {
+        let last = items.last?.time
+        let begin = items.lastIndex { $0.time != last }
+        return items.suffix(from: begin.map { $0 + 1 } ?? 0)
     }
 
     /// Takes in a portion, each item once.
     mutating func take(_ found: [FoundItem], isComplete: Bool) {
-        let known = Set(items)
+        // Only what has the last moment comes again.
+        let known = Set(lastMoment)
         let new = found.filter { !known.contains($0) }
         items += new.prefix(Self.limit - items.count)
         // A portion without anything new would be the same again.
@@ -85,10 +92,10 @@ enum FoundItem: Hashable, Sendable {
     case message(FoundMessage)
     case letter(KeptLetter)
 
-    /// Characters of a message that are kept.
+    /// Unicode scalars of a message that are kept.
     private static let messageLength = 4_096
-    /// Characters of a letter that are kept.
-    private static let letterLength = 65_536
+    /// Unicode scalars of a letter that are kept.
+    private static let letterLength = 16_384
 
     init(_ hit: SearchHit) {
         switch hit {
@@ -99,11 +106,18 @@ enum FoundItem: Hashable, Sendable {
                 FoundMessage(
                     topic: kept.topic, place: kept.place, id: message?.id ?? "unreadable-\(kept.place.sequence)",
                     from: kept.from ?? "",
-                    time: kept.time, text: String(text.prefix(Self.messageLength))))
+                    time: kept.time, text: Self.cut(text, Self.messageLength)))
         case .letter(var letter):
-            letter.text = String(letter.text.prefix(Self.letterLength))
+            letter.text = Self.cut(letter.text, Self.letterLength)
             self = .letter(letter)
         }
+    }
+
+    private static func cut(_ text: String, _ length: Int) -> String {
+        guard text.utf8.count > length else { return text }
+        let scalars = text.unicodeScalars
+        let kept = scalars.prefix(length)
+        return kept.endIndex == scalars.endIndex ? text : String(kept) + "\n… it goes on"
     }
 
     /// When the server stored it.

@@ -137,7 +137,7 @@ extension Frame {
             column += columns.topic + 2
         }
         // Only so much of a text is looked at for each row of each frame.
-        let safe = SafeText(String(text.prefix(1_024)))
+        let safe = SafeText(String(text.prefix(512)))
         let found = match.columns(of: safe)
         let skipped =
             found.first.map { $0.upperBound > columns.line ? max(0, $0.lowerBound - columns.line / 3) : 0 } ?? 0
