@@ -41,6 +41,8 @@ struct ExcerptPart: Equatable, Sendable {
 
     var direction: Direction
     var messages: [TopicMessage]
+    /// Where messages are missing that no stream holds any more.
+    var gaps: [KeptGap] = []
     /// Whether the store has no older ones; nothing is said of that by what lies behind.
     var isOldest = false
     /// Whether the store has no newer ones; nothing is said of that by what lies before.
@@ -178,8 +180,6 @@ extension ChatModel {
     mutating func takeExcerpt(_ part: ExcerptPart, of request: UInt64) {
         guard case .excerpt(var excerpt) = view, excerpt.request == request else { return }
         excerpt.request = nil
-        // What the network has beyond it is not known here.
-        excerpt.conversation.history = .unknown
         // What comes behind the last row leaves the person where they look.
         if part.direction == .after, excerpt.conversation.scroll == .bottom,
             let last = excerpt.conversation.rows.last?.position
@@ -187,7 +187,10 @@ extension ChatModel {
             excerpt.conversation.scroll = .row(last, hiddenLines: 0)
         }
         let first = excerpt.conversation.rows.first?.position
-        excerpt.conversation.receive(part.messages, countsUnread: false, user: identity.ownName)
+        let kept = KeptTopic(messages: part.messages, gaps: part.gaps, isComplete: false, readThrough: .max)
+        excerpt.conversation.restore(kept, user: identity.ownName)
+        // What the network has beyond it is not known here.
+        excerpt.conversation.history = .unknown
         if part.direction != .after { excerpt.isOldest = part.isOldest }
         if part.direction != .before { excerpt.isNewest = part.isNewest }
         // The oldest rows give way when there are too many.

@@ -60,6 +60,11 @@ extension ChatEngine {
             part.messages += messages.map(shown)
             part.isNewest = page.isComplete || messages.count < page.messages.count
         }
+        // Where something is missing between what the screen has then.
+        let first = direction == .after ? place.sequence : part.messages.first?.sequence ?? place.sequence
+        let last = direction == .before ? place.sequence : part.messages.last?.sequence ?? place.sequence
+        let start = KeptPlace(stream: place.stream, sequence: first)
+        part.gaps = try await store.holes(of: topic, after: start, through: last)
         return part
     }
 }

@@ -23,7 +23,6 @@ enum ChatEffect: Equatable, Sendable {
     case keepDraft(Draft)
     /// Keep up to where a conversation was read. It may take a moment.
     case keepReadMark(topic: String, sequence: UInt64)
-
     /// Look for a portion of what a query means in the local store.
     case search(request: UInt64, SearchQuery, limit: Int)
     /// Read what the local store has of a topic or pattern around a place, up to `limit` messages to each side.

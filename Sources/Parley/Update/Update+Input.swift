@@ -137,7 +137,8 @@ extension ChatModel {
     /// Goes back: closes what is open, returns to what a search was begun or left from, or to the text.
     mutating func escape() {
         if notice != nil { notice = nil }
-        if stopDeletion() || view.pane.escape(on: &self) { return }
+        if stopDeletion() { return }
+        if view.pane.escape(on: &self) { return }
         if let back = trail.popLast() {
             if let found, let scroll = found.scrollBefore {
                 conversations.update(found.conversation) { $0.scroll = scroll }

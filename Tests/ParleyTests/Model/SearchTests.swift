@@ -229,6 +229,19 @@ struct SearchTests {
         #expect(desk.search?.items.count == 1)
     }
 
+    @Test("What is gone between the messages of an excerpt is said in its place")
+    func gaps() throws {
+        var desk = Self.found([Self.item(50, "x")])
+        desk.press(.enter)
+        let request = try #require(desk.excerpt?.request)
+        let messages = (Array(40...42) + Array(46...52)).map { message($0, "the build number \($0)") }
+        let part = ExcerptPart(direction: .around, messages: messages, gaps: [KeptGap(end: 46, lost: 3)])
+        desk.send(.search(.around(request: request, part)))
+        let screen = desk.screen()
+        let row = try #require(screen.firstIndex { $0.contains("── 3 messages ") })
+        #expect(screen[row - 1].contains("the build number 42") && screen[row + 1].contains("the build number 46"))
+    }
+
     @Test("From an excerpt End leads to the conversation's newest message, and a line that is sent is seen there")
     func leaving() {
         var desk = Self.found([Self.item(50, "x")])

@@ -150,7 +150,8 @@ private struct EventSource {
         let items = (0..<next(40)).map { _ in foundItem() }
         let part = ExcerptPart(
             direction: pick([.around, .before, .after]), messages: (0..<next(40)).map { _ in topicMessage() },
-            isOldest: next(2) == 0, isNewest: next(2) == 0)
+            gaps: [KeptGap(end: UInt64(next(400)), lost: UInt64(next(3)))], isOldest: next(2) == 0,
+            isNewest: next(2) == 0)
         return .search(
             pick([
                 .found(request: request, items, isComplete: next(2) == 0), .failed(request: request, text()),

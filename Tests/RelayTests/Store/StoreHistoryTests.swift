@@ -148,6 +148,20 @@ struct StoreHistoryTests {
         #expect(try await store.messages(of: TopicPattern(">"), before: unknown, limit: 9).messages.count == 5)
     }
 
+    @Test("The holes of a part of a stream are those that end in it, in their order, each subscription's its own")
+    func holes() async throws {
+        let store = try StoreFixture.inMemory()
+        let gaps = [5, 9, 20].map { KeptGap(end: $0, lost: $0 / 2) }
+        var changes = gaps.reversed().map { StoreChange.gap("chat.lobby", StoreFixture.stream, $0) }
+        let other = StreamIdentity(name: StoreFixture.stream.name, incarnation: 7)
+        changes.append(.gap("chat.lobby", other, KeptGap(end: 8, lost: 1)))
+        changes.append(.gap("chat.qa", StoreFixture.stream, KeptGap(end: 8, lost: 1)))
+        try await store.keep([], changes)
+        #expect(try await store.holes(of: "chat.lobby", after: StoreFixture.place(0), through: .max) == gaps)
+        #expect(try await store.holes(of: "chat.lobby", after: StoreFixture.place(5), through: 19) == [gaps[1]])
+        #expect(try await store.holes(of: "chat.none", after: StoreFixture.place(0), through: .max).isEmpty)
+    }
+
     @Test("A key holds a stream's number and a sequence, up to its bounds")
     func keys() throws {
         let row = try #require(RowNumber.row(stream: 3, sequence: 77))
