@@ -92,7 +92,9 @@ public actor RelayClient {
         lifecycle = LifecycleMachine(policy: configuration.lifecycle)
         publisher = Publisher(
             policy: configuration.outbox, maximumMessageBytes: configuration.maximumMessageBytes,
-            clock: surroundings.clock, keeper: OutboxKeeper(for: configuration.store, clock: surroundings.clock))
+            clock: surroundings.clock,
+            keeper: OutboxKeeper(
+                for: configuration.store, choice: configuration.keptChoice, clock: surroundings.clock))
         clientID = configuration.clientID
         namespace = configuration.namespace
         if case .exclusive(let policy) = configuration.sessions {

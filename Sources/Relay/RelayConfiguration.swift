@@ -68,6 +68,9 @@ public struct RelayConfiguration: Sendable {
     public var device: String
     /// Where the local store is.
     public var store: LocalStore.Location
+    /// The identifiers of those messages that earlier runs left in the local store and this client is to send; nil for
+    /// all.
+    package var keptChoice: Set<String>?
     /// Whether the system's news about its networks pause and hasten the attempts.
     public var followsNetwork: Bool
     /// The largest encoded message in bytes that `publish` takes; the server's own limit applies as well.

@@ -35,7 +35,7 @@ extension RelayClient {
     }
 
     /// Uses these credentials for the session that begins, or for the next dial of one that runs for the same user. What
-    /// an earlier user's session left in the outbox is discarded.
+    /// an earlier user's session left in the outbox is discarded; with a local store in a file, ``notSent()`` lists it.
     ///
     /// - Throws: ``RelayError/notInitialized`` before the servers are known, ``RelayError/alreadyConnected`` while a
     ///   session of another user runs.

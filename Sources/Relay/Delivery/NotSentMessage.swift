@@ -37,15 +37,18 @@ public struct NotSentMessage: Hashable, Sendable, Identifiable {
     init(_ kept: KeptPublish) {
         let message = kept.message
         self.init(
-            id: message.id, destination: message.destination, text: Self.text(of: message, kept.since),
+            id: message.id, destination: message.destination, text: kept.text,
             reason: kept.state.reason ?? "", since: kept.since, mayBeStored: message.mayBeStored)
     }
+}
 
-    private static func text(of message: OutboxMessage, _ moment: Timestamp) -> String {
+extension KeptPublish {
+    /// What to show of it: a chat line's text, a letter's text, or JSON.
+    package var text: String {
         switch message.destination {
         case .topic(let topic):
             let envelope = try? Envelope(
-                decoding: message.payload, fallbackID: message.id, fallbackRoom: topic, fallbackStart: moment)
+                decoding: message.payload, fallbackID: message.id, fallbackRoom: topic, fallbackStart: since)
             return envelope.map { TopicMessage.text(of: $0.message) } ?? ""
         case .postbox:
             let letter = try? JSONDecoder().decode(PostboxLetter.self, from: Data(message.payload))

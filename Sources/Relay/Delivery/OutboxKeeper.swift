@@ -35,10 +35,16 @@ final class OutboxKeeper: Sendable {
     /// How long the news that messages have ended waits for more of it.
     private static let delay = Duration.milliseconds(100)
 
+    /// What of earlier runs' messages is sent; nil for all.
+    private let choice: Set<String>?
+
     /// Nil where nothing outlives the client.
-    init?(for location: LocalStore.Location, clock: any Timekeeper) {
+    ///
+    /// - Parameter choice: the identifiers of those that earlier runs left and this one is to send; nil for all.
+    init?(for location: LocalStore.Location, choice: Set<String>? = nil, clock: any Timekeeper) {
         guard case .file = location else { return nil }
         self.clock = clock
+        self.choice = choice
         state = NIOLockedValueBox(State(journal: OutboxJournal(run: UUIDText.random())))
     }
 
@@ -57,7 +63,7 @@ final class OutboxKeeper: Sendable {
         guard let path = store.path, !isOff else { return }
         do throws(RelayError) {
             let run = try StoreFiles.run(id, of: path)
-            let kept = try store.takeOver(as: run)
+            let kept = try store.takeOver(as: run, only: choice)
             let isWanted = state.withLockedValue { state -> Bool in
                 // What was taken over is another run's next time, as the lock ends here.
                 guard !state.isOff else { return false }
@@ -146,6 +152,11 @@ final class OutboxKeeper: Sendable {
         try await onDisk { (store, _) throws(RelayError) -> [KeptPublish] in try store.notSent() }
     }
 
+    /// What this run is to send, and what was not sent, oldest first; nil where nothing is kept.
+    func outbox() async throws(RelayError) -> [KeptPublish]? {
+        try await onDisk { (store, run) throws(RelayError) -> [KeptPublish] in try store.outbox(of: run) }
+    }
+
     /// Takes a message that was not sent, to be sent again by this run; nil when there is none.
     func claim(_ id: String) async throws(RelayError) -> KeptPublish? {
         let claimed: KeptPublish?? = try await onDisk { (store, run) throws(RelayError) -> KeptPublish? in
@@ -154,12 +165,12 @@ final class OutboxKeeper: Sendable {
         return claimed ?? nil
     }
 
-    /// Forgets a message that was not sent; false when there is none.
-    func drop(_ id: String) async throws(RelayError) -> Bool {
-        let isDropped: Bool? = try await onDisk { (store, _) throws(RelayError) -> Bool in
-            try store.drop(notSent: id)
+    /// Forgets messages that were not sent, all at once; gives back those that there were.
+    func drop(_ ids: [String]) async throws(RelayError) -> [String] {
+        let dropped: [String]? = try await onDisk { (store, _) throws(RelayError) -> [String] in
+            try store.drop(notSent: ids)
         }
-        return isDropped ?? false
+        return dropped ?? []
     }
 
     /// Writes what waits, and returns when that was tried.

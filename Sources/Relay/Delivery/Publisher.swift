@@ -178,12 +178,12 @@ final class Publisher: Sendable {
         }
     }
 
-    /// Discards what waits, whatever the policy says, and keeps nothing of it.
+    /// Another user signs in: discards what waits, whatever the policy says. What is kept of it waits for the person.
     func discardAll() {
         state.withLockedValue { state in
             let ids = state.delivery.outbox.messages.map(\.id)
             perform(state.delivery.discardAll(.closedByUser), &state)
-            if let keeper { for id in ids { keeper.forget(id) } }
+            if let keeper { for id in ids { keeper.notSent(id, because: "Another user signed in.") } }
         }
     }
 

@@ -34,9 +34,26 @@ extension RelayClient {
     /// - Throws: ``RelayError/notFound(_:)`` when no message under this identifier waits for the person,
     ///   ``RelayError/storage(_:)``.
     public func drop(id: String) async throws(RelayError) {
-        guard let keeper = await openKeeper(), try await keeper.drop(id) else {
-            throw .notFound("The unsent message \(id)")
-        }
+        guard try await drop(ids: [id]) == [id] else { throw .notFound("The unsent message \(id)") }
+    }
+
+    /// Forgets messages that were not sent, all at once.
+    ///
+    /// - Returns: the identifiers of those that there were.
+    /// - Throws: ``RelayError/storage(_:)``, after which all of them wait as before.
+    @discardableResult
+    public func drop(ids: [String]) async throws(RelayError) -> [String] {
+        guard !ids.isEmpty, let keeper = await openKeeper() else { return [] }
+        return try await keeper.drop(ids)
+    }
+
+    /// What this client is to send, which earlier runs of the program may have left, and what was not sent, oldest
+    /// first. Empty without a local store in a file, which is opened where that was not done yet.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func keptOutbox() async throws(RelayError) -> [KeptPublish] {
+        guard let keeper = await openKeeper() else { return [] }
+        return try await keeper.outbox() ?? []
     }
 
     /// What keeps the outbox, once the local store is open; nil where nothing does.

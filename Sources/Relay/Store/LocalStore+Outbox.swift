@@ -27,10 +27,12 @@ extension LocalStore {
     /// before it names itself here, and names itself before its first row; the system lets the lock go with the process,
     /// and not sooner. So whoever finds the lock free finds a run that sends nothing any more.
     ///
-    /// - Parameter run: the run, whose lock is held.
+    /// - Parameters:
+    ///   - run: the run, whose lock is held.
+    ///   - choice: the identifiers to take over; the others stay for a later run. Nil for all.
     /// - Returns: what it is to send, oldest first.
     /// - Throws: ``RelayError/storage(_:)``.
-    func takeOver(as run: StoreRun) throws(RelayError) -> [KeptPublish] {
+    func takeOver(as run: StoreRun, only choice: Set<String>? = nil) throws(RelayError) -> [KeptPublish] {
         guard let path else { return [] }
         let id = run.id
         let result: (ended: [String], kept: [KeptPublish])
@@ -41,11 +43,15 @@ extension LocalStore {
                 for run in ended { try database.execute(sql: "DELETE FROM runs WHERE id = ?", arguments: [run]) }
                 try database.execute(sql: "INSERT OR IGNORE INTO runs (id) VALUES (?)", arguments: [id])
                 // What no run has was carried over from a damaged store.
-                try database.execute(
-                    sql: """
-                        UPDATE outbox SET run = ?
-                        WHERE state <> 2 AND (run IS NULL OR run NOT IN (SELECT id FROM runs))
-                        """, arguments: [id])
+                let ownerless = "state <> 2 AND (run IS NULL OR run NOT IN (SELECT id FROM runs))"
+                if let choice {
+                    for message in choice {
+                        try database.execute(
+                            sql: "UPDATE outbox SET run = ? WHERE id = ? AND \(ownerless)", arguments: [id, message])
+                    }
+                } else {
+                    try database.execute(sql: "UPDATE outbox SET run = ? WHERE \(ownerless)", arguments: [id])
+                }
                 let rows = try Row.fetchAll(
                     database, sql: "\(Self.outboxColumns) WHERE run = ? AND state <> 2 ORDER BY number",
                     arguments: [id])
@@ -66,6 +72,23 @@ extension LocalStore {
         do {
             return try database.read { database -> [KeptPublish] in
                 let rows = try Row.fetchAll(database, sql: "\(Self.outboxColumns) WHERE state = 2 ORDER BY number")
+                return rows.map { Self.publish($0) }
+            }
+        } catch {
+            note(error)
+            throw StoreFailure.error(error, path)
+        }
+    }
+
+    /// What a run is to send, and what was not sent, oldest first. Blocks for as long as the disk takes.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    func outbox(of run: String) throws(RelayError) -> [KeptPublish] {
+        do {
+            return try database.read { database -> [KeptPublish] in
+                let rows = try Row.fetchAll(
+                    database, sql: "\(Self.outboxColumns) WHERE state = 2 OR run = ? ORDER BY number",
+                    arguments: [run])
                 return rows.map { Self.publish($0) }
             }
         } catch {
@@ -95,20 +118,58 @@ extension LocalStore {
         }
     }
 
-    /// Forgets a message that was not sent. Blocks for as long as the disk takes.
+    /// Forgets messages that were not sent. Blocks for as long as the disk takes.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: those that there were.
     /// - Throws: ``RelayError/storage(_:)``.
-    func drop(notSent id: String) throws(RelayError) -> Bool {
+    func drop(notSent ids: [String]) throws(RelayError) -> [String] {
         do {
-            return try database.write { database -> Bool in
-                try database.execute(sql: "DELETE FROM outbox WHERE id = ? AND state = 2", arguments: [id])
-                return database.changesCount > 0
+            return try database.write { database -> [String] in
+                try ids.filter { id in
+                    try database.execute(sql: "DELETE FROM outbox WHERE id = ? AND state = 2", arguments: [id])
+                    return database.changesCount > 0
+                }
             }
         } catch {
             note(error)
             throw StoreFailure.error(error, path)
         }
+    }
+
+    /// Forgets messages of the outbox, those that wait included: all but those of a run that lives, which sends them.
+    ///
+    /// - Parameter ids: which; nil for all.
+    /// - Returns: those that were forgotten.
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func dropFromOutbox(_ ids: Set<String>? = nil) async throws(RelayError) -> Set<String> {
+        let path = path
+        return try await writing { database in
+            let living = try Self.livingRuns(path, database)
+            let rows = try Row.fetchAll(database, sql: "SELECT id, state, run FROM outbox")
+            var dropped: Set<String> = []
+            for row in rows {
+                let (id, state, run): (String, Int, String?) = (row[0], row[1], row[2])
+                let isHeld = state != 2 && run.map(living.contains) ?? false
+                guard !isHeld, ids?.contains(id) ?? true else { continue }
+                try database.execute(sql: "DELETE FROM outbox WHERE id = ?", arguments: [id])
+                dropped.insert(id)
+            }
+            return dropped
+        }
+    }
+
+    /// The runs that live, which send what is theirs.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func livingRuns() async throws(RelayError) -> Set<String> {
+        let path = path
+        return try await reading { try Self.livingRuns(path, $0) }
+    }
+
+    private static func livingRuns(_ path: String?, _ database: Database) throws -> Set<String> {
+        guard let path else { return [] }
+        let runs = try String.fetchAll(database, sql: "SELECT id FROM runs")
+        return Set(runs.filter { !StoreFiles.hasEnded(run: $0, of: path) })
     }
 
     private static let outboxColumns =

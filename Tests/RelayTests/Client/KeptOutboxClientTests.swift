@@ -1,4 +1,5 @@
 import GRDB
+import NIOConcurrencyHelpers
 import TestSupport
 import Testing
 
@@ -227,6 +228,84 @@ struct KeptOutboxClientTests {
         let words = ChatLine.words(in: envelope.message)
         #expect(envelope.id == id && words?.username == MemoryNetwork.user && words?.text == "hello")
         await client.close()
+    }
+
+    @Test("B32 what is submitted while the store is being opened is kept as soon as it is open")
+    func submittedEarly() async throws {
+        let kept = try KeptOutbox()
+        kept.network.server.refuseDials(with: .connectionLost("no server"))
+        let client = kept.network.client(kept.configuration(outbox: OutboxPolicy(discardsOnClose: false)))
+        await client.beginConnecting()
+        let ids = try ["1", "2"].map { try client.enqueue(topic: "chat.room", message: .string($0)) }
+        _ = await client.openingStore().value
+        #expect(try await kept.rows().map(\.message.id) == ids)
+        #expect(try await client.keptOutbox().map(\.text) == ["1", "2"])
+        await client.close()
+    }
+
+    @Test("B32 another user's sign-in sends nothing of what waited, and leaves it as not sent")
+    func otherUser() async throws {
+        let kept = try KeptOutbox()
+        var configuration = kept.configuration(outbox: OutboxPolicy(discardsOnClose: false))
+        configuration.credentials = try UserToken.credentials()
+        let client = try await kept.network.connected(configuration)
+        await client.setReachable(false)
+        let id = try client.enqueue(topic: "chat.room", message: "from alice")
+        await client.disconnect()
+        try await client.use(UserToken.credentials(for: "bob"))
+        #expect(client.queuedCount == 0)
+        let listed = try await client.notSent()
+        #expect(listed.map(\.id) == [id] && listed.map(\.reason) == ["Another user signed in."])
+        await client.close()
+        #expect(kept.network.stored().isEmpty)
+        #expect(try await kept.rows().map(\.message.id) == [id])
+    }
+
+    @Test("B32 MESSAGE_RESEND tells which lines of an earlier run waited and were stored")
+    func resent() async throws {
+        final class Listener: MessageListener {
+            let heard = NIOLockedValueBox<[[ResentMessage]]>([])
+            func onMessage(_ message: Any) {
+                if let messages = message as? [ResentMessage] { heard.withLockedValue { $0.append(messages) } }
+            }
+        }
+        let kept = try KeptOutbox()
+        let ids = try await kept.leave(["1", "2", "3"])
+        try await kept.released()
+        let client = kept.network.client(kept.configuration())
+        let listener = Listener()
+        try await client.on(topic: SystemEvent.messageResend.rawValue, listener: listener)
+        try await client.connect()
+        try await eventually("MESSAGE_RESEND") { !listener.heard.withLockedValue { $0.isEmpty } }
+        let heard = listener.heard.withLockedValue { $0 }
+        #expect(heard == [ids.map { ResentMessage(id: $0, topic: "chat.room", wasStored: true) }])
+        await client.close()
+    }
+
+    @Test("B32 a client that is to send some of what an earlier run left sends these, and leaves the others there")
+    func choice() async throws {
+        let kept = try KeptOutbox()
+        let ids = try await kept.leave(["1", "2", "3"])
+        try await kept.released()
+        var configuration = kept.configuration(outbox: OutboxPolicy(discardsOnClose: false))
+        configuration.keptChoice = [ids[1]]
+        let client = try await kept.network.connected(configuration)
+        try await eventually("the line") { client.queuedCount == 0 }
+        #expect(kept.storedIDs == [ids[1]])
+        await client.close()
+        #expect(try await kept.rows().map(\.message.id) == [ids[0], ids[2]])
+    }
+
+    @Test("B32 several lines that were not sent are dropped at once, and those that are none are passed over")
+    func dropped() async throws {
+        let kept = try KeptOutbox()
+        let first = try await kept.network.connected(kept.configuration())
+        await first.setReachable(false)
+        let ids = try ["1", "2", "3"].map { try first.enqueue(topic: "chat.room", message: .string($0)) }
+        #expect(try await first.drop(ids: ids).isEmpty)
+        await first.close()
+        #expect(try await first.drop(ids: [ids[2], "none", ids[0]]) == [ids[2], ids[0]])
+        #expect(try await first.notSent().map(\.id) == [ids[1]])
     }
 
     @Test("B32 a message that is taken back leaves nothing in the store")

@@ -41,6 +41,27 @@ struct StoreOutboxTests {
         try await store.close()
     }
 
+    @Test("B32 what waits is dropped but for that of a run that lives, and a run may take over some of it alone")
+    func dropping() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        let living = try StoreFiles.run("living", of: fixture.path)
+        #expect(try store.takeOver(as: living).isEmpty)
+        try await store.commit([
+            publish("1", of: "living"), publish("2", of: "ended"), publish("3", .sending, of: "ended"),
+            publish("4", .notSent("because"), of: "living"), publish("5", of: nil),
+        ])
+        #expect(try await store.livingRuns() == ["living"])
+        #expect(try await store.dropFromOutbox(["1", "2", "none"]) == ["2"])
+        let own = try StoreFiles.run("own", of: fixture.path)
+        #expect(try store.takeOver(as: own, only: ["5", "1"]).map(\.message.id) == ["5"])
+        #expect(try store.outbox(of: "own").map(\.message.id) == ["4", "5"])
+        #expect(try await store.dropFromOutbox() == ["3", "4"])
+        #expect(try await store.outbox().map(\.message.id) == ["1", "5"])
+        withExtendedLifetime((living, own)) {}
+        try await store.close()
+    }
+
     @Test("B32 a message that was not sent is handed to one alone, and remembers that it may be stored")
     func claiming() async throws {
         let store = try StoreFixture.inMemory()
@@ -53,7 +74,7 @@ struct StoreOutboxTests {
         #expect(try store.claim(notSent: "1", for: "c") == nil)
         #expect(try await store.outbox().map(\.run) == ["b", "a"])
         try await store.commit([.outboxState(id: "2", .notSent("because"))])
-        #expect(try store.drop(notSent: "2"))
-        #expect(try !store.drop(notSent: "2"))
+        #expect(try store.drop(notSent: ["1", "2", "3"]) == ["2"])
+        #expect(try store.drop(notSent: ["2"]).isEmpty)
     }
 }
