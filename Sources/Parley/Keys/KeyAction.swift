@@ -29,6 +29,10 @@ enum KeyAction: Hashable, Sendable {
     case toEnd
     case open
 
+    // Conversations
+    case sendAgain
+    case dropLine
+
     // Postbox
     case mark
     case markAll

@@ -41,6 +41,12 @@ struct ChatModel: Equatable, Sendable {
     var log = ConnectionLog()
     /// Own lines and letters that are with the client core, by their messages' ids.
     var outgoing: [String: Outgoing] = [:]
+    /// Own lines on topics that are not joined, by topic; they are shown when it is.
+    var unjoined: [String: [PendingLine]] = [:]
+    /// What became of messages that are not known yet, while the local store is being opened.
+    var early: [String: PublishState] = [:]
+    /// So many of them at most; the core's outbox has no more.
+    static let earlyLimit = 10_000
     /// The last title given to the terminal.
     var title = ""
     /// Whether ^C was pressed just now on an empty compose pane.

@@ -24,6 +24,8 @@ struct Conversation: Equatable, Sendable {
     var history = History.unknown
     /// Where the person looks.
     var scroll = Scroll.bottom
+    /// The unsent line that the person went to.
+    private var chosen: String?
     /// Up to which message all is known that the local store had at the start, by the server's clock; nil where it had
     /// nothing.
     private(set) var keptThrough: Timestamp?
@@ -99,6 +101,12 @@ struct Conversation: Equatable, Sendable {
 
     /// Own lines that were not sent and wait for the person.
     var failedLines: [PendingLine] { pending.filter { !$0.isOutgoing } }
+
+    /// Of these, the one that the keys are for: the one that the person went to, else the oldest.
+    var chosenLine: PendingLine? {
+        let failed = failedLines
+        return failed.first { $0.id == chosen } ?? failed.first
+    }
 
     /// The oldest message, where older history begins.
     var oldest: StoredLine? {
@@ -249,6 +257,28 @@ struct Conversation: Equatable, Sendable {
     /// Takes out an own line that was not sent.
     mutating func discard(_ id: String) {
         pending.removeAll { $0.id == id && !$0.isOutgoing }
+    }
+
+    /// Goes to the unsent line above the chosen one, or below it.
+    ///
+    /// - Returns: that line; nil where there is none.
+    mutating func choose(by step: Int) -> PendingLine? {
+        let failed = failedLines
+        guard let place = failed.firstIndex(where: { $0.id == chosenLine?.id }),
+            failed.indices.contains(place + step)
+        else { return nil }
+        chosen = failed[place + step].id
+        return failed[place + step]
+    }
+
+    /// Goes to an unsent line.
+    mutating func choose(_ id: String) { chosen = id }
+
+    /// Goes on from an unsent line with which something happens.
+    mutating func chooseAfter(_ id: String) {
+        let failed = failedLines
+        guard let place = failed.firstIndex(where: { $0.id == id }) else { return }
+        chosen = place + 1 < failed.count ? failed[place + 1].id : nil
     }
 
     // MARK: Reading marks

@@ -8,6 +8,35 @@ struct KeptDesk: Equatable, Sendable {
     var drafts: [String: String] = [:]
     /// The lines that were typed, oldest first.
     var lines: [String] = []
+    /// What waits to be sent and what was not sent, oldest first.
+    var unsent: [UnsentMessage] = []
+}
+
+/// A line or letter that an earlier run of the program accepted and did not see stored.
+struct UnsentMessage: Equatable, Sendable {
+    let id: String
+    let destination: Destination
+    let text: String
+    /// When the person sent it.
+    let since: Timestamp
+    let state: PendingLine.State
+
+    /// Whether it waits for the network, and not for the person.
+    var waits: Bool { if case .failed = state { false } else { true } }
+}
+
+extension UnsentMessage {
+    /// A message as the local store has it.
+    init(_ kept: KeptPublish) {
+        let message = kept.message
+        let state: PendingLine.State =
+            switch kept.state {
+            case .queued, .sending: .queued
+            case .notSent(let reason): .failed("\(message.mayBeStored ? "perhaps" : "not") sent: \(reason)")
+            }
+        self.init(
+            id: message.id, destination: message.destination, text: kept.text, since: kept.since, state: state)
+    }
 }
 
 /// What the local store has of a topic that is joined.

@@ -6,24 +6,41 @@ struct ConversationPane: Pane {
 
     static let title = "Conversation"
     static let keys: [KeyBinding] = [
-        .bind(.up, [Key(.up)], "a line up"),
-        .bind(.down, [Key(.down)], "a line down"),
+        .bind(.up, [Key(.up)], "a line up, or the unsent line above"),
+        .bind(.down, [Key(.down)], "a line down, or the unsent line below"),
         .bind(.toBeginning, [Key(.home)], "oldest message"),
         .bind(.toEnd, [Key(.end)], "newest message", hint: "newest"),
+        .bind(.sendAgain, [Key(.character("r"))], "send the line again that was not sent", hint: "send again"),
+        .bind(.dropLine, [Key(.character("x"))], "drop the line that was not sent", hint: "drop"),
         .bind(.open, [Key(.enter)], "go back to the text"),
         .bind(.escape, [Key(.escape)], "go back to the text, or to what was found", hint: "back"),
     ]
 
     func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
         switch action {
-        case .up: return model.scrollConversation(up: 1)
-        case .down: return model.scrollConversation(up: -1)
+        case .up: return model.chooseLine(by: -1) ? [] : model.scrollConversation(up: 1)
+        case .down: return model.chooseLine(by: 1) ? [] : model.scrollConversation(up: -1)
         case .toBeginning: return model.scrollConversation(toBeginning: true)
         case .toEnd: return model.scrollConversation(toBeginning: false)
+        case .sendAgain: return model.sendChosenAgain()
+        case .dropLine: return model.dropChosen()
         case .open: model.focus = .compose
         case .escape: model.escape()
         default: break
         }
+        return []
+    }
+
+    /// Letters that are keys where something is unsent begin a text where nothing is.
+    func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool {
+        switch action {
+        case .sendAgain, .dropLine: model.chosenLine != nil
+        default: true
+        }
+    }
+
+    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> [ChatEffect] {
+        model.chooseLine(at: place.row - layout.main.row)
         return []
     }
 
@@ -63,6 +80,7 @@ struct ConversationPane: Pane {
         switch action {
         case .toEnd: name.map { model.conversations.named($0)?.scroll != .bottom } ?? false
         case .escape: !model.trail.isEmpty
+        case .sendAgain, .dropLine: model.chosenLine != nil
         default: true
         }
     }

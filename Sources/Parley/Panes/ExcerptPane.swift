@@ -236,7 +236,7 @@ extension ConversationLayout {
         var conversation = conversation
         conversation.scroll = .row(position, hiddenLines: 0)
         let layout = ConversationLayout(
-            conversation: conversation, columns: columns, zone: zone, currentYear: currentYear)
+            conversation: conversation, columns: columns, zone: zone, currentYear: currentYear, chosenID: nil)
         let height = height(ofRow: conversation.index(atOrAfter: position))
         return layout.scrolled(up: height > rows ? height - rows : (height - rows) / 2, rows: rows)
     }

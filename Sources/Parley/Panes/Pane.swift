@@ -16,6 +16,9 @@ protocol Pane: Sendable {
     /// Does what one of its own keys stands for.
     func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect]
 
+    /// Whether a key of its own means anything now; one that does not is taken as if it were none of its own.
+    func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool
+
     /// A key of everywhere is about to do its work.
     func prepare(for action: KeyAction, on model: inout ChatModel)
 
@@ -73,6 +76,7 @@ extension Pane {
     /// What a key of its own stands for.
     func action(of key: Key) -> KeyAction? { KeyBinding.action(of: key, in: Self.keys) }
 
+    func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool { true }
     func prepare(for action: KeyAction, on model: inout ChatModel) {}
 
     /// Typing goes to the text wherever letters mean nothing else.

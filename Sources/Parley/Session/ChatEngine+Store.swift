@@ -9,7 +9,8 @@ extension ChatEngine {
             let topics = try await store.joinedTopics()
             let drafts = try await store.drafts()
             let lines = try await store.lines()
-            await queue.send(.opened(KeptDesk(topics: topics, drafts: drafts, lines: lines)))
+            let unsent = try await client.keptOutbox().map { UnsentMessage($0) }
+            await queue.send(.opened(KeptDesk(topics: topics, drafts: drafts, lines: lines, unsent: unsent)))
         } catch {
             await queue.send(.log(error.words))
             await queue.send(.opened(nil))

@@ -89,6 +89,8 @@ actor ChatEngine {
         case .keepDraft(let draft): await keep(.draft(conversation: draft.conversation, draft.text))
         case .keepReadMark(let topic, let sequence): await keepReadMark(topic, sequence)
         case .publish(let id, let topic, let text): await publish(id, topic, text)
+        case .sendAgain(let id, let topic, let text): await sendAgain(id, topic, text)
+        case .drop(let ids): await drop(ids)
         case .search(let request, let query, let limit): search(request, query, limit)
         case .readAround(let request, let topic, let place, let direction, let limit):
             readAround(request, topic, place, direction, limit)
@@ -196,12 +198,37 @@ actor ChatEngine {
     }
 
     private func publish(_ id: String, _ topic: String, _ text: String) async {
-        // If a token is to bring the name, the line waits for it.
-        let name = !connector.isNamed && connector.tokenCommand != nil && client.user == nil ? nil : user
         do throws(RelayError) {
-            try client.enqueueLine(topic: topic, text: text, from: name, writtenAt: WallClock.now, id: id)
+            try client.enqueueLine(topic: topic, text: text, from: writer, writtenAt: WallClock.now, id: id)
         } catch {
             await failed(id, error)
+        }
+    }
+
+    /// Who writes; nil where a token is to bring the name, for which the line waits.
+    private var writer: String? {
+        !connector.isNamed && connector.tokenCommand != nil && client.user == nil ? nil : user
+    }
+
+    /// Sends a line again. Where the local store does not have it, it is sent as what may be stored already.
+    private func sendAgain(_ id: String, _ topic: String, _ text: String) async {
+        do throws(RelayError) {
+            do throws(RelayError) { return try await client.sendAgain(id: id) } catch {
+                switch error {
+                case .notFound, .storage: break
+                default: throw error
+                }
+            }
+            _ = try client.submitLine(
+                topic: topic, text: text, from: writer, writtenAt: WallClock.now, id: id, mayBeStored: true)
+        } catch {
+            await failed(id, error)
+        }
+    }
+
+    private func drop(_ ids: [String]) async {
+        do throws(RelayError) { try await client.drop(ids: ids) } catch {
+            await queue.send(.notice("\(error.words) What was dropped comes back at the next start.", isFailure: true))
         }
     }
 

@@ -113,9 +113,9 @@ struct ChatSession {
         case .setTitle(let title): terminal.setTitle(title)
         case .suspendProcess: suspend()
         case .openStore, .keepJoined, .keepLine, .keepDraft, .keepReadMark, .search, .readAround, .subscribe,
-            .unsubscribe, .loadHistory,
-            .publish, .openPostbox, .countLetters, .listPage, .deleteMessage, .bulkDelete, .postLetter, .keyValue,
-            .changeKey, .setActive, .nudge, .disconnect, .reconnect:
+            .unsubscribe, .loadHistory, .publish, .sendAgain, .drop, .openPostbox, .countLetters, .listPage,
+            .deleteMessage, .bulkDelete, .postLetter, .keyValue, .changeKey, .setActive, .nudge, .disconnect,
+            .reconnect:
             if case .dropped = effects.yield(effect) {
                 apply(.notice("Too much is waiting to be done; that was not done.", isFailure: true))
             }

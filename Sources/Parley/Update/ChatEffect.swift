@@ -11,6 +11,10 @@ enum ChatEffect: Equatable, Sendable {
     case loadHistory(topic: String, before: UInt64?, limit: Int)
     /// Hand a line to the core, under the id that every attempt to send it has.
     case publish(id: String, topic: String, text: String)
+    /// Hand a line that was not sent to the core once more, under its id.
+    case sendAgain(id: String, topic: String, text: String)
+    /// Forget lines and letters that were not sent.
+    case drop(ids: [String])
 
     // The local store
     /// Open the local store and tell what the person was at.

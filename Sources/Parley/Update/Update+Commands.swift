@@ -50,7 +50,7 @@ extension ChatModel {
             return publish(text, to: topic)
         case .post(let user, let postbox, let text): return post(user: user, postbox: postbox, text: text)
         case .resend: return resend()
-        case .discard: discard()
+        case .discard: return discard()
         case .history:
             guard case .conversation(let name) = view else {
                 say("Open a topic first.")

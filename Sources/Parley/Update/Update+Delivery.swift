@@ -24,46 +24,26 @@ extension ChatModel {
         return [.publish(id: id, topic: name, text: text)]
     }
 
-    /// Sends the unsent lines of the topic in view again, each under its old id.
-    mutating func resend() -> [ChatEffect] {
-        guard case .conversation(let name) = view, let failed = conversations.named(name)?.failedLines,
-            !failed.isEmpty
-        else {
-            say("Nothing is unsent here.")
+    /// An own line, letter or change of a key has come further on its way, or to its end.
+    mutating func published(_ news: PublishNews) -> [ChatEffect] {
+        guard let item = outgoing[news.id] else {
+            if opening != nil, news.state.isFinal, early.count < Self.earlyLimit { early[news.id] = news.state }
             return []
         }
-        for line in failed {
-            conversations.update(name) { _ = $0.setState(.queued, of: line.id) }
-            outgoing[line.id] = .line(conversation: name)
-        }
-        return failed.map { .publish(id: $0.id, topic: name, text: $0.text) }
-    }
-
-    /// Drops the unsent lines of the topic in view.
-    mutating func discard() {
-        guard case .conversation(let name) = view, let failed = conversations.named(name)?.failedLines,
-            !failed.isEmpty
-        else {
-            say("Nothing is unsent here.")
-            return
-        }
-        for line in failed { conversations.update(name) { $0.discard(line.id) } }
-        say("Dropped \(Wording.count(failed.count, "line")).")
-    }
-
-    /// An own line, letter or change of a key has come further on its way, or to its end.
-    mutating func published(_ news: PublishNews) {
-        guard let item = outgoing[news.id] else { return }
         if news.state.isFinal { outgoing[news.id] = nil }
         switch item {
-        case .line(let name): linePublished(news.id, in: name, news.state)
-        case .letter(let user, let postbox, let text): letterPublished(to: "\(user)/\(postbox)", text, news.state)
-        case .key(let change): keyPublished(change, news.state)
+        case .line(let name):
+            linePublished(news.id, in: name, news.state)
+            return []
+        case .letter(let user, let postbox, let text):
+            return letterPublished(news.id, to: "\(user)/\(postbox)", text, news.state)
+        case .key(let change): return keyPublished(news.id, change, news.state)
         }
     }
 
     private mutating func linePublished(_ id: String, in name: String, _ state: PublishState) {
         let user = identity.user
+        if case .acknowledged = state { changeUnjoined(id, of: name, nil) }
         switch state {
         case .queued: conversations.update(name) { _ = $0.setState(.queued, of: id) }
         case .sending: conversations.update(name) { _ = $0.setState(.sending, of: id) }
@@ -79,9 +59,9 @@ extension ChatModel {
         "The answer was lost. Sent again, it may be there twice."
 
     private mutating func lineFailed(_ id: String, in name: String, _ words: String) {
-        if conversations.update(name, { $0.setState(.failed(words), of: id) }) == nil {
-            say("A line to \(name): \(words)", .failure)
-        }
+        let isShown = conversations.update(name) { $0.setState(.failed(words), of: id) }
+        if isShown != true { changeUnjoined(id, of: name, .failed(words)) }
+        if isShown == nil { say("A line to \(name): \(words)", .failure) }
     }
 
     /// Own lines whose message has come back from the stream need no acknowledgement to be counted as sent.
@@ -106,14 +86,20 @@ extension ChatModel {
         return [.postLetter(id: id, user: user, postbox: postbox, text: text)]
     }
 
-    private mutating func letterPublished(to recipient: String, _ text: String, _ state: PublishState) {
+    private mutating func letterPublished(
+        _ id: String, to recipient: String, _ text: String, _ state: PublishState
+    ) -> [ChatEffect] {
         switch state {
-        case .queued, .sending: break
-        case .acknowledged: say("✓ \(recipient) has the letter.")
+        case .queued, .sending: return []
+        case .acknowledged:
+            say("✓ \(recipient) has the letter.")
+            return []
         case .failed(let error): letterFailed("/post \(recipient) \(text)", error.words)
         case .discarded(let reason): letterFailed("/post \(recipient) \(text)", reason.words)
         case .uncertain: letterFailed("/post \(recipient) \(text)", Self.uncertain)
         }
+        // The person has it back: sent once more, it would be another letter.
+        return forget([id])
     }
 
     private mutating func letterFailed(_ command: String, _ words: String) {
@@ -140,16 +126,21 @@ extension ChatModel {
         return [.changeKey(id: id, change)]
     }
 
-    private mutating func keyPublished(_ change: KeyValueRequest.Change, _ state: PublishState) {
+    private mutating func keyPublished(
+        _ id: String, _ change: KeyValueRequest.Change, _ state: PublishState
+    ) -> [ChatEffect] {
         switch state {
-        case .queued, .sending: break
+        case .queued, .sending: return []
         case .acknowledged(let revision):
             say(change.doneWords(revision))
             note(change.doneWords(revision))
+            return []
         case .failed(let error): keyFailed(change, error.words)
         case .discarded(let reason): keyFailed(change, reason.words)
         case .uncertain: keyFailed(change, "The answer was lost. Look at the key, then decide anew.")
         }
+        // The person has the command back.
+        return forget([id])
     }
 
     private mutating func keyFailed(_ change: KeyValueRequest.Change, _ words: String) {

@@ -13,11 +13,14 @@ extension ChatModel {
         opening = nil
         keepsDesk = desk != nil
         let kept = desk ?? KeptDesk()
+        bringBack(kept.unsent)
         let known = kept.topics + named
         var effects: [ChatEffect] = []
         let isNothingKnown = known.isEmpty && conversations.isEmpty
         let joined = isNothingKnown ? [Self.firstTopic] : known
         for topic in joined { effects += join(topic, shows: false) }
+        effects += catchUpWithNews()
+        tellOfHidden(kept.unsent)
         let left = draft(of: kept)
         keptDraft = left
         var lines = kept.lines

@@ -19,6 +19,7 @@ extension ChatModel {
             say("\(Wording.count(ConversationList.limit, "topic")) are joined already. /leave one first.", .failure)
             return []
         }
+        if isNew { showUnsent(of: pattern.text) }
         if shows { show(.conversation(pattern.text)) }
         return isNew ? [.subscribe(topic: pattern.text)] : []
     }
@@ -35,6 +36,7 @@ extension ChatModel {
             say("\(name) is not joined.", .failure)
             return []
         }
+        setAsideUnsent(of: name)
         conversations.leave(name)
         if view == .conversation(name) {
             let next = min(index, conversations.count - 1)
@@ -75,18 +77,24 @@ extension ChatModel {
             // What another conversation shows is kept for that one.
             kept.messages = kept.messages.filter { (conversations.home(of: $0.topic) ?? name) == name }
             let (known, user) = (kept, identity.ownName)
+            let settled = delivered(known.messages, in: name)
             conversations.update(name) { $0.restore(known, user: user) }
+            return settled
         case .keptHistory(let messages, let gaps):
             let user = identity.ownName
+            let settled = delivered(messages, in: name)
             conversations.update(name) { $0.restore(older: messages, gaps, user: user) }
             withdrawNotice(about: .history(name))
+            return settled
         case .history(let messages, let isComplete):
             let user = identity.ownName
+            let settled = delivered(messages, in: name)
             conversations.update(name) { conversation in
                 conversation.receive(messages, countsUnread: false, user: user)
                 conversation.history = isComplete ? .complete : .more
             }
             withdrawNotice(about: .history(name))
+            return settled
         case .historyFailed(let error):
             conversations.update(name) { $0.history = .more }
             if view == .conversation(name) {
@@ -118,6 +126,7 @@ extension ChatModel {
     /// Takes in messages, each into the one conversation that shows it.
     private mutating func receive(_ messages: [TopicMessage], from name: String) -> [ChatEffect] {
         var effects: [ChatEffect] = []
+        var rings = false
         var homes: [(name: String, messages: [TopicMessage])] = []
         for message in messages {
             let home = conversations.home(of: message.topic) ?? name
@@ -130,15 +139,16 @@ extension ChatModel {
         let watched = isWatching ? lookedAt : nil
         let user = identity.ownName
         for (home, messages) in homes {
+            effects += delivered(messages, in: home)
             let added = conversations.update(home) { conversation -> [StoredLine] in
                 let isUnread = home != watched || conversation.isCatchingUp
                 return conversation.receive(messages, countsUnread: isUnread, user: user)
             }
             guard let added, !attention.isForeground, added.contains(where: mentionsMe) else { continue }
-            effects = [.bell]
+            rings = true
         }
         settleDelivered(messages)
-        return effects
+        return rings ? effects + [.bell] : effects
     }
 
     private func mentionsMe(_ line: StoredLine) -> Bool {

@@ -34,7 +34,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     case .topic(let name, let news):
         effects = model.handleTopicNews(news, of: name)
     case .published(let news):
-        model.published(news)
+        effects = model.published(news)
     case .postbox(let news):
         effects = model.handlePostboxNews(news)
     case .search(let news):

@@ -8,6 +8,8 @@ struct ConversationLayout: ScrollableRows {
     let zone: DisplayZone
     /// The present year; dates of other years name theirs.
     let currentYear: Int?
+    /// The unsent line that keys are for now.
+    let chosenID: String?
 
     /// Characters of one message that are shown at most.
     static let characterLimit = 16_384
@@ -71,7 +73,8 @@ struct ConversationLayout: ScrollableRows {
         case .pending(let line):
             lines += wrapped(line.text).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }
             if case .failed(let reason) = line.state {
-                let words = SafeText("\(reason) /resend or /discard")
+                let offer = line.id == chosenID ? "r sends it again, x drops it" : "/resend or /discard"
+                let words = SafeText("\(reason) \(offer)")
                 lines += words.wrapped(columns: widths.text).prefix(4).map { .failure($0) }
             }
         }
@@ -156,6 +159,7 @@ extension ChatModel {
     func conversationLayout(_ conversation: Conversation, columns: Int) -> ConversationLayout {
         ConversationLayout(
             conversation: conversation, columns: columns, zone: zone,
-            currentYear: CivilTime(now.wall, zone: zone).year)
+            currentYear: CivilTime(now.wall, zone: zone).year,
+            chosenID: view == .conversation(conversation.name) ? chosenLine?.id : nil)
     }
 }

@@ -44,7 +44,10 @@ extension Frame {
             draw(line, in: row, widths)
         }
         if model.focus == .main, !area.isEmpty {
-            let row = area.row + max(0, lines.count - 1)
+            let chosen = lines.firstIndex { line in
+                if case .text(_, true, .pending(let own)) = line { own.id == texts.chosenID } else { false }
+            }
+            let row = area.row + (chosen ?? max(0, lines.count - 1))
             canvas.cursor = Position(row: row, column: area.column)
         }
     }

@@ -106,7 +106,7 @@ struct ConversationTests {
         #expect(desk.screen().contains { $0.hasSuffix("✗") && $0.contains("big") })
         #expect(desk.screen().contains { $0.contains("not sent: The publish was not answered") })
         #expect(desk.model.queuedCount == 0)
-        #expect(desk.enter("/resend") == [.publish(id: id, topic: "chat.lobby", text: "big")])
+        #expect(desk.enter("/resend") == [.sendAgain(id: id, topic: "chat.lobby", text: "big")])
         #expect(desk.texts("chat.lobby") == ["3 later", "queued big"])
     }
 
@@ -120,7 +120,7 @@ struct ConversationTests {
         desk.send(.published(PublishNews(id: id, state: .uncertain)))
         #expect(desk.screen().contains { $0.contains("perhaps sent: The answer was lost.") })
         #expect(desk.model.queuedCount == 0)
-        #expect(desk.enter("/resend") == [.publish(id: id, topic: "chat.lobby", text: "once?")])
+        #expect(desk.enter("/resend") == [.sendAgain(id: id, topic: "chat.lobby", text: "once?")])
         desk.send(.published(PublishNews(id: id, state: .uncertain)))
         desk.enter("/discard")
         #expect(desk.texts("chat.lobby").isEmpty)

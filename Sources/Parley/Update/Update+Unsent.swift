@@ -1,0 +1,189 @@
+import Relay
+import Terminal
+
+// Own lines that wait for the network or for the person, those of earlier runs of the program too.
+extension ChatModel {
+    // MARK: Earlier runs
+
+    /// Takes in what earlier runs left: what waits shows that it does, and what was not sent waits for the person. Lines on
+    /// topics that are not joined are shown when they are.
+    mutating func bringBack(_ messages: [UnsentMessage]) {
+        for message in messages where outgoing[message.id] == nil {
+            switch message.destination {
+            case .topic(let topic):
+                if message.waits { outgoing[message.id] = .line(conversation: topic) }
+                let line = PendingLine(
+                    id: message.id, number: newNumber(), topic: topic, text: message.text, composedAt: message.since,
+                    state: message.state)
+                unjoined[topic, default: []].append(line)
+            case .postbox(let user, let postbox):
+                guard message.waits else { continue }
+                outgoing[message.id] = .letter(user: user, postbox: postbox, text: message.text)
+            // A change of a key has no row, and its command is not known any more.
+            case .key: continue
+            }
+        }
+    }
+
+    /// What was told of these lines before they were known.
+    mutating func catchUpWithNews() -> [ChatEffect] {
+        let news = early
+        early = [:]
+        return news.flatMap { published(PublishNews(id: $0.key, state: $0.value)) }
+    }
+
+    /// Says how much of what earlier runs did not send has no place on the screen.
+    mutating func tellOfHidden(_ messages: [UnsentMessage]) {
+        let hidden = messages.count { message in
+            guard !message.waits else { return false }
+            if case .topic(let topic) = message.destination { return conversations.index(of: topic) == nil }
+            return true
+        }
+        guard hidden > 0 else { return }
+        let words =
+            hidden == 1
+            ? "A message to another place was not sent; parley outbox list shows it."
+            : "\(Wording.grouped(hidden)) messages to other places were not sent; parley outbox list shows them."
+        say(words, .failure)
+        note(words)
+    }
+
+    /// A topic is joined: shows its lines.
+    mutating func showUnsent(of name: String) {
+        guard let lines = unjoined.removeValue(forKey: name) else { return }
+        let user = identity.user
+        var surplus: [PendingLine] = []
+        for line in lines where conversations.update(name, { $0.append(line, name: user) }) != true {
+            surplus.append(line)
+        }
+        if !surplus.isEmpty { unjoined[name] = surplus }
+    }
+
+    /// A topic is left: its lines are kept for when it is joined again.
+    mutating func setAsideUnsent(of name: String) {
+        guard let lines = conversations.named(name)?.pending, !lines.isEmpty else { return }
+        unjoined[name] = lines + (unjoined[name] ?? [])
+    }
+
+    /// Changes a line of a topic that is not joined; nil takes it out.
+    mutating func changeUnjoined(_ id: String, of name: String, _ state: PendingLine.State?) {
+        guard let place = unjoined[name]?.firstIndex(where: { $0.id == id }) else { return }
+        if let state {
+            unjoined[name]?[place].state = state
+        } else {
+            unjoined[name]?.remove(at: place)
+            if unjoined[name]?.isEmpty == true { unjoined[name] = nil }
+        }
+    }
+
+    /// Messages have come of which lines wait for the person: nobody needs to send these any more.
+    func delivered(_ messages: [TopicMessage], in name: String) -> [ChatEffect] {
+        guard let pending = conversations.named(name)?.pending, !pending.isEmpty else { return [] }
+        let failed = Set(pending.lazy.filter { !$0.isOutgoing }.map(\.id))
+        guard !failed.isEmpty else { return [] }
+        return forget(messages.filter { $0.topic == name && failed.contains($0.id) }.map(\.id))
+    }
+
+    /// Takes what the person does not need any more out of the local store.
+    func forget(_ ids: [String]) -> [ChatEffect] { keepsDesk && !ids.isEmpty ? [.drop(ids: ids)] : [] }
+
+    // MARK: All of a topic
+
+    /// Sends the unsent lines of the topic in view again, each under its old id.
+    mutating func resend() -> [ChatEffect] {
+        guard case .conversation(let name) = view, let failed = conversations.named(name)?.failedLines,
+            !failed.isEmpty
+        else {
+            say("Nothing is unsent here.")
+            return []
+        }
+        return failed.map { sendAgain($0, in: name) }
+    }
+
+    /// Drops the unsent lines of the topic in view.
+    mutating func discard() -> [ChatEffect] {
+        guard case .conversation(let name) = view, let failed = conversations.named(name)?.failedLines,
+            !failed.isEmpty
+        else {
+            say("Nothing is unsent here.")
+            return []
+        }
+        for line in failed { conversations.update(name) { $0.discard(line.id) } }
+        say("Dropped \(Wording.count(failed.count, "line")).")
+        return forget(failed.map(\.id))
+    }
+
+    private mutating func sendAgain(_ line: PendingLine, in name: String) -> ChatEffect {
+        conversations.update(name) { _ = $0.setState(.queued, of: line.id) }
+        outgoing[line.id] = .line(conversation: name)
+        return .sendAgain(id: line.id, topic: name, text: line.text)
+    }
+
+    // MARK: One line
+
+    /// The unsent line that the keys are for; nil where there is none, or the conversation does not have the keys.
+    var chosenLine: PendingLine? {
+        guard focus == .main, logScroll == nil, case .conversation(let name) = view else { return nil }
+        return conversations.named(name)?.chosenLine
+    }
+
+    /// Sends the chosen line again.
+    mutating func sendChosenAgain() -> [ChatEffect] {
+        guard let (name, line) = chosenInView() else { return [] }
+        conversations.update(name) { $0.chooseAfter(line.id) }
+        return [sendAgain(line, in: name)]
+    }
+
+    /// Drops the chosen line.
+    mutating func dropChosen() -> [ChatEffect] {
+        guard let (name, line) = chosenInView() else { return [] }
+        conversations.update(name) { conversation in
+            conversation.chooseAfter(line.id)
+            conversation.discard(line.id)
+        }
+        return forget([line.id])
+    }
+
+    /// Goes to the unsent line above the chosen one, or below it; false where there is none in that direction or the
+    /// chosen one is not in view, so that the pane scrolls.
+    mutating func chooseLine(by step: Int) -> Bool {
+        guard case .conversation(let name) = view, let line = chosenLine, isInView(line) else { return false }
+        guard let next = conversations.update(name, { $0.choose(by: step) }), let next else { return false }
+        reveal(next, in: name)
+        return true
+    }
+
+    /// A click on an unsent line goes to it.
+    mutating func chooseLine(at row: Int) {
+        guard case .conversation(let name) = view, let conversation = conversations.named(name) else { return }
+        let area = layout(on: size).main
+        let lines = conversationLayout(conversation, columns: area.columns).viewport(rows: area.rows).lines
+        guard lines.indices.contains(row), case .text(_, _, .pending(let line)) = lines[row] else { return }
+        conversations.update(name) { $0.choose(line.id) }
+    }
+
+    /// The chosen line, if the person sees it; else it is brought into view, and nothing happens to it yet.
+    private mutating func chosenInView() -> (name: String, line: PendingLine)? {
+        guard case .conversation(let name) = view, let line = chosenLine else { return nil }
+        if isInView(line) { return (name, line) }
+        reveal(line, in: name)
+        return nil
+    }
+
+    private func isInView(_ line: PendingLine) -> Bool {
+        guard let conversation = conversations.named(line.topic) else { return false }
+        let area = layout(on: size).main
+        let layout = conversationLayout(conversation, columns: area.columns)
+        return layout.viewport(rows: area.rows).lines.contains { shown in
+            if case .text(_, _, .pending(let pending)) = shown { pending.id == line.id } else { false }
+        }
+    }
+
+    private mutating func reveal(_ line: PendingLine, in name: String) {
+        guard !isInView(line) else { return }
+        conversations.update(name) { conversation in
+            let isNewest = conversation.pending.last?.id == line.id
+            conversation.scroll = isNewest ? .bottom : .row(.pending(line.number), hiddenLines: 0)
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Lines that were not sent")
+struct UnsentTests {
+    private static func unsent(
+        _ id: String, _ text: String, _ state: PendingLine.State = .queued, to topic: String = "chat.lobby"
+    ) -> UnsentMessage {
+        UnsentMessage(id: id, destination: .topic(topic), text: text, since: Desk.wall, state: state)
+    }
+
+    private static let failed = PendingLine.State.failed("not sent: The session ended.")
+
+    /// A client that has not connected, with what earlier runs left.
+    private static func opened(_ unsent: [UnsentMessage], topics: [String] = ["chat.lobby"]) -> Desk {
+        var desk = Desk(size: Size(rows: 24, columns: 120), state: .connecting)
+        desk.send(.start(topics: [], keeps: true))
+        desk.send(.opened(KeptDesk(topics: topics, unsent: unsent)))
+        desk.effects = []
+        return desk
+    }
+
+    /// Three lines that were not sent, and the keys on their conversation.
+    private static func three() -> Desk {
+        var desk = opened(["a", "b", "c"].map { unsent($0, "line \($0)", failed) })
+        desk.press(.backTab)
+        return desk
+    }
+
+    private func row(_ desk: Desk, with text: String) -> String { desk.screen().first { $0.contains(text) } ?? "" }
+
+    @Test("B32 what waits comes back in its order as waiting, counts as not sent, and gets its tick when it is stored")
+    func waiting() {
+        var desk = Self.opened([Self.unsent("a", "first"), Self.unsent("b", "second")])
+        #expect(desk.texts("chat.lobby") == ["queued first", "queued second"])
+        #expect(row(desk, with: "first").hasSuffix("…") && desk.screen()[0].contains("⇅ 2"))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.send(.published(PublishNews(id: "a", state: .sending)))
+        #expect(row(desk, with: "first").hasSuffix("↑"))
+        desk.send(.published(PublishNews(id: "a", state: .acknowledged(sequence: 1))))
+        desk.send(.published(PublishNews(id: "b", state: .acknowledged(sequence: 2))))
+        #expect(desk.texts("chat.lobby") == ["1 own first", "2 own second"])
+        #expect(row(desk, with: "second").hasSuffix("✓") && desk.screen()[0].contains("⇅ 0"))
+    }
+
+    @Test("B32 a line whose end is told before the store is read is not shown as waiting")
+    func early() {
+        var desk = Desk(state: .connecting)
+        desk.send(.start(topics: [], keeps: true))
+        desk.send(.published(PublishNews(id: "a", state: .acknowledged(sequence: 7))))
+        desk.send(.published(PublishNews(id: "b", state: .failed(.timeout("The publish")))))
+        let lines = ["a", "b", "c"].map { Self.unsent($0, "line \($0)") }
+        desk.send(.opened(KeptDesk(topics: ["chat.lobby"], unsent: lines)))
+        #expect(desk.texts("chat.lobby").first == "7 own line a" && desk.texts("chat.lobby").last == "queued line c")
+        #expect(desk.conversation("chat.lobby")?.failedLines.map(\.id) == ["b"])
+        #expect(desk.model.queuedCount == 1 && desk.model.early.isEmpty)
+    }
+
+    @Test(
+        "B32 what was not sent comes back with its reason, and is sent again under its id or dropped, also on the disk")
+    func notSent() {
+        var desk = Self.opened([Self.unsent("a", "refused", Self.failed), Self.unsent("b", "waits")])
+        #expect(row(desk, with: "refused").hasSuffix("✗"))
+        #expect(desk.screen().contains { $0.contains("not sent: The session ended. /resend or /discard") })
+        #expect(desk.model.queuedCount == 1)
+        let again = desk.enter("/resend")
+        #expect(again.contains(.sendAgain(id: "a", topic: "chat.lobby", text: "refused")))
+        #expect(desk.texts("chat.lobby") == ["queued refused", "queued waits"])
+        desk.send(.published(PublishNews(id: "a", state: .discarded(.closedByUser))))
+        #expect(desk.enter("/discard").contains(.drop(ids: ["a"])))
+        #expect(desk.texts("chat.lobby") == ["queued waits"])
+    }
+
+    @Test("r sends the chosen line again and x drops it; the oldest is chosen first, and the arrows choose another")
+    func keys() {
+        var desk = Self.three()
+        #expect(row(desk, with: "r sends it again, x drops it") != "")
+        #expect(desk.model.chosenLine?.id == "a")
+        #expect(desk.press(.down).isEmpty && desk.model.chosenLine?.id == "b")
+        #expect(desk.press(.character("r")) == [.sendAgain(id: "b", topic: "chat.lobby", text: "line b")])
+        #expect(desk.model.chosenLine?.id == "c")
+        #expect(desk.press(.character("x")) == [.drop(ids: ["c"])])
+        #expect(desk.model.chosenLine?.id == "a")
+        desk.press(.up)
+        #expect(desk.press(.character("x")) == [.drop(ids: ["a"])])
+        #expect(desk.texts("chat.lobby") == ["queued line b"])
+        // With nothing unsent, they are letters like others.
+        desk.press(.character("x"))
+        #expect(desk.model.compose.text == "x" && desk.model.focus == .compose)
+    }
+
+    @Test("A line that is out of view is brought into view before a key does anything to it")
+    func outOfView() {
+        let lines = (1...40).map { Self.unsent("id-\($0)", "line number \($0).", Self.failed) }
+        var desk = Self.opened(lines)
+        desk.press(.backTab)
+        #expect(row(desk, with: "line number 1.").isEmpty)
+        #expect(desk.press(.character("x")).isEmpty)
+        #expect(!row(desk, with: "line number 1.").isEmpty)
+        #expect(desk.press(.character("x")) == [.drop(ids: ["id-1"])])
+        for _ in 1...39 {
+            desk.press(.character("x"))
+            desk.press(.character("x"))
+        }
+        #expect(desk.conversation("chat.lobby")?.failedLines.isEmpty == true)
+    }
+
+    @Test("Lines on a topic that is not joined are told of, and shown when it is joined; leaving it keeps them")
+    func unjoined() {
+        var desk = Self.opened([
+            Self.unsent("a", "elsewhere", Self.failed, to: "chat.old"), Self.unsent("b", "waits", to: "chat.old"),
+        ])
+        #expect(row(desk, with: "A message to another place was not sent; parley outbox list shows it.") != "")
+        #expect(desk.model.queuedCount == 1)
+        desk.enter("/join chat.old")
+        #expect(desk.conversation("chat.old")?.pending.map(\.text) == ["elsewhere", "waits"])
+        desk.enter("/leave")
+        desk.send(.published(PublishNews(id: "b", state: .acknowledged(sequence: 3))))
+        desk.enter("/join chat.old")
+        #expect(desk.conversation("chat.old")?.pending.map(\.text) == ["elsewhere"])
+    }
+
+    @Test("B39 a line that counts as not sent, and comes from the stream all the same, is one line and needs nobody")
+    func arrived() {
+        var desk = Self.opened([Self.unsent("a", "perhaps", .failed("perhaps sent: The answer was lost."))])
+        let kept = KeptTopic(messages: [message(4, "perhaps", from: "alice", id: "a")])
+        #expect(desk.send(.topic("chat.lobby", .kept(kept))).contains(.drop(ids: ["a"])))
+        #expect(desk.texts("chat.lobby") == ["4 own perhaps"])
+    }
+
+    @Test("A letter that comes back to its writer does not wait in the local store as well")
+    func letter() {
+        let letter = UnsentMessage(
+            id: "l", destination: .postbox(user: "bob", postbox: "work"), text: "dear Bob", since: Desk.wall,
+            state: .queued)
+        var desk = Self.opened([letter])
+        #expect(desk.model.queuedCount == 1)
+        let effects = desk.send(.published(PublishNews(id: "l", state: .failed(.postboxNotAccepting("bob/work")))))
+        #expect(effects.contains(.drop(ids: ["l"])))
+        #expect(desk.model.compose.text == "/post bob/work dear Bob")
+    }
+}
