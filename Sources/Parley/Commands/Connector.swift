@@ -37,6 +37,8 @@ struct Connector: Sendable {
         case presence
         /// Being connected for a person at the screen, whose store is kept on this machine.
         case chat(LifecyclePolicy)
+        /// Sending what the user's chats have left on this machine: that of these identifiers, or all.
+        case outbox(only: Set<String>?)
     }
 
     /// Prepares a plan: files are read or made, nothing is dialled.
@@ -81,6 +83,10 @@ struct Connector: Sendable {
                 // What waits when the chat ends, by its person or with the terminal, leaves at the next start.
                 prepared.outbox.discardsOnClose = false
             }
+        case .outbox(let choice):
+            if let store = plan.store { prepared.store = .file(store) }
+            prepared.outbox.discardsOnClose = false
+            prepared.keptChoice = choice
         }
         tokenCommand = plan.tokenCommand
         configuration = prepared
@@ -88,8 +94,7 @@ struct Connector: Sendable {
 
     /// A connected client. The private network is started first, so that its own failure is what is reported.
     func connect(timeLimit: Int = 10) async throws -> RelayClient {
-        try await lease?.acquire()
-        let client = RelayClient(configuration: configuration)
+        let client = try await client()
         do {
             try await client.connect(timeLimit: timeLimit)
         } catch {
@@ -97,6 +102,12 @@ struct Connector: Sendable {
             throw error
         }
         return client
+    }
+
+    /// A client that is not connected yet. The private network is started first.
+    func client() async throws -> RelayClient {
+        try await lease?.acquire()
+        return RelayClient(configuration: configuration)
     }
 
     /// How this program is started again as the network's host.

@@ -10,8 +10,8 @@ struct ParleyCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             ChatCommand.self, SendCommand.self, TailCommand.self, HistoryCommand.self, InboxCommand.self,
-            PostboxCommand.self, KeyValueCommand.self, WatchCommand.self, SearchCommand.self, StoreCommand.self,
-            NetworkCommand.self, DoctorCommand.self,
+            PostboxCommand.self, KeyValueCommand.self, WatchCommand.self, SearchCommand.self, OutboxCommand.self,
+            StoreCommand.self, NetworkCommand.self, DoctorCommand.self,
         ],
         defaultSubcommand: ChatCommand.self)
 

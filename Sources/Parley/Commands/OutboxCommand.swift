@@ -1,0 +1,303 @@
+import ArgumentParser
+import Relay
+
+/// `parley outbox`: what a user's chats on this machine accepted and the network has not stored.
+struct OutboxCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "outbox", abstract: "List, send and drop the lines and letters that were not sent.",
+        discussion: """
+            What was typed into a chat waits on this machine until the network has stored it, beyond the program's end; \
+            the next chat sends it. What was refused or discarded waits for you. What waits in a chat that runs is that \
+            chat's: it is listed, and neither sent nor dropped here.
+            """,
+        subcommands: [OutboxListCommand.self, OutboxSendCommand.self, OutboxDropCommand.self])
+}
+
+/// Which messages of the outbox a command is about.
+struct OutboxSelection: Equatable {
+    /// Those that the command may do something with, oldest first.
+    var free: [KeptPublish] = []
+    /// Those of a program that runs, which sends them itself.
+    var held: [KeptPublish] = []
+
+    /// - Parameters:
+    ///   - living: the runs of programs that have not ended.
+    ///   - ids: the messages that are named; none stands for all.
+    /// - Throws: a `CommandFailure` for the first name that no message has.
+    init(_ kept: [KeptPublish], living: Set<String>, ids: [String]) throws(CommandFailure) {
+        let known = Set(kept.map(\.message.id))
+        if let missing = ids.first(where: { !known.contains($0) }) {
+            throw CommandFailure(
+                CommandFailure.badData,
+                "There is no unsent message \(missing). parley outbox list shows those that there are.")
+        }
+        let wanted = Set(ids)
+        for publish in kept where wanted.isEmpty || wanted.contains(publish.message.id) {
+            if publish.isHeld(by: living) { held.append(publish) } else { free.append(publish) }
+        }
+    }
+
+    /// What a store holds; nothing where there is none.
+    init(_ store: LocalStore?, ids: [String]) async throws {
+        let kept = try await store?.outbox() ?? []
+        let living = try await store?.livingRuns() ?? []
+        try self.init(kept, living: living, ids: ids)
+    }
+}
+
+extension KeptPublish {
+    /// Whether a program that runs is to send it.
+    func isHeld(by living: Set<String>) -> Bool {
+        if case .notSent = state { return false }
+        return run.map(living.contains) ?? false
+    }
+
+    /// The object that scripts read.
+    ///
+    /// - Parameter outcome: what has become of it now; nil where nothing has.
+    func json(_ outcome: String? = nil) -> MessageMap {
+        var map: MessageMap = ["id": .string(message.id)]
+        switch message.destination {
+        case .topic(let topic): map["topic"] = .string(topic)
+        case .postbox(let user, let postbox):
+            map["topic"] = .null
+            map["recipient"] = .string("\(user)/\(postbox)")
+        }
+        map["text"] = .string(text)
+        switch state {
+        case .queued: map["state"] = "queued"
+        case .sending: map["state"] = "sending"
+        case .notSent(let reason):
+            map["state"] = "notSent"
+            map["reason"] = .string(reason)
+        }
+        map["since"] = .string(since.iso8601)
+        map["mayBeStored"] = .bool(message.mayBeStored)
+        if let outcome { map["state"] = .string(outcome) }
+        return map
+    }
+
+    /// The line that people read.
+    func line(_ outcome: String? = nil) -> String {
+        let words: String
+        switch state {
+        case .queued: words = "waits"
+        case .sending: words = "waits, perhaps sent"
+        case .notSent(let reason): words = "\(message.mayBeStored ? "perhaps sent" : "not sent"): \(reason)"
+        }
+        return Output.safe("\(message.id)  \(since.iso8601)  \(message.destination)  \(text)  (\(outcome ?? words))")
+    }
+}
+
+/// `parley outbox list`.
+struct OutboxListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "Print what waits and what was not sent, oldest first. It uses no network.")
+    @OptionGroup var options: StoreOptions
+
+    func run() async throws {
+        try await options.run { _, path, store in
+            guard let store else {
+                return Output.complain("parley: nothing is unsent: \(StoreAccess.absence(path))")
+            }
+            let kept = try await store.outbox()
+            let living = try await store.livingRuns()
+            for publish in kept {
+                if options.json {
+                    var map = publish.json()
+                    map["held"] = .bool(publish.isHeld(by: living))
+                    Output.json(map)
+                } else {
+                    Output.line(publish.line(publish.isHeld(by: living) ? "waits in a chat that runs" : nil))
+                }
+            }
+            if kept.isEmpty { Output.complain("parley: nothing is unsent") }
+        }
+    }
+}
+
+/// `parley outbox send`.
+struct OutboxSendCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "send", abstract: "Send what waits and what was not sent, and say what became of each.",
+        discussion: """
+            Each is sent in order and under its identifier; what may have been stored already is looked for first, and \
+            not stored twice. What is not acknowledged in time goes on waiting, and the exit status is 75. A letter of \
+            which nobody knows whether it was stored may be there twice.
+            """)
+    @OptionGroup var options: StoreOptions
+
+    @Option(help: ArgumentHelp("Seconds for the whole call.", valueName: "seconds"))
+    var timeout: Double = 10
+
+    @Argument(help: "The identifiers of the messages to send; all when none is named.")
+    var ids: [String] = []
+
+    func validate() throws {
+        guard timeout > 0, timeout < 1e9 else { throw ValidationError("--timeout takes seconds, more than 0.") }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let deadline = ContinuousClock.now + .seconds(timeout)
+            let plan = try options.connection.plan()
+            var selection: OutboxSelection?
+            try await StoreAccess.use(try plan.storeFile()) { selection = try await OutboxSelection($0, ids: ids) }
+            guard let selection else { return }
+            if !selection.free.isEmpty {
+                let chosen = ids.isEmpty ? nil : Set(selection.free.map(\.message.id))
+                let connector = try Connector(plan, for: .outbox(only: chosen))
+                let client = try await connector.client()
+                do {
+                    try await send(chosen, over: client, by: deadline)
+                    await client.close()
+                } catch {
+                    connector.tokenCommand?.end()
+                    await client.close()
+                    throw error
+                }
+            }
+            guard !selection.held.isEmpty else { return }
+            let count = Wording.count(selection.held.count, "message")
+            let words = "\(count) in a chat that runs: that chat sends what it has."
+            if !ids.isEmpty { throw CommandFailure(CommandFailure.notAcknowledged, words) }
+            Output.complain("parley: \(words)")
+        }
+    }
+
+    private func send(
+        _ chosen: Set<String>?, over client: RelayClient, by deadline: ContinuousClock.Instant
+    ) async throws {
+        // From here on, so that no end is missed.
+        let (news, openings) = (client.publishes, client.storeOpenings)
+        let kept = try await client.keptOutbox().filter { chosen?.contains($0.message.id) ?? true }
+        for await opening in openings {
+            if case .storage(let words)? = opening.error {
+                throw CommandFailure(CommandFailure.cannotCreate, "The local store failed: \(words).")
+            }
+            break
+        }
+        try await client.connect(timeLimit: max(1, Int(timeout.rounded(.up))))
+        var ends: [String: PublishState] = [:]
+        for publish in kept {
+            guard case .notSent = publish.state else { continue }
+            do throws(RelayError) { try await client.sendAgain(id: publish.message.id) } catch {
+                ends[publish.message.id] = .failed(error)
+            }
+        }
+        let awaited = Set(kept.map(\.message.id)).subtracting(ends.keys)
+        ends.merge(await Self.ends(of: awaited, news, by: deadline)) { $1 }
+        try report(kept, ends, client.status)
+    }
+
+    /// How these messages ended, as far as they did in time.
+    private static func ends(
+        of ids: Set<String>, _ news: AsyncStream<PublishNews>, by deadline: ContinuousClock.Instant
+    ) async -> [String: PublishState] {
+        guard !ids.isEmpty else { return [:] }
+        return await withTaskGroup(of: [String: PublishState].self) { group in
+            group.addTask {
+                var ends: [String: PublishState] = [:]
+                for await item in news where item.state.isFinal && ids.contains(item.id) {
+                    ends[item.id] = item.state
+                    if ends.count == ids.count { break }
+                }
+                return ends
+            }
+            group.addTask {
+                try? await Task.sleep(until: deadline, clock: .continuous)
+                return [:]
+            }
+            var ends: [String: PublishState] = [:]
+            for await part in group {
+                ends.merge(part) { $1 }
+                group.cancelAll()
+            }
+            return ends
+        }
+    }
+
+    private func report(
+        _ kept: [KeptPublish], _ ends: [String: PublishState], _ status: ConnectionStatus
+    ) throws {
+        var failure: CommandFailure?
+        var waiting = 0
+        for publish in kept {
+            var (state, words) = ("queued", "not acknowledged; it goes on waiting")
+            var more: [String: MessageValue] = [:]
+            switch ends[publish.message.id] {
+            case .acknowledged(let sequence)?:
+                (state, words) = ("sent", "sent")
+                more["seq"] = .integer(sequence)
+            case .failed(let error)?: failure = failure ?? CommandFailure(error)
+            case .discarded(let reason)?: failure = failure ?? CommandFailure(.connection(reason))
+            case .uncertain?: failure = failure ?? CommandFailure(.uncertain(publish.message.id))
+            case .queued?, .sending?, nil: waiting += 1
+            }
+            if let reason = ends[publish.message.id]?.reason(of: publish.message.id) {
+                (state, words) = ("notSent", "not sent: \(reason)")
+                more["reason"] = .string(reason)
+            }
+            if options.json {
+                var map = publish.json(state)
+                map["reason"] = nil
+                for (key, value) in more { map[key] = value }
+                Output.json(map)
+            } else {
+                Output.line(publish.line(words))
+            }
+        }
+        if let failure { throw failure }
+        guard waiting > 0 else { return }
+        if status.state == .disconnected, let reason = status.reason { throw RelayError.connection(reason) }
+        throw CommandFailure(
+            CommandFailure.notAcknowledged,
+            "\(Wording.grouped(waiting)) of \(Wording.count(kept.count, "message")) not acknowledged in time. Run the "
+                + "command again, and nothing is stored twice.")
+    }
+}
+
+extension PublishState {
+    /// Why a message was not sent; nil where it was, or may still be.
+    fileprivate func reason(of id: String) -> String? {
+        switch self {
+        case .queued, .sending, .acknowledged: nil
+        case .failed(let error): error.words
+        case .discarded(let reason): reason.words
+        case .uncertain: RelayError.uncertain(id).words
+        }
+    }
+}
+
+/// `parley outbox drop`.
+struct OutboxDropCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drop", abstract: "Forget messages that were not sent, and print them. It uses no network.")
+    @OptionGroup var options: StoreOptions
+
+    @Flag(help: "Drop all of them.")
+    var all = false
+
+    @Argument(help: "The identifiers of the messages to drop.")
+    var ids: [String] = []
+
+    func validate() throws {
+        if ids.isEmpty != all { throw ValidationError("Name the messages to drop, or say --all.") }
+    }
+
+    func run() async throws {
+        try await options.run { _, _, store in
+            let selection = try await OutboxSelection(store, ids: ids)
+            let dropped = try await store?.dropFromOutbox(Set(selection.free.map(\.message.id))) ?? []
+            for publish in selection.free where dropped.contains(publish.message.id) {
+                if options.json { Output.json(publish.json("dropped")) } else { Output.line(publish.line("dropped")) }
+            }
+            let left = selection.held.count + selection.free.count - dropped.count
+            guard left > 0 else { return }
+            throw CommandFailure(
+                CommandFailure.notAcknowledged,
+                "\(Wording.count(left, "message")) in a chat that runs and is about to send what it has. End that chat "
+                    + "first.")
+        }
+    }
+}
