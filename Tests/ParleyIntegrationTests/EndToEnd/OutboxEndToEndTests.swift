@@ -1,0 +1,188 @@
+import Foundation
+import Relay
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension EndToEndTests {
+    @Suite("What was not sent when the program ended")
+    struct Unsent {
+        /// Leaves messages in alice's local store, as chats that have ended would: those with a reason were not sent.
+        private static func leave(
+            _ messages: [(id: String, text: String, reason: String?)], in network: PrivateNetworkFixture
+        ) async throws {
+            let store = try LocalStore.open(.file(network.folder.path("data/parley/stores/alice@local.sqlite"))).store
+            let time = try #require(Timestamp(iso8601: "2026-11-20"))
+            let changes = messages.map { message -> StoreChange in
+                let line = ChatLine(username: "alice", text: message.text, timestamp: time)
+                let envelope = Envelope(id: message.id, room: "chat.lobby", message: line.value, start: time)
+                let kept = OutboxMessage(id: message.id, topic: "chat.lobby", payload: envelope.encoded())
+                return .outbox(
+                    KeptPublish(message: kept, state: message.reason.map { .notSent($0) } ?? .queued, since: time))
+            }
+            try await store.commit(changes)
+            try await store.close()
+        }
+
+        private static func isUnread(_ screen: TerminalScreen) -> Bool {
+            screen.rows.contains { row in
+                let sidebar = row.prefix { $0 != "│" }
+                return sidebar.contains("chat.qa") && sidebar.contains("1")
+            }
+        }
+
+        private static func has(_ text: String, marked mark: String, _ screen: TerminalScreen) -> Bool {
+            screen.count(of: text) == 1 && screen.rows.contains { $0.contains(text) && $0.hasSuffix(mark) }
+        }
+
+        @Test(
+            "B32 Lines typed while the server is down outlive a killed client; the next one sends them once and in order",
+            arguments: [SIGKILL, SIGHUP])
+        func killedClient(_ signal: Int32) async throws {
+            try await PrivateNetworkFixture.run { network in
+                _ = try await network.objects("network", "start", "--json")
+                let alice = try await network.connected("alice", columns: 120)
+                try alice.type("/join chat.qa")
+                try alice.press(.enter)
+                try await alice.waitFor("the other topic, live") {
+                    $0.main(row: 1).contains("chat.qa") && !$0.contains("joining …")
+                }
+                try alice.press(.ctrl("p"))
+                try await alice.waitFor("the first topic") { $0.main(row: 1).contains("chat.lobby") }
+                let sent = try await network.parley("send", "--as", "bob", "chat.qa", "for later")
+                #expect(sent.exitCode == 0, "\(sent)")
+                try await alice.waitFor("the unread message") { Self.isUnread($0) }
+
+                let before = try #require(network.description)
+                // A host that does not run cannot start the next server.
+                kill(before.hostPid, SIGSTOP)
+                kill(before.serverPid, SIGKILL)
+                try await alice.waitFor("word of the outage") { $0.contains("↻ RECONNECTING") }
+                let lines = ["typed first", "typed second", "typed third"]
+                for line in lines {
+                    try alice.type(line)
+                    try alice.press(.enter)
+                    try await alice.waitFor("the queued line") { Self.has(line, marked: "…", $0) }
+                }
+                try await eventually("the lines in the local store") {
+                    try await network.objects("outbox", "list", "--as", "alice", "--json").count == 3
+                }
+                let listed = try await network.objects("outbox", "list", "--as", "alice", "--json")
+                #expect(listed.map { $0["text"].string } == lines)
+                #expect(listed.allSatisfy { $0["held"].bool == true && $0["state"].string == "queued" })
+                let refused = try await network.parley("outbox", "drop", "--all", "--as", "alice")
+                #expect(refused.exitCode == 75 && refused.output.isEmpty, "\(refused)")
+
+                alice.signal(signal)
+                #expect(try await alice.waitForExit() == .signalled(signal))
+                kill(before.hostPid, SIGCONT)
+                try await eventually("the next server", deadline: .seconds(30)) {
+                    network.description.map { $0.serverPid != before.serverPid } ?? false
+                }
+                let again = try await network.connected("alice", columns: 120)
+                try await again.waitFor("the lines as sent, and the rest as it was", deadline: .seconds(30)) { screen in
+                    lines.allSatisfy { Self.has($0, marked: "✓", screen) } && screen.contains("⇅ 0")
+                        && screen.main(row: 1).contains("chat.lobby") && Self.isUnread(screen)
+                }
+                #expect(try await network.texts(on: "chat.lobby") == lines)
+                try again.press(.ctrl("n"))
+                try await again.waitFor("the new line") {
+                    $0.main(row: 1).contains("chat.qa") && $0.contains("── new ─") && $0.count(of: "for later") == 1
+                }
+                try await eventually("an empty outbox") {
+                    try await network.objects("outbox", "list", "--as", "alice", "--json").isEmpty
+                }
+            }
+        }
+
+        @Test("B32 What was not sent is on the screen at the next start: r sends it again, x drops it, and both last")
+        func keys() async throws {
+            try await PrivateNetworkFixture.run { network in
+                _ = try await network.objects("network", "start", "--json")
+                let reason = "The session ended."
+                try await Self.leave(
+                    [("1", "unsent one", reason), ("2", "unsent two", reason), ("3", "unsent three", reason)],
+                    in: network)
+                let alice = try await network.connected("alice", columns: 120)
+                try await alice.waitFor("the unsent lines") { screen in
+                    ["unsent one", "unsent two", "unsent three"].allSatisfy { Self.has($0, marked: "✗", screen) }
+                        && screen.contains("not sent: The session ended.")
+                }
+                try alice.press(.backTab)
+                try await alice.waitFor(text: "r sends it again, x drops it")
+                try alice.type("r")
+                try await alice.waitFor("the tick") { Self.has("unsent one", marked: "✓", $0) }
+                try alice.type("x")
+                try await alice.waitFor("one line less") { !$0.contains("unsent two") }
+                try alice.press(.ctrl("q"))
+                #expect(try await alice.waitForExit() == .exited(0))
+
+                let again = try await network.connected("alice", columns: 120)
+                let screen = try await again.waitFor("what is left") {
+                    Self.has("unsent one", marked: "✓", $0) && Self.has("unsent three", marked: "✗", $0)
+                }
+                #expect(!screen.contains("unsent two"))
+                #expect(try await network.texts(on: "chat.lobby") == ["unsent one"])
+                let listed = try await network.objects("outbox", "list", "--as", "alice", "--json")
+                #expect(listed.map { $0["id"].string } == ["3"])
+                try again.type("/discard")
+                try again.press(.enter)
+                try await again.waitFor("no unsent line") { !$0.contains("unsent three") }
+                try await eventually("an empty outbox") {
+                    try await network.objects("outbox", "list", "--as", "alice", "--json").isEmpty
+                }
+            }
+        }
+
+        @Test(
+            "B32 B56 parley outbox lists without a network, sends what is named and then the rest, and drops",
+            arguments: NATSServerProcess.binaries)
+        func commands(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                let none = try await network.parley("outbox", "list", "--as", "alice", "--json")
+                #expect(none.exitCode == 0 && none.output.isEmpty, "\(none)")
+                #expect(none.diagnostics.contains("no local store yet"), "\(none)")
+                try await Self.leave(
+                    [
+                        ("a", "was \u{1B}[2Jrefused", "It may not be sent."), ("b", "waits", nil),
+                        ("c", "waits too", nil), ("d", "is a mistake", "The session ended."),
+                    ], in: network)
+                let listed = try await network.objects("outbox", "list", "--as", "alice", "--json")
+                #expect(listed.map { $0["id"].string } == ["a", "b", "c", "d"])
+                #expect(listed.map { $0["state"].string } == ["notSent", "queued", "queued", "notSent"])
+                #expect(listed[1]["topic"].string == "chat.lobby" && listed[1]["text"].string == "waits")
+                #expect(listed[1]["since"].string == "2026-11-20T00:00:00.000Z" && listed[1]["held"].bool == false)
+                #expect(listed[0]["reason"].string == "It may not be sent.")
+                let people = try await network.parley("outbox", "list", "--as", "alice")
+                #expect(people.exitCode == 0 && people.lines.count == 4, "\(people)")
+                #expect(people.output.contains("(waits)") && !people.output.contains("\u{1B}"), "\(people)")
+
+                let unknown = try await network.parley("outbox", "send", "a", "nobody", "--as", "alice")
+                #expect(
+                    unknown.exitCode == 65 && unknown.diagnostics.contains("no unsent message nobody"), "\(unknown)")
+                #expect(try await network.parley("outbox", "drop", "--as", "alice").exitCode == 64)
+                let dropped = try await network.objects("outbox", "drop", "d", "--as", "alice", "--json")
+                #expect(dropped.map { $0["id"].string } == ["d"] && dropped[0]["state"].string == "dropped")
+                // None of this has asked for a network.
+                #expect(network.description == nil)
+
+                let one = try await network.objects("outbox", "send", "c", "--as", "alice", "--json")
+                #expect(one.map { $0["id"].string } == ["c"] && one[0]["state"].string == "sent")
+                #expect(one[0]["seq"].int == 1)
+                #expect(try await network.texts(on: "chat.lobby") == ["waits too"])
+                let rest = try await network.objects("outbox", "send", "--as", "alice", "--json")
+                #expect(rest.map { $0["id"].string } == ["a", "b"])
+                #expect(rest.allSatisfy { $0["state"].string == "sent" && $0["reason"].isNull })
+                #expect(try await network.texts(on: "chat.lobby").count == 3)
+                #expect(try await network.objects("outbox", "list", "--as", "alice", "--json").isEmpty)
+                let nothing = try await network.parley("outbox", "send", "--as", "alice")
+                #expect(nothing.exitCode == 0 && nothing.output.isEmpty, "\(nothing)")
+            }
+        }
+    }
+}
