@@ -165,7 +165,7 @@ struct OutboxSendCommand: AsyncParsableCommand {
         }
     }
 
-    private func send(
+    private nonisolated(nonsending) func send(
         _ chosen: Set<String>?, over client: RelayClient, by deadline: ContinuousClock.Instant
     ) async throws {
         // From here on, so that no end is missed.
