@@ -82,7 +82,7 @@ public struct KeptPage: Hashable, Sendable {
     public var messages: [KeptMessage]
     /// Whether nothing else is kept in the direction that was asked for. A short page alone does not say so.
     public var isComplete: Bool
-    /// Where messages are missing that no stream holds any more; told only for what a subscription received.
+    /// Where messages are missing; told only for what a topic's stream brought.
     public var gaps: [KeptGap] = []
 
     /// Makes a page.
@@ -92,12 +92,12 @@ public struct KeptPage: Hashable, Sendable {
     }
 }
 
-/// A place where what a subscription received has a hole.
+/// A place where what is here of a topic's stream has a hole.
 public struct KeptGap: Hashable, Sendable {
     /// The first sequence behind the hole.
     public var end: UInt64
     /// How many messages the stream no longer held when they were asked for, an upper bound where the subscription takes a
-    /// part of the stream; 0 where the subscription began there, and what lies before was never asked for.
+    /// part of the stream; 0 where the network was not asked for what lies there, and may have it.
     public var lost: UInt64
 
     /// Describes a hole.

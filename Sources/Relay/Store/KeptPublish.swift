@@ -49,7 +49,10 @@ package enum StoreChange: Hashable, Sendable {
     case joined([String])
     /// Keeps how far a topic or pattern has been received.
     case cursor(String, KeptPlace)
-    /// Keeps where what was received of a topic or pattern has a hole.
+    /// Keeps that all messages of a topic or pattern between two sequences, both included, are here, as far as the stream
+    /// had them. The newest ``StoreBounds/spans`` of such parts are kept.
+    case received(String, StreamIdentity, ClosedRange<UInt64>)
+    /// Keeps where the stream no longer had what belongs to a topic or pattern.
     case gap(String, StreamIdentity, KeptGap)
     /// Keeps how far a conversation has been read.
     case readMark(String, KeptPlace)
@@ -62,7 +65,7 @@ package enum StoreChange: Hashable, Sendable {
     package var isPrecious: Bool {
         switch self {
         case .outbox, .outboxState, .outboxEnded, .outboxLeaves, .outboxTrimmed: true
-        case .draft, .line, .joined, .cursor, .gap, .readMark, .letter, .letterDeleted: false
+        case .draft, .line, .joined, .cursor, .received, .gap, .readMark, .letter, .letterDeleted: false
         }
     }
 }
@@ -79,6 +82,8 @@ package enum StoreBounds {
     package static let letters = 50_000
     /// So many holes of each topic or pattern, the newest.
     package static let gaps = 100
+    /// So many parts of a stream for each topic or pattern, the newest.
+    package static let spans = 1_000
     /// So many bytes of a line or a draft; what is longer is cut.
     package static let textBytes = 64 << 10
 }

@@ -1,3 +1,5 @@
+import NATS
+
 // What is received is kept in the local store, where that is a file, and read from it while there is no connection.
 extension RelayClient {
     /// Whether what is received outlives the client.
@@ -23,63 +25,48 @@ extension RelayClient {
         }
     }
 
-    /// What this machine keeps of a topic, connected or not: the newest messages that a subscription to it received before
-    /// a place in the stream, oldest first. Waits for the opening of the local store and for nothing else. What has just
+    /// What this machine keeps of a topic, connected or not: the newest messages before a place in the stream that came to
+    /// this machine, by a subscription or by `history`, oldest first. Waits for the opening of the local store and for nothing else. What has just
     /// arrived may take 100 ms until it is here.
     ///
     /// - Parameters:
     ///   - topic: a topic or pattern, as it was subscribed to.
     ///   - sequence: the place in the stream as it was last met; nil for its end.
     ///   - limit: most messages, 1 to 10,000.
+    ///   - acrossHoles: whether what lies beyond messages that the network was never asked for comes too, with that hole;
+    ///     the page ends there otherwise.
     /// - Returns: the messages, with the holes between them; none where the configuration's store is no file, or could not
     ///   be opened. The network may hold older ones.
     /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/invalidArgument(_:)``, ``RelayError/storage(_:)``.
     public func keptMessages(
-        topic: String, before sequence: UInt64? = nil, limit: Int
+        topic: String, before sequence: UInt64? = nil, limit: Int, acrossHoles: Bool = false
     ) async throws(RelayError) -> KeptPage {
         let pattern = try Self.pattern(topic)
         guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
         guard let store = await keptStore() else { return KeptPage(messages: [], isComplete: true) }
-        return try await store.received(of: pattern, before: sequence, limit: limit)
-    }
-
-    /// The bytes of a part of a topic's past.
-    private static let partBytes = 64 << 20
-
-    /// What the store has of a topic's past, in the stream as it was last met.
-    func keptHistory(
-        of pattern: TopicPattern, from start: Timestamp, through end: Timestamp?, after sequence: UInt64?, limit: Int,
-        withPayload: Bool
-    ) async throws(RelayError) -> TopicHistory {
-        var history = TopicHistory(messages: [], isOffline: true)
-        guard let store = await keptStore(), let stream = try await store.newestStream() else { return history }
-        var place = KeptPlace(stream: stream, sequence: sequence ?? 0)
-        var count = 0
-        var bytes = 0
-        while count < limit {
-            let page = try await store.messages(
-                of: pattern, from: start, through: end, after: place, limit: min(100, limit - count))
-            for kept in page.messages {
-                bytes += kept.payload.count
-                if let message = kept.reading(withPayload: withPayload) { history.messages.append(message) }
-            }
-            count += page.messages.count
-            guard !page.isComplete, let last = page.messages.last else { break }
-            place = last.place
-            if bytes >= Self.partBytes, count < limit {
-                history.next = place.sequence
-                break
-            }
-        }
-        return history
+        return try await store.received(of: pattern, before: sequence, limit: limit, acrossHoles: acrossHoles)
     }
 }
 
 extension KeptMessage {
+    /// A message as the server sent it.
+    init(reading stored: StoredMessage, of stream: StreamIdentity) {
+        let event = TopicEvent.reading(stored, isRecovered: false).0
+        switch event {
+        case .message(let message): self.init(stored, of: stream, topic: message.topic, read: message)
+        case .unreadable(_, let topic, _): self.init(stored, of: stream, topic: topic, read: nil)
+        case .gap, .live, .restarted, .interrupted: self.init(stored, of: stream, topic: "", read: nil)
+        }
+    }
+
     /// What it says, with all that its payload holds where that is asked for; nil where it cannot be read.
     func reading(withPayload: Bool) -> TopicMessage? {
-        guard var message else { return nil }
-        if withPayload { message.payload = MessageMap(payload: payload) }
+        guard withPayload else { return message }
+        let map = MessageMap(payload: payload)
+        guard var message else {
+            return map.map { TopicMessage(whole: $0, topic: topic, sequence: place.sequence, time: time) }
+        }
+        message.payload = map
         return message
     }
 }

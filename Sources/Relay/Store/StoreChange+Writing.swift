@@ -40,6 +40,7 @@ extension StoreChange {
                     sql: "INSERT OR IGNORE INTO joined (place, name) VALUES (?, ?)", arguments: [place, name])
             }
         case .cursor(let name, let place): try Self.keep(place, of: name, in: "cursors", database)
+        case .received(let name, let stream, let span): try Self.keep(span, of: name, in: stream, database)
         case .gap(let name, let stream, let gap): try Self.keep(gap, of: name, in: stream, database)
         case .readMark(let name, let place): try Self.keep(place, of: name, in: "read_marks", database)
         case .letter(let letter): try Self.keep(letter, in: database)
@@ -98,7 +99,48 @@ extension StoreChange {
         let arguments: StatementArguments = [
             name, place.stream.name, Int64(bitPattern: place.stream.incarnation), Int64(bitPattern: place.sequence),
         ]
-        try database.execute(sql: sql, arguments: arguments)
+        try database.cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
+    /// Puts a part among the others, as one with those that it meets. This comes with every batch of a subscription, where
+    /// it most often makes the newest part longer.
+    private static func keep(
+        _ span: ClosedRange<UInt64>, of name: String, in stream: StreamIdentity, _ database: Database
+    ) throws {
+        let incarnation = Int64(bitPattern: stream.incarnation)
+        var first = Int64(clamping: span.lowerBound)
+        var last = Int64(clamping: span.upperBound)
+        let key: StatementArguments = [name, stream.name, incarnation]
+        let met = try Row.fetchAll(
+            database.cachedStatement(
+                sql: """
+                    SELECT first, last FROM spans WHERE name = ? AND stream = ? AND incarnation = ?
+                        AND first <= ? AND last >= ? ORDER BY first
+                    """),
+            arguments: key + [last == .max ? last : last + 1, max(0, first - 1)])
+        if met.count == 1, let lowest = met[0][0] as Int64?, lowest <= first {
+            return try database.cachedStatement(
+                sql: """
+                    UPDATE spans SET last = max(last, ?) WHERE name = ? AND stream = ? AND incarnation = ? AND first = ?
+                    """
+            ).execute(arguments: [last] + key + [lowest])
+        }
+        for row in met {
+            let (low, high): (Int64, Int64) = (row[0], row[1])
+            (first, last) = (min(first, low), max(last, high))
+            try database.execute(
+                sql: "DELETE FROM spans WHERE name = ? AND stream = ? AND incarnation = ? AND first = ?",
+                arguments: key + [low])
+        }
+        try database.execute(
+            sql: "INSERT INTO spans (name, stream, incarnation, first, last) VALUES (?, ?, ?, ?, ?)",
+            arguments: key + [first, last])
+        try database.execute(
+            sql: """
+                DELETE FROM spans WHERE name = ? AND stream = ? AND incarnation = ? AND first <= (
+                    SELECT first FROM spans WHERE name = ? AND stream = ? AND incarnation = ?
+                    ORDER BY first DESC LIMIT 1 OFFSET ?)
+                """, arguments: key + key + [StoreBounds.spans])
     }
 
     private static func keep(

@@ -9,7 +9,7 @@ struct StoreDeletion {
 
     /// What is kept under names, besides messages, and where the names are.
     private static let named = [
-        ("cursors", "name"), ("gaps", "name"), ("read_marks", "name"), ("drafts", "conversation"),
+        ("cursors", "name"), ("spans", "name"), ("gaps", "name"), ("read_marks", "name"), ("drafts", "conversation"),
     ]
 
     private let database: Database
@@ -152,6 +152,45 @@ struct StoreDeletion {
                 sql: "UPDATE topics SET messages = messages - ?, bytes = bytes - ? WHERE number = ?",
                 arguments: [figures.messages, figures.bytes, topic])
         }
+        try cutSpans(rows)
         return !rows.isEmpty
+    }
+
+    /// What is deleted is not here any more: the parts that are said to be whole begin behind it.
+    private func cutSpans(_ rows: [Found]) throws {
+        var last: [Deleted: UInt64] = [:]
+        for found in rows {
+            let place = Deleted(topic: found.topic, stream: RowNumber.stream(of: found.row))
+            last[place] = max(last[place] ?? 0, RowNumber.sequence(of: found.row))
+        }
+        guard !last.isEmpty else { return }
+        let names = try String.fetchAll(database, sql: "SELECT DISTINCT name FROM spans")
+        for (place, sequence) in last {
+            let topic = try String.fetchOne(
+                database.cachedStatement(sql: "SELECT name FROM topics WHERE number = ?"), arguments: [place.topic])
+            let stream = try Row.fetchOne(
+                database.cachedStatement(sql: "SELECT name, incarnation FROM streams WHERE number = ?"),
+                arguments: [place.stream])
+            guard let topic, let stream else { continue }
+            let (streamName, incarnation): (String, Int64) = (stream[0], stream[1])
+            let end = Int64(clamping: sequence)
+            for name in names where name == topic || (try? TopicPattern(name))?.matches(topic) == true {
+                let key: StatementArguments = [name, streamName, incarnation, end]
+                try database.cachedStatement(
+                    sql: "DELETE FROM spans WHERE name = ? AND stream = ? AND incarnation = ? AND last <= ?"
+                ).execute(arguments: key)
+                try database.cachedStatement(
+                    sql: """
+                        UPDATE spans SET first = ? WHERE name = ? AND stream = ? AND incarnation = ? AND first <= ?
+                        """
+                ).execute(arguments: [end + 1] + key)
+            }
+        }
+    }
+
+    /// Of what deleted messages were.
+    private struct Deleted: Hashable {
+        let topic: Int64
+        let stream: Int64
     }
 }

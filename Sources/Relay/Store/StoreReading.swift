@@ -75,7 +75,7 @@ struct StoreReading {
     }
 
     /// The first of some rows that was not stored before a moment; one more than the last where there is none.
-    private func firstRow(notBefore moment: Timestamp, in rows: ClosedRange<Int64>) throws -> Int64 {
+    func firstRow(notBefore moment: Timestamp, in rows: ClosedRange<Int64>) throws -> Int64 {
         let statement = try database.cachedStatement(
             sql: "SELECT row, time FROM messages WHERE row BETWEEN ? AND ? ORDER BY row LIMIT 1")
         let newest = try Int64.fetchOne(
@@ -147,6 +147,35 @@ struct StoreReading {
         return KeptMessage(
             place: KeptPlace(stream: stream, sequence: RowNumber.sequence(of: key)), topic: topic, id: id,
             from: sender, time: Timestamp(milliseconds: time), payload: Array(payload))
+    }
+
+    /// The rows of a part of a stream; nil where the stream is not known here, or the part is beyond what a store keeps.
+    func rows(_ part: ClosedRange<UInt64>, of stream: StreamIdentity) -> ClosedRange<Int64>? {
+        let last = min(part.upperBound, RowNumber.sequences - 1)
+        guard part.lowerBound <= last, let low = row(of: KeptPlace(stream: stream, sequence: part.lowerBound)),
+            let high = row(of: KeptPlace(stream: stream, sequence: last))
+        else { return nil }
+        return low...high
+    }
+
+    /// Whether there are messages, of any topic, within bounds.
+    func hasRows(in bounds: ClosedRange<Int64>) throws -> Bool {
+        try Bool.fetchOne(
+            database.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM messages WHERE row BETWEEN ? AND ?)"),
+            arguments: [bounds.lowerBound, bounds.upperBound]) ?? false
+    }
+
+    /// The messages of some rows, in their order, until they have so many bytes together; one in any case.
+    func messages(_ keys: some Sequence<Int64>, bytes: Int) throws -> [KeptMessage] {
+        var found: [KeptMessage] = []
+        var total = 0
+        for key in keys {
+            guard let message = try message(key) else { continue }
+            total += message.payload.count
+            guard found.isEmpty || total <= bytes else { break }
+            found.append(message)
+        }
+        return found
     }
 
     /// The messages of some rows, in their order.

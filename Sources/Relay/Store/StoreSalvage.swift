@@ -78,6 +78,7 @@ enum StoreSalvage {
     /// Brings what follows from the rows up to date: the topics' figures, and what the search is to read.
     private static func settle(_ database: Database) throws {
         let sql = """
+            DELETE FROM gaps WHERE lost = 0;
             DELETE FROM messages WHERE topic NOT IN (SELECT number FROM topics);
             UPDATE topics SET
                 messages = (SELECT count(*) FROM messages WHERE topic = topics.number),

@@ -18,10 +18,14 @@ enum StoreSchema {
             for statement in runs { try database.execute(sql: statement) }
         }
         migrator.registerMigration("4 gaps") { database in try database.execute(sql: gaps) }
+        migrator.registerMigration("5 spans") { database in
+            for statement in spans { try database.execute(sql: statement) }
+        }
         return migrator
     }
 
-    /// The names of the tables whose rows are read one by one from a damaged store, the dearest first.
+    /// The names of the tables whose rows are read one by one from a damaged store, the dearest first. What `spans` says is
+    /// not true of what could not be read.
     static let rescued = ["outbox", "drafts", "joined", "cursors", "gaps", "read_marks", "lines", "letters"]
 
     /// The words of messages, for the search.
@@ -94,6 +98,24 @@ enum StoreSchema {
         CREATE VIRTUAL TABLE letter_words USING fts5 (
             text, sender, tokenize = 'unicode61 remove_diacritics 2', columnsize = 0)
         """,
+    ]
+
+    /// Which parts of a stream are here of a topic or pattern. Earlier versions had a hole without a number of messages
+    /// where what was received begins, and what lies between the last of them and the cursor is whole.
+    private static let spans = [
+        """
+        CREATE TABLE spans (
+            name TEXT NOT NULL, stream TEXT NOT NULL, incarnation INTEGER NOT NULL, first INTEGER NOT NULL,
+            last INTEGER NOT NULL, PRIMARY KEY (name, stream, incarnation, first)) WITHOUT ROWID
+        """,
+        """
+        INSERT INTO spans (name, stream, incarnation, first, last)
+            SELECT cursors.name, cursors.stream, cursors.incarnation, max(gaps.sequence), cursors.sequence
+            FROM cursors JOIN gaps USING (name, stream, incarnation)
+            WHERE gaps.lost = 0 AND gaps.sequence <= cursors.sequence
+            GROUP BY cursors.name
+        """,
+        "DELETE FROM gaps WHERE lost = 0",
     ]
 
     /// Where what a subscription received has a hole.

@@ -24,13 +24,19 @@ struct StreamKeeping<Event: Sendable>: Sendable {
         return KeptMessage(stored, of: stream, topic: read.topic, read: read.message)
     }
 
-    /// Hands over what has come together, with its cursor. Returns at once as long as the store keeps up.
+    /// Hands over what has come together, with its cursor. Returns at once as long as the store keeps up. What it has no
+    /// room for is missing from what it says to be whole.
     ///
-    /// - Returns: false when the store had no room for it, so that what is kept next does not follow on.
-    func keep(_ messages: [KeptMessage], _ holes: [KeptGap]) async -> Bool {
-        guard let last = messages.last, let store = await opening.value else { return true }
-        var changes = holes.map { StoreChange.gap(name, last.place.stream, $0) }
-        changes.append(.cursor(name, last.place))
-        return await store.append(messages, changes)
+    /// - Parameters:
+    ///   - messages: what has come.
+    ///   - hole: what the stream no longer held before it; nil for nothing.
+    ///   - first: from which sequence on nothing was left out.
+    func keep(_ messages: [KeptMessage], _ hole: KeptGap?, from first: UInt64) async {
+        guard let last = messages.last?.place, let store = await opening.value else { return }
+        var changes: [StoreChange] = []
+        if let hole { changes.append(.gap(name, last.stream, hole)) }
+        if first <= last.sequence { changes.append(.received(name, last.stream, first...last.sequence)) }
+        changes.append(.cursor(name, last))
+        await store.append(messages, changes)
     }
 }

@@ -1,52 +1,256 @@
 import NATS
 
-/// What a stream holds already of a topic, read over one connection.
+/// What a stream holds already of a topic: what is here first, and the rest over one connection.
+///
+/// What the network is asked for is kept, so that it is here the next time.
 struct History: Sendable {
     let source: StreamSource
+    let pattern: TopicPattern
+    /// Where what is read is kept; nil where nothing is.
+    let store: LocalStore?
     /// Most messages that are wanted.
     let limit: Int
+    /// Most bytes of all of them together, but for a single one that has more.
+    let bytes: Int
+    var withPayload = false
 
-    /// Messages within a time range, oldest first.
-    ///
-    /// - Parameter sequence: behind which place to begin; nil for the range's start.
-    /// - Returns: the messages, and behind which place the next part begins; nil when `limit` alone ended this one.
-    func messages(
-        from start: Timestamp, through end: Timestamp?, after sequence: UInt64?, withPayload: Bool
-    ) async throws(RelayError) -> (messages: [TopicMessage], next: UInt64?) {
-        let time = ServerTime(nanoseconds: max(0, start.milliseconds) * 1_000_000)
-        let position = sequence.map { StartPosition.sequence(min($0, UInt64.max - 1) + 1) } ?? .time(time)
-        let page: (messages: [StoredMessage], pending: UInt64)
-        do throws(NATSError) {
-            page = try await source.jetStream.page(
-                of: source.name, filter: source.filter, from: position, limit: limit)
-        } catch { throw RelayError(error, during: "reading the history") }
-        let inTime = page.messages.filter { message in
-            end.map { Timestamp(milliseconds: message.time.milliseconds) <= $0 } ?? true
-        }
-        let isCut = page.messages.count < limit && page.pending > 0 && inTime.count == page.messages.count
-        return (
-            inTime.compactMap { TopicMessage(reading: $0, withPayload: withPayload) },
-            isCut ? page.messages.last?.sequence : nil
-        )
+    /// Which messages of the stream are meant.
+    struct Range: Sendable {
+        /// The earliest time, where `first` does not say more.
+        var start: Timestamp?
+        /// The first sequence.
+        var first: UInt64?
+        /// The latest time.
+        var end: Timestamp?
+        /// The last sequence.
+        var last: UInt64?
     }
+
+    // MARK: Forwards
+
+    /// The first messages of a range, oldest first.
+    ///
+    /// - Parameter place: goes on behind this place, where the stream is the one that it names, and begins anew otherwise.
+    func messages(in range: Range, after place: KeptPlace? = nil) async throws(RelayError) -> TopicHistory {
+        let extent = try await extent()
+        if range.start == nil, let first = range.first, first - 1 > extent.last {
+            throw .invalidArgument("The start lies in the future: the newest message is number \(extent.last)")
+        }
+        let stream = identity(extent)
+        var part = HistoryPart(stream: stream, limit: limit, bytes: bytes, withPayload: withPayload)
+        var next = range.first
+        if let place {
+            part.history.isRestarted = place.stream != stream
+            next = part.history.isRestarted ? 1 : min(place.sequence, .max - 1) + 1
+        }
+        let spans = try await spans(stream)
+        if next == nil, let start = range.start { next = try await beginning(start, spans, stream, extent) }
+        let last = min(range.last ?? .max, extent.last)
+        while part.hasRoom {
+            if let next, next > last { break }
+            if let from = next, let store, let span = spans.span(holding: from) {
+                let end = min(span.upperBound, last)
+                let (page, endsInTime) = try await store.oldest(
+                    part.room, of: pattern, in: stream, from...end, through: range.end, bytes: part.bytesLeft)
+                part.append(page.messages, isCut: !page.isComplete && page.messages.count < part.room)
+                guard page.isComplete else {
+                    next = page.messages.last.map { $0.place.sequence + 1 } ?? end + 1
+                    continue
+                }
+                if endsInTime { return part.history }
+                next = end + 1
+                continue
+            }
+            let (found, pending) = try await page(from: next, or: range.start, part.room, bytes: part.bytesLeft)
+            guard let newest = found.last?.sequence else { return part.history }
+            var gap: KeptGap?
+            if let from = next, from < extent.first, found[0].sequence >= extent.first {
+                let gone = KeptGap(end: extent.first, lost: extent.first - from)
+                part.history.gaps.append(gone)
+                gap = gone
+            }
+            await keep(found, (next ?? found[0].sequence)...newest, of: stream, gap)
+            let wanted = found.filter { message in
+                message.sequence <= last
+                    && range.end.map { Timestamp(milliseconds: message.time.milliseconds) <= $0 } ?? true
+            }
+            part.append(
+                wanted.map { KeptMessage(reading: $0, of: stream) }, isCut: pending > 0 && found.count < part.room)
+            guard wanted.count == found.count, pending > 0 else { return part.history }
+            next = newest + 1
+        }
+        if let next, next <= last, part.history.messages.count < limit { part.history.next = next - 1 }
+        return part.history
+    }
+
+    /// The sequence where a time begins, as far as what is here says it; nil where the network has to.
+    private func beginning(
+        _ start: Timestamp, _ spans: KeptSpans, _ stream: StreamIdentity, _ extent: StreamExtent
+    ) async throws(RelayError) -> UInt64? {
+        guard let store else { return nil }
+        for span in spans.all {
+            let isFirst = span.lowerBound <= max(1, extent.first)
+            if let first = try await store.beginning(notBefore: start, in: stream, span, isFirst: isFirst) {
+                return first
+            }
+        }
+        return nil
+    }
+
+    private func page(
+        from sequence: UInt64?, or start: Timestamp?, _ count: Int, bytes: Int
+    ) async throws(RelayError) -> (messages: [StoredMessage], pending: UInt64) {
+        let (nanoseconds, overflow) = max(0, start?.milliseconds ?? 0).multipliedReportingOverflow(by: 1_000_000)
+        let time = ServerTime(nanoseconds: overflow ? .max : nanoseconds)
+        let position = sequence.map { StartPosition.sequence(max(1, $0)) } ?? .time(time)
+        do throws(NATSError) {
+            return try await source.jetStream.page(
+                of: source.name, filter: source.filter, from: position, limit: count, bytes: bytes)
+        } catch { throw RelayError(error, during: "reading the history") }
+    }
+
+    // MARK: Backwards
 
     /// The newest messages before a place in the stream, oldest first.
     ///
-    /// - Parameters:
-    ///   - sequence: the place; nil for the stream's end.
-    ///   - bytes: most bytes of all of them together, but for a single one that has more.
-    /// - Returns: the messages, and whether the stream holds none before them.
-    func messages(
-        before sequence: UInt64?, bytes: Int
-    ) async throws(RelayError) -> (messages: [TopicMessage], isComplete: Bool) {
+    /// - Parameter sequence: the place; nil for the stream's end.
+    func messages(before sequence: UInt64?) async throws(RelayError) -> TopicHistory {
+        let extent = try await extent()
+        let stream = identity(extent)
+        let spans = try await spans(stream)
+        let first = max(1, extent.first)
+        var part = HistoryPart(stream: stream, limit: limit, bytes: bytes, withPayload: withPayload)
+        let end = min(extent.last, sequence.map { max(1, $0) - 1 } ?? .max)
+        var gaps: [KeptGap] = []
+        // Everything above this is there.
+        var next = end
+        while part.hasRoom, next > 0 {
+            if let store, let span = spans.span(holding: next) {
+                let page = try await store.newest(
+                    part.room, of: pattern, in: stream, span.lowerBound...next, bytes: part.bytesLeft)
+                part.prepend(page.messages, isCut: !page.isComplete && page.messages.count < part.room)
+                next = max(1, page.isComplete ? span.lowerBound : page.messages.first?.place.sequence ?? 0) - 1
+                continue
+            }
+            let here = spans.span(below: next)?.upperBound
+            if next < first {
+                guard let here else { break }
+                // What the network had between that and this is gone.
+                let gap = KeptGap(end: next + 1, lost: next - here)
+                gaps.append(gap)
+                await keep([], here + 1...next, of: stream, gap)
+                next = here
+                continue
+            }
+            let found = try await newest(part.room, in: max(first, (here ?? 0) + 1)...next, extent, part.bytesLeft)
+            await keep(found.messages, found.reached...next, of: stream)
+            part.prepend(
+                found.messages.map { KeptMessage(reading: $0, of: stream) },
+                isCut: !found.isWhole && found.messages.count < part.room)
+            next = max(1, found.reached) - 1
+        }
+        part.history.isComplete =
+            next == 0 || next < first && spans.span(holding: next) == nil && spans.span(below: next) == nil
+        if let store {
+            let known = try await store.gaps(of: pattern, in: stream)
+            gaps += known.filter { gap in
+                gap.end > next + 1 && gap.end <= end + 1 && !gaps.contains { $0.end == gap.end }
+            }
+        }
+        part.history.gaps = gaps.sorted { $0.end < $1.end }
+        return part.history
+    }
+
+    /// The newest messages of a part of the stream, as the network has them.
+    ///
+    /// - Returns: the messages, from which sequence on they are all there are, and whether that is as low as was asked.
+    private func newest(
+        _ count: Int, in part: ClosedRange<UInt64>, _ extent: StreamExtent, _ bytes: Int
+    ) async throws(RelayError) -> (messages: [StoredMessage], reached: UInt64, isWhole: Bool) {
         do throws(NATSError) {
-            let extent = try await source.extent()
-            let newest = min(extent.last, sequence.map { max(1, $0) - 1 } ?? .max)
-            let start = try await source.sequence(before: newest + 1, newest: limit, in: extent)
-            guard start <= newest else { return ([], true) }
-            let found = try await source.newest(limit, from: start, through: newest, bytes: bytes)
-            let isComplete = start <= max(1, extent.first) && found.isWhole
-            return (found.messages.compactMap { TopicMessage(reading: $0) }, isComplete)
+            let start = try await source.sequence(before: part.upperBound + 1, newest: count, in: extent)
+            let low = min(max(start, part.lowerBound), part.upperBound)
+            let found = try await source.newest(count, from: low, through: part.upperBound, bytes: bytes)
+            return (found.messages, found.isWhole ? low : found.messages.first?.sequence ?? low, found.isWhole)
         } catch { throw RelayError(error, during: "reading the history") }
+    }
+
+    // MARK: What is here
+
+    private func extent() async throws(RelayError) -> StreamExtent {
+        do throws(NATSError) { return try await source.extent() } catch {
+            throw RelayError(error, during: "reading the history")
+        }
+    }
+
+    private func identity(_ extent: StreamExtent) -> StreamIdentity {
+        StreamIdentity(name: source.name, incarnation: extent.incarnation ?? 0)
+    }
+
+    private func spans(_ stream: StreamIdentity) async throws(RelayError) -> KeptSpans {
+        guard let store else { return KeptSpans() }
+        return try await store.spans(of: pattern, in: stream)
+    }
+
+    /// Keeps what the network brought, and that nothing is missing in this part of the stream.
+    private func keep(
+        _ messages: [StoredMessage], _ part: ClosedRange<UInt64>, of stream: StreamIdentity, _ gap: KeptGap? = nil
+    ) async {
+        guard let store else { return }
+        var changes: [StoreChange] = [.received(pattern.text, stream, part)]
+        if let gap { changes.append(.gap(pattern.text, stream, gap)) }
+        await store.append(messages.map { KeptMessage(reading: $0, of: stream) }, changes)
+    }
+}
+
+/// What has been put together of a topic's past.
+private struct HistoryPart {
+    var history: TopicHistory
+    private(set) var bytesLeft: Int
+    private let limit: Int
+    private let withPayload: Bool
+
+    init(stream: StreamIdentity, limit: Int, bytes: Int, withPayload: Bool) {
+        history = TopicHistory(messages: [])
+        history.stream = stream
+        self.limit = limit
+        self.withPayload = withPayload
+        bytesLeft = bytes
+    }
+
+    /// Whether more is wanted.
+    var hasRoom: Bool { room > 0 && bytesLeft > 0 }
+    /// How many more messages are wanted.
+    var room: Int { limit - history.messages.count }
+
+    /// Adds what comes behind all that is here.
+    ///
+    /// - Parameter isCut: whether others were left out, as there would have been too many bytes.
+    mutating func append(_ kept: [KeptMessage], isCut: Bool) {
+        take(kept, isCut: isCut, { $0 += $1 }, { $0 += $1 })
+    }
+
+    /// Adds what comes before all that is here.
+    mutating func prepend(_ kept: [KeptMessage], isCut: Bool) {
+        take(kept, isCut: isCut, { $0 = $1 + $0 }, { $0 = $1 + $0 })
+    }
+
+    private mutating func take(
+        _ kept: [KeptMessage], isCut: Bool, _ add: (inout [TopicMessage], [TopicMessage]) -> Void,
+        _ addUnreadable: (inout [KeptMessage], [KeptMessage]) -> Void
+    ) {
+        var messages: [TopicMessage] = []
+        var unreadable: [KeptMessage] = []
+        for message in kept {
+            bytesLeft -= message.payload.count
+            if let read = message.reading(withPayload: withPayload) {
+                messages.append(read)
+            } else {
+                unreadable.append(message)
+            }
+        }
+        if isCut { bytesLeft = 0 }
+        add(&history.messages, messages)
+        addUnreadable(&history.unreadable, unreadable)
     }
 }

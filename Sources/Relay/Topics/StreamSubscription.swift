@@ -36,10 +36,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var incarnation: UInt64 = 0
         /// The stream's name, once it is known.
         var streamName: String?
-        /// Whether what comes next is not what follows on what is kept.
-        var beginsAnew = false
-        /// A hole that the next messages are kept with.
-        var hole: KeptGap?
+        /// From which sequence on every message comes: those before it are a choice.
+        var wholeFrom: UInt64 = 0
+        /// A hole that the next messages are kept with, and its first sequence.
+        var hole: (gap: KeptGap, first: UInt64)?
         var task: Task<Void, Never>?
         /// What the cursor has passed and the channel had no room for when the connection was lost.
         var held: [Held] = []
@@ -267,12 +267,13 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     /// Hands messages over, each that is new. The cursor is this task's own meanwhile: nothing else moves it, and decoding
     /// needs no lock.
     private func deliver(_ messages: [StoredMessage]) async -> Bool {
-        var (cursor, stream) = state.withLockedValue { state in
+        var (cursor, stream, wholeFrom) = state.withLockedValue { state in
             (
                 exchange(&state.cursor, with: TopicCursor()),
-                StreamIdentity(name: state.streamName ?? "", incarnation: state.incarnation)
+                StreamIdentity(name: state.streamName ?? "", incarnation: state.incarnation), state.wholeFrom
             )
         }
+        let passed = cursor.last
         var events: [Event] = []
         events.reserveCapacity(messages.count)
         var kept: [KeptMessage] = []
@@ -289,23 +290,14 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         guard !events.isEmpty else { return !channel.isClosed }
         if let keeping, let first = kept.first {
             // Before the reader has them: what was on a screen can be shown again.
-            let isKept = await keeping.keep(kept, takeHoles(before: first.place.sequence))
-            if !isKept { state.withLockedValue { $0.beginsAnew = true } }
+            let hole = state.withLockedValue { exchange(&$0.hole, with: nil) }
+            let follows = hole?.first ?? passed.map { $0 &+ 1 } ?? first.place.sequence
+            await keeping.keep(kept, hole?.gap, from: max(follows, wholeFrom))
         }
         let news = SubscriptionNews.events(events, bytes: bytes)
         guard await !channel.send(news) else { return true }
         state.withLockedValue { $0.held.append(.news(news)) }
         return false
-    }
-
-    /// The holes to be kept with the next messages.
-    private func takeHoles(before sequence: UInt64) -> [KeptGap] {
-        state.withLockedValue { state in
-            var holes: [KeptGap] = []
-            if let hole = exchange(&state.hole, with: nil) { holes.append(hole) }
-            if exchange(&state.beginsAnew, with: false) { holes.append(KeptGap(end: sequence, lost: 0)) }
-            return holes
-        }
     }
 
     /// Hands over what earlier connections left.
@@ -347,21 +339,26 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             if !isSameStream {
                 state.cursor = TopicCursor(last: 0)
                 state.hole = nil
+                state.wholeFrom = 0
                 if let restarted = words.restarted { state.held.append(.news(.event(restarted))) }
             } else if let seen = state.cursor.last, seen > last {
                 // The server lost its newest messages (power went before the disk had them) and gives their sequences
                 // to what comes now.
                 state.cursor = TopicCursor(last: last)
             }
+            let passed = state.cursor.last ?? 0
             let resumption = state.cursor.resume(first: first, newest: last)
             if resumption.lost > 0 {
                 if words.lost != nil { state.holdLoss(resumption.lost) }
-                state.hole = KeptGap(end: first, lost: resumption.lost + (state.hole?.lost ?? 0))
+                let earlier = state.hole
+                state.hole = (
+                    KeptGap(end: first, lost: resumption.lost + (earlier?.gap.lost ?? 0)),
+                    earlier?.first ?? passed &+ 1
+                )
             }
             return resumption.start.map { .sequence($0) } ?? .new
         }
         if let resumed { return resumed }
-        state.withLockedValue { $0.beginsAnew = true }
         let begin: UInt64
         switch start {
         case .new: begin = last + 1
@@ -377,7 +374,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             return .time(ServerTime(nanoseconds: overflow ? 0 : max(0, nanoseconds)))
         case .newestOfEach:
             // Until a message comes this is the position, on every connection.
-            state.withLockedValue { $0.hasBegun = true }
+            state.withLockedValue { state in
+                state.hasBegun = true
+                state.wholeFrom = last + 1
+            }
             return .lastPerSubject
         }
         state.withLockedValue { state in

@@ -24,11 +24,8 @@ extension TopicEvent {
                     .unreadable(sequence: message.sequence, topic: topic, bytes: message.payload.readableBytes), nil
                 )
             }
-            let whole = MessageValue.map(payload)
             let read = TopicMessage(
-                id: "sequence-\(message.sequence)", topic: topic, sequence: message.sequence, from: nil,
-                text: TopicMessage.text(of: whole), message: whole, time: time, sentAt: time, isRecovered: isRecovered,
-                payload: payload)
+                whole: payload, topic: topic, sequence: message.sequence, time: time, isRecovered: isRecovered)
             return (.message(read), nil)
         }
     }
@@ -48,10 +45,11 @@ extension TopicEvent {
 }
 
 extension TopicMessage {
-    /// What a stored message says; nil where it cannot be read.
-    init?(reading message: StoredMessage, withPayload: Bool = false) {
-        let event = TopicEvent.reading(message, isRecovered: false, withPayload: withPayload).0
-        guard case .message(let read) = event else { return nil }
-        self = read
+    /// A map that is no message of this network's, as a message of itself.
+    init(whole payload: MessageMap, topic: String, sequence: UInt64, time: Timestamp, isRecovered: Bool = false) {
+        let whole = MessageValue.map(payload)
+        self.init(
+            id: "sequence-\(sequence)", topic: topic, sequence: sequence, from: nil, text: TopicMessage.text(of: whole),
+            message: whole, time: time, sentAt: time, isRecovered: isRecovered, payload: payload)
     }
 }

@@ -222,8 +222,8 @@ struct IsolationTests {
             for number in 1...3 {
                 _ = try await client.send(topic: "chat.a", message: .string("\(number)"))
             }
-            let (messages, isComplete) = try await client.history(topic: "chat.a", before: nil, limit: 2)
-            #expect(messages.map(\.text) == ["2", "3"] && !isComplete)
+            let newest = try await client.history(topic: "chat.a", before: nil, limit: 2)
+            #expect(newest.map(\.text) == ["2", "3"] && !newest.isComplete)
             var events = try await client.messages(topic: "chat.a", from: .recent(2)).makeAsyncIterator()
             var seen: [String] = []
             while seen.count < 2, let event = try await events.next() {

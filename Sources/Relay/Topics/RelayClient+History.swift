@@ -1,0 +1,185 @@
+import NATS
+
+// What was said before: by time, by sequence and behind a place. What is on this machine is not asked for again; where
+// there is no connection it is all there is, and the answer says so.
+extension RelayClient {
+    /// The most bytes of a part.
+    private static let partBytes = 64 << 20
+
+    /// Messages of a topic within a time range, oldest first, in parts of 64 MiB at most. While not connected it is what
+    /// the local store has, and nothing where the store is no file, as RelayX's call has it.
+    ///
+    /// What the local store has without a hole comes from it, and the rest from the network, which is asked for no more and
+    /// waited for no longer. What that brings is kept.
+    ///
+    /// - Parameters:
+    ///   - topic: a topic or pattern.
+    ///   - start: the earliest time, by the server's clock; not in the future, not after `end`.
+    ///   - end: the latest time, by the server's clock; nil for now.
+    ///   - limit: most messages, 1 to 10,000.
+    ///   - sequence: what an earlier part said; nil for the first part.
+    ///   - withPayload: as for ``messages(topic:from:withPayload:)``.
+    /// - Returns: the messages, of those that have more than 64 MiB together only the first, and one in any case;
+    ///   ``TopicHistory/next`` is what to ask for the others with.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what
+    ///   the network refuses.
+    public func history(
+        topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000, after sequence: UInt64? = nil,
+        withPayload: Bool = false
+    ) async throws(RelayError) -> TopicHistory {
+        guard start <= .now else { throw .invalidArgument("The start lies in the future") }
+        if let end, end < start { throw .invalidArgument("The start lies after the end") }
+        let pattern = try Self.checked(topic, limit)
+        let first = sequence.map { min($0, .max - 1) + 1 }
+        let range = History.Range(start: start, first: first, end: end)
+        guard let reader = await history(of: pattern, limit, withPayload: withPayload) else {
+            return try await keptHistory(of: pattern, in: range, limit: limit, withPayload: withPayload)
+        }
+        return try await reader.messages(in: range)
+    }
+
+    /// Messages of a topic within a range of the stream's sequences, oldest first, as ``history(topic:start:end:limit:after:withPayload:)``.
+    ///
+    /// - Parameters:
+    ///   - topic: a topic or pattern.
+    ///   - first: the first sequence, from 1 on; not after `last`.
+    ///   - last: the last sequence; nil for the newest.
+    ///   - limit: most messages, 1 to 10,000.
+    ///   - withPayload: as for ``messages(topic:from:withPayload:)``.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, also for a start behind the stream's next message, while connected;
+    ///   ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what the network refuses.
+    public func history(
+        topic: String, from first: UInt64, through last: UInt64? = nil, limit: Int = 1_000, withPayload: Bool = false
+    ) async throws(RelayError) -> TopicHistory {
+        if let last, last < first { throw .invalidArgument("The start lies after the end") }
+        let pattern = try Self.checked(topic, limit)
+        let range = History.Range(first: max(1, first), last: last)
+        guard let reader = await history(of: pattern, limit, withPayload: withPayload) else {
+            return try await keptHistory(of: pattern, in: range, limit: limit, withPayload: withPayload)
+        }
+        return try await reader.messages(in: range)
+    }
+
+    /// The messages of a topic behind a place, such as ``TopicHistory/place`` of an earlier answer, even of another run of
+    /// the program; oldest first, as ``history(topic:start:end:limit:after:withPayload:)``.
+    ///
+    /// - Parameters:
+    ///   - topic: a topic or pattern.
+    ///   - place: the place.
+    ///   - limit: most messages, 1 to 10,000.
+    ///   - withPayload: as for ``messages(topic:from:withPayload:)``.
+    /// - Returns: the messages. Where the stream was made anew since then, they are its first ones, and
+    ///   ``TopicHistory/isRestarted`` says so.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what
+    ///   the network refuses.
+    public func history(
+        topic: String, behind place: KeptPlace, limit: Int = 1_000, withPayload: Bool = false
+    ) async throws(RelayError) -> TopicHistory {
+        let pattern = try Self.checked(topic, limit)
+        guard let reader = await history(of: pattern, limit, withPayload: withPayload) else {
+            return try await keptHistory(
+                of: pattern, in: History.Range(), after: place, limit: limit, withPayload: withPayload)
+        }
+        return try await reader.messages(in: History.Range(), after: place)
+    }
+
+    /// The messages of a topic before a place in the stream, oldest first: those that are here, and the rest from the
+    /// network, which is kept.
+    ///
+    /// - Parameters:
+    ///   - topic: a topic or pattern.
+    ///   - sequence: the place; nil for the stream's end.
+    ///   - limit: most messages, 1 to 10,000.
+    ///   - bytes: most bytes of all of them together.
+    /// - Returns: the messages, the holes between them, and whether nothing is before them. Fewer than `limit` come, the
+    ///   newest ones, where all have more than `bytes`, and one in any case. While not connected it is what the local store
+    ///   has, with a hole of 0 messages where the network may have more.
+    /// - Throws: ``RelayError/notConnected`` where nothing is kept on this machine; ``RelayError/invalidArgument(_:)``,
+    ///   ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what the network refuses.
+    public func history(
+        topic: String, before sequence: UInt64?, limit: Int, bytes: Int = 64 << 20
+    ) async throws(RelayError) -> TopicHistory {
+        let pattern = try Self.checked(topic, limit)
+        if let reader = await history(of: pattern, limit, bytes: max(1, bytes)) {
+            return try await reader.messages(before: sequence)
+        }
+        guard let store = await keptStore() else { throw .notConnected }
+        let page = try await store.received(
+            of: pattern, before: sequence, limit: limit, bytes: max(1, bytes), acrossHoles: true)
+        var history = TopicHistory(messages: [], isOffline: true)
+        history.take(page.messages, withPayload: false)
+        history.gaps = page.gaps
+        history.isComplete = page.isComplete
+        history.stream = page.messages.last?.place.stream
+        history.asOf = try await store.newestTime(of: pattern)
+        return history
+    }
+
+    /// What reads a topic's past; nil while there is no connection.
+    private func history(
+        of pattern: TopicPattern, _ limit: Int, bytes: Int = RelayClient.partBytes, withPayload: Bool = false
+    ) async -> History? {
+        let store = await keptStore()
+        // It may be gone by now.
+        guard let jetStream = link?.jetStream, let namespace else { return nil }
+        return History(
+            source: namespace.source(of: pattern, jetStream), pattern: pattern, store: store, limit: limit,
+            bytes: bytes, withPayload: withPayload)
+    }
+
+    /// What the store has of a topic's past, in the stream as it was last met.
+    private func keptHistory(
+        of pattern: TopicPattern, in range: History.Range, after place: KeptPlace? = nil, limit: Int, withPayload: Bool
+    ) async throws(RelayError) -> TopicHistory {
+        var history = TopicHistory(messages: [], isOffline: true)
+        guard let store = await keptStore(), let stream = try await store.stream(of: pattern) else { return history }
+        history.stream = stream
+        history.asOf = try await store.newestTime(of: pattern)
+        history.isRestarted = place.map { $0.stream != stream } ?? false
+        var first = range.first ?? 1
+        if let place, !history.isRestarted { first = min(place.sequence, .max - 1) + 1 }
+        let last = range.last ?? .max
+        let begin = first
+        var bytes = Self.partBytes
+        while history.messages.count < limit, bytes > 0, first <= last {
+            let (page, _) = try await store.oldest(
+                limit - history.messages.count, of: pattern, in: stream, first...last, from: range.start,
+                through: range.end, bytes: bytes)
+            bytes -= page.messages.reduce(0) { $0 + $1.payload.count }
+            history.take(page.messages, withPayload: withPayload)
+            guard let newest = page.messages.last?.place.sequence else { break }
+            first = newest + 1
+            if page.isComplete { break }
+            if bytes <= 0, history.messages.count < limit { history.next = newest }
+        }
+        let spans = try await store.spans(of: pattern, in: stream)
+        let sequences = (history.messages.map(\.sequence) + history.unreadable.map(\.place.sequence)).sorted()
+        let known = try await store.gaps(of: pattern, in: stream)
+        history.gaps = known.filter { $0.end > sequences.first ?? .max && $0.end <= sequences.last ?? 0 }
+        // Between what came nothing may be missing in silence.
+        for end in spans.holes(among: sequences, before: nil)
+        where end > begin && !history.gaps.contains(where: { $0.end == end }) {
+            history.gaps.append(KeptGap(end: end, lost: 0))
+        }
+        history.gaps.sort { $0.end < $1.end }
+        return history
+    }
+
+    private static func checked(_ topic: String, _ limit: Int) throws(RelayError) -> TopicPattern {
+        guard (1...10_000).contains(limit) else { throw .invalidArgument("The limit is from 1 to 10000") }
+        return try pattern(topic)
+    }
+}
+
+extension TopicHistory {
+    /// Adds what the local store has, behind what is there.
+    mutating func take(_ kept: [KeptMessage], withPayload: Bool) {
+        for message in kept {
+            if let read = message.reading(withPayload: withPayload) {
+                messages.append(read)
+            } else {
+                unreadable.append(message)
+            }
+        }
+    }
+}
