@@ -36,8 +36,10 @@ struct Conversation: Equatable, Sendable {
     /// The widest name so far, in columns.
     private(set) var nameColumns = 4
 
-    /// The rows that one conversation keeps at most; the stream has the older ones.
+    /// The rows that one conversation keeps at most while its newest one is in view; the stream has the older ones.
     static let rowLimit = 5_000
+    /// The rows that it keeps at most while the person reads older ones.
+    static let readingLimit = 50_000
     /// Own unsent lines that one conversation keeps at most.
     static let pendingLimit = 1_000
     /// The columns that a name may take.
@@ -56,6 +58,8 @@ struct Conversation: Equatable, Sendable {
         case loading
         /// There are older ones, not loaded.
         case more
+        /// The first row is the oldest that is on this machine, and there is no connection to ask for older ones.
+        case offline
         /// The first row is the stream's first.
         case complete
     }
@@ -108,6 +112,15 @@ struct Conversation: Equatable, Sendable {
         return failed.first { $0.id == chosen } ?? failed.first
     }
 
+    /// Where rows end between which something may be missing that the network has: the newest such place.
+    var hole: UInt64? {
+        for case .gap(let position, let lost) in rows.reversed() where lost == 0 { return position.sequence &+ 1 }
+        return nil
+    }
+
+    /// Whether it has room for older rows.
+    var canGrow: Bool { rows.count < Self.readingLimit }
+
     /// The oldest message, where older history begins.
     var oldest: StoredLine? {
         for case .message(let line) in rows { return line }
@@ -152,7 +165,7 @@ struct Conversation: Equatable, Sendable {
         return added
     }
 
-    /// Puts "messages were lost" where the stream's recovery found them missing: after all that is here.
+    /// Puts "messages are gone" where the stream's recovery found them missing: after all that is here.
     mutating func noteGap(lost: UInt64) {
         guard lost > 0 else { return }
         let last = rows.last?.position ?? RowPosition(sequence: 0, order: 0)
@@ -187,11 +200,37 @@ struct Conversation: Equatable, Sendable {
     }
 
     /// Takes in older messages that the local store has.
-    mutating func restore(older messages: [TopicMessage], _ gaps: [KeptGap], user: String?) {
+    ///
+    /// - Parameter isComplete: whether it has no others, and only the network may.
+    mutating func restore(older messages: [TopicMessage], _ gaps: [KeptGap], isComplete: Bool, user: String?) {
         receive(messages, countsUnread: false, user: user)
         for gap in gaps { insert(gap) }
-        history = .more
+        history = isComplete ? .offline : .more
     }
+
+    /// Takes in all messages before a place: nothing is missing between them but what nobody has any more.
+    ///
+    /// - Parameters:
+    ///   - place: the place; nil for the stream's end.
+    ///   - isComplete: whether there are none before them.
+    mutating func fill(
+        _ messages: [TopicMessage], _ gaps: [KeptGap], before place: UInt64?, isComplete: Bool, user: String?
+    ) {
+        let oldest = messages.first?.sequence
+        if let hole, hole == place {
+            rows.removeAll { $0.position == RowPosition(sequence: hole - 1, order: 1) }
+            // What was read offline may have further holes before this page.
+            if !isComplete, let oldest, let first = self.oldest?.sequence, first < oldest {
+                insert(KeptGap(end: oldest, lost: 0))
+            }
+        }
+        receive(messages, countsUnread: false, user: user)
+        for gap in gaps { insert(gap) }
+        history = isComplete ? .complete : .more
+    }
+
+    /// The network can be asked again.
+    mutating func reconnected() { if history == .offline { history = .more } }
 
     /// All that was missed since the program ended last is here.
     mutating func caughtUp() { isCatchingUp = false }
@@ -211,11 +250,16 @@ struct Conversation: Equatable, Sendable {
     }
 
     private mutating func insert(_ gap: KeptGap) {
-        guard gap.lost > 0, gap.end > 0 else { return }
+        guard gap.end > 0 else { return }
         let position = RowPosition(sequence: gap.end - 1, order: 1)
         let index = insertionIndex(position)
         // What it lies behind may have been dropped.
-        guard index > 0, index < rows.count, rows[index].position != position else { return }
+        guard index > 0, index < rows.count else { return }
+        if rows[index].position == position {
+            // What the network knows of it counts for more.
+            if gap.lost > 0 { rows[index] = .gap(position, lost: gap.lost) }
+            return
+        }
         rows.insert(.gap(position, lost: gap.lost), at: index)
     }
 
@@ -317,7 +361,7 @@ struct Conversation: Equatable, Sendable {
             return fresh
         }
         if isAscending, let front, .message(last.sequence) < front {
-            let room = max(0, Self.rowLimit - rows.count)
+            let room = max(0, Self.readingLimit - rows.count)
             let kept = Array(fresh.suffix(room))
             for line in fresh.dropLast(kept.count) { forget(line) }
             rows.insert(contentsOf: kept.map(ConversationRow.message), at: 0)
@@ -330,7 +374,7 @@ struct Conversation: Equatable, Sendable {
         let position = RowPosition.message(line.sequence)
         let index = insertionIndex(position)
         if index < rows.count, rows[index].position == position { return false }
-        if index == 0, rows.count >= Self.rowLimit {
+        if index == 0, rows.count >= Self.readingLimit {
             forget(line)
             return false
         }
@@ -368,12 +412,14 @@ struct Conversation: Equatable, Sendable {
         rows[index] = .message(line)
     }
 
-    /// Drops the oldest rows above the limit, some at once so that it is not done for every message.
+    /// Drops the oldest rows above the limit, some at once so that it is not done for every message. What a person reads
+    /// stays where it is.
     private mutating func trim() {
-        guard rows.count > Self.rowLimit else { return }
-        let surplus = rows.count - Self.rowLimit + Self.rowLimit / 16
+        let limit = scroll == .bottom ? Self.rowLimit : Self.readingLimit
+        guard rows.count > limit else { return }
+        let surplus = rows.count - limit + Self.rowLimit / 16
         for case .message(let line) in rows.prefix(surplus) { forget(line) }
         rows.removeFirst(surplus)
-        if history == .complete { history = .more }
+        if history == .complete || history == .offline { history = .more }
     }
 }

@@ -37,6 +37,10 @@ extension ChatEngine {
                 older.gaps += page.gaps
                 page = older
             }
+            if page.messages.isEmpty {
+                // What was carried over from a damaged store is here, though nobody knows whether it is whole.
+                page = try await client.keptMessages(topic: topic, limit: ChatModel.historyPage, acrossHoles: true)
+            }
             let kept = KeptTopic(
                 messages: page.messages.map(Self.shown), gaps: page.gaps, isComplete: page.isComplete,
                 readThrough: readThrough)
@@ -48,14 +52,25 @@ extension ChatEngine {
         }
     }
 
-    /// Older messages that are kept; nil where there are none, so that the network is asked.
+    /// A whole page of older messages that are kept, for which nobody waits; nil where there is none, so that the network
+    /// is asked.
     static func kept(
         _ topic: String, before sequence: UInt64, _ limit: Int, _ client: RelayClient
     ) async -> ChatEvent.TopicNews? {
         guard let page = try? await client.keptMessages(topic: topic, before: sequence, limit: limit),
-            !page.messages.isEmpty
+            page.messages.count == limit
         else { return nil }
-        return .keptHistory(page.messages.map(shown), gaps: page.gaps)
+        return .history(page.messages.map(shown), gaps: page.gaps, before: sequence, isComplete: false)
+    }
+
+    /// Older messages as the screen shows them.
+    static func news(_ page: TopicHistory, before sequence: UInt64?) -> ChatEvent.TopicNews {
+        let messages =
+            page.unreadable.isEmpty
+            ? page.messages : (page.messages + page.unreadable.map(shown)).sorted { $0.sequence < $1.sequence }
+        return page.isOffline
+            ? .keptHistory(messages, gaps: page.gaps, isComplete: page.isComplete)
+            : .history(messages, gaps: page.gaps, before: sequence, isComplete: page.isComplete)
     }
 
     static func shown(_ kept: KeptMessage) -> TopicMessage {

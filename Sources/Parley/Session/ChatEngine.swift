@@ -190,7 +190,7 @@ actor ChatEngine {
             do throws(RelayError) {
                 let page = try await client.history(
                     topic: topic, before: before, limit: limit, bytes: Self.historyBytes)
-                await queue.send(.topic(topic, .history(page.messages, isComplete: page.isComplete)))
+                await queue.send(.topic(topic, Self.news(page, before: before)))
             } catch {
                 await queue.send(.topic(topic, .historyFailed(error)))
             }

@@ -46,10 +46,10 @@ enum ChatEvent: Equatable, Sendable {
         case restarted
         /// What the local store has of the topic, before anything is asked of the network.
         case kept(KeptTopic)
-        /// Older messages that the local store has, and what is missing between them.
-        case keptHistory([TopicMessage], gaps: [KeptGap])
-        /// Older messages, and whether they reach the stream's beginning.
-        case history([TopicMessage], isComplete: Bool)
+        /// Older messages that the local store has, what is missing between them, and whether it has no older ones.
+        case keptHistory([TopicMessage], gaps: [KeptGap], isComplete: Bool = false)
+        /// All messages before a place, what is missing between them, and whether they reach the stream's beginning.
+        case history([TopicMessage], gaps: [KeptGap] = [], before: UInt64? = nil, isComplete: Bool)
         case historyFailed(RelayError)
         /// The subscription has failed; it is tried again.
         case failed(RelayError)

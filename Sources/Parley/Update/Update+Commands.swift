@@ -56,7 +56,11 @@ extension ChatModel {
                 say("Open a topic first.")
                 return []
             }
-            if conversations.named(name)?.history == .complete { say("The first message of \(name) is here already.") }
+            switch conversations.named(name)?.history {
+            case .complete: say("The first message of \(name) is here already.")
+            case .offline where isOffline: say("Older messages come when connected.")
+            case .unknown, .loading, .more, .offline, nil: break
+            }
             return loadHistory(name)
         case .delete:
             guard case .inbox = view else {

@@ -63,8 +63,10 @@ extension ChatModel {
             conversations.update(name) { conversation in
                 conversation.subscription = .live
                 conversation.caughtUp()
+                conversation.reconnected()
             }
-            return conversations.named(name)?.history == .unknown ? loadHistory(name) : []
+            guard let conversation = conversations.named(name) else { return [] }
+            return conversation.history == .unknown || conversation.hole != nil ? loadHistory(name) : []
         case .messages(let messages):
             return receive(messages, from: name)
         case .gap(let lost):
@@ -80,21 +82,25 @@ extension ChatModel {
             let settled = delivered(known.messages, in: name)
             conversations.update(name) { $0.restore(known, user: user) }
             return settled
-        case .keptHistory(let messages, let gaps):
+        case .keptHistory(let messages, let gaps, let isComplete):
             let user = identity.ownName
+            let isLast = isComplete && isOffline
             let settled = delivered(messages, in: name)
-            conversations.update(name) { $0.restore(older: messages, gaps, user: user) }
+            conversations.update(name) { $0.restore(older: messages, gaps, isComplete: isLast, user: user) }
             withdrawNotice(about: .history(name))
             return settled
-        case .history(let messages, let isComplete):
+        case .history(let messages, let gaps, let place, let isComplete):
             let user = identity.ownName
             let settled = delivered(messages, in: name)
-            conversations.update(name) { conversation in
-                conversation.receive(messages, countsUnread: false, user: user)
-                conversation.history = isComplete ? .complete : .more
+            conversations.update(name) {
+                $0.fill(messages, gaps, before: place, isComplete: isComplete, user: user)
             }
             withdrawNotice(about: .history(name))
-            return settled
+            // What was read offline is made whole, page by page.
+            guard let conversation = conversations.named(name), conversation.hole != nil, conversation.canGrow,
+                place != nil, !messages.isEmpty
+            else { return settled }
+            return settled + loadHistory(name)
         case .historyFailed(let error):
             conversations.update(name) { $0.history = .more }
             if view == .conversation(name) {
@@ -112,15 +118,18 @@ extension ChatModel {
         guard let conversation = conversations.named(name) else { return [] }
         switch conversation.history {
         case .loading, .complete: return []
-        case .unknown, .more: break
+        case .offline where isOffline: return []
+        case .unknown, .more, .offline: break
         }
-        guard conversation.rows.count < Conversation.rowLimit else {
-            say("Parley shows the newest \(Wording.grouped(Conversation.rowLimit)) messages; parley history has more.")
+        guard conversation.canGrow else {
+            let count = Wording.grouped(Conversation.readingLimit)
+            say("Parley shows \(count) messages at once; parley history has more.")
             return []
         }
-        let oldest = conversation.oldest?.sequence
+        // Where there is a connection, what was read without one is made whole first.
+        let place = (isOffline ? nil : conversation.hole) ?? conversation.oldest?.sequence
         conversations.update(name) { $0.history = .loading }
-        return [.loadHistory(topic: name, before: oldest, limit: Self.historyPage)]
+        return [.loadHistory(topic: name, before: place, limit: Self.historyPage)]
     }
 
     /// Takes in messages, each into the one conversation that shows it.

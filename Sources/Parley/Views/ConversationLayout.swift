@@ -63,8 +63,7 @@ struct ConversationLayout: ScrollableRows {
         if row.position == conversation.newMarker { lines.append(.separator(.new, "new")) }
         switch row {
         case .gap(_, let lost):
-            let count = Wording.count(Int(clamping: lost), "message")
-            lines.append(.separator(.gap, "\(count) \(lost == 1 ? "was" : "were") lost"))
+            lines.append(.separator(.gap, Self.gapWords(lost)))
         case .restart:
             lines.append(.separator(.gap, "deleted and made again: here it begins"))
         case .message(let line):
@@ -118,8 +117,15 @@ struct ConversationLayout: ScrollableRows {
         case .unknown: nil
         case .loading: "loading older messages …"
         case .more: "older messages: PgUp or /history"
+        case .offline: "older messages come when connected"
         case .complete: "the beginning"
         }
+    }
+
+    /// What stands where messages are missing; 0 where the network may have them.
+    private static func gapWords(_ lost: UInt64) -> String {
+        guard lost > 0 else { return "messages may be missing here: they come when connected" }
+        return "\(Wording.count(Int(clamping: lost), "message")) \(lost == 1 ? "is" : "are") gone"
     }
 
     private func dateLine(above index: Int, _ row: ConversationRow) -> String? {
