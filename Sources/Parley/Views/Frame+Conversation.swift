@@ -74,7 +74,8 @@ extension Frame {
         let words =
             switch conversation.history {
             case .unknown, .loading: "Loading …"
-            case .more, .offline, .complete: conversation.isPattern ? "Nothing here yet." : "Nothing here yet. Say hello."
+            case .more, .offline, .complete:
+                conversation.isPattern ? "Nothing here yet." : "Nothing here yet. Say hello."
             }
         let text = SafeText(words).truncated(columns: area.columns - 2)
         canvas.write(text, row: area.row, column: area.column + 2, style: theme.dimmed)

@@ -139,6 +139,71 @@ struct KeptTests {
         #expect(desk.conversation("chat.lobby")?.history == .more)
     }
 
+    private static func lines(_ range: ClosedRange<UInt64>) -> [TopicMessage] { range.map { message($0, "m\($0)") } }
+
+    @Test("B48 offline all that is stored can be read, a hole says so, and where it ends a row says what comes later")
+    func storedEnd() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        desk.send(.topic("chat.lobby", .kept(Self.kept(301...340, readThrough: 340, isComplete: true))))
+        for _ in 0..<9 { desk.press(.pageUp) }
+        #expect(desk.effects.contains(.loadHistory(topic: "chat.lobby", before: 301, limit: 200)))
+        let stored = Self.lines(100...109) + Self.lines(250...300)
+        desk.send(.topic("chat.lobby", .keptHistory(stored, gaps: [KeptGap(end: 250, lost: 0)], isComplete: true)))
+        #expect(desk.conversation("chat.lobby")?.history == .offline)
+        #expect(desk.texts("chat.lobby")[9...11] == ["109 m109", "gap 0", "250 m250"])
+        for _ in 0..<9 { desk.press(.pageUp) }
+        let screen = desk.screen()
+        #expect(screen.contains { $0.contains("older messages come when connected") })
+        #expect(screen.contains { $0.contains("messages may be missing here: they come when connected") })
+        #expect(desk.press(.pageUp).isEmpty)
+
+        // With a connection the hole is filled, from its end on.
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        let asked = desk.send(.topic("chat.lobby", .live))
+        #expect(asked == [.loadHistory(topic: "chat.lobby", before: 250, limit: 200)])
+        let next = desk.send(
+            .topic("chat.lobby", .history(Self.lines(150...249), before: 250, isComplete: false)))
+        #expect(next == [.loadHistory(topic: "chat.lobby", before: 150, limit: 200)])
+        #expect(desk.texts("chat.lobby")[9...11] == ["109 m109", "gap 0", "150 m150"])
+        let last = desk.send(
+            .topic(
+                "chat.lobby",
+                .history(
+                    Self.lines(90...149), gaps: [KeptGap(end: 130, lost: 1)], before: 150, isComplete: true)))
+        #expect(last.isEmpty)
+        #expect(!desk.texts("chat.lobby").contains("gap 0"))
+        #expect(desk.texts("chat.lobby").count { $0 == "gap 1" } == 1)
+        #expect(desk.conversation("chat.lobby")?.history == .complete)
+    }
+
+    @Test("B38 what the network deleted is a row with the number")
+    func gone() {
+        var desk = Desk.joined("chat.lobby")
+        let page = [message(1, "a"), message(5, "b"), message(9, "c")]
+        let gaps = [KeptGap(end: 5, lost: 1), KeptGap(end: 9, lost: 3)]
+        desk.send(.topic("chat.lobby", .history(page, gaps: gaps, isComplete: true)))
+        #expect(desk.texts("chat.lobby") == ["1 a", "gap 1", "5 b", "gap 3", "9 c"])
+        let screen = desk.screen()
+        #expect(screen.contains { $0.contains("1 message is gone") })
+        #expect(screen.contains { $0.contains("3 messages are gone") })
+        #expect(screen.contains { $0.contains("the beginning") })
+    }
+
+    @Test("More than is kept in view can be read, and it shrinks when the newest line is in view again")
+    func reading() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"]))
+        desk.send(.topic("chat.lobby", .kept(Self.kept(8_001...8_200, readThrough: 8_200, isComplete: false))))
+        desk.press(.pageUp)
+        for first in stride(from: UInt64(7_801), through: 1, by: -200) {
+            desk.send(.topic("chat.lobby", .history(Self.lines(first...first + 199), isComplete: first == 1)))
+        }
+        #expect(desk.texts("chat.lobby").first == "1 m1" && desk.texts("chat.lobby").count == 8_200)
+        desk.press(.end)
+        desk.send(.topic("chat.lobby", .messages([message(8_201, "new")])))
+        #expect(desk.texts("chat.lobby").count <= Conversation.rowLimit)
+        #expect(desk.texts("chat.lobby").last == "8201 new")
+    }
+
     @Test("A message that another joined conversation shows is kept for that one")
     func homes() {
         var desk = Self.opened(KeptDesk(topics: ["chat.>", "chat.qa"]))
