@@ -117,7 +117,8 @@ final class MessagePrinter: Sendable {
                         "parley: message \(sequence) of \(Output.safe(topic)), \(bytes) bytes, cannot be read")
                 case .restarted:
                     Output.lines(&lines)
-                    Output.complain("parley: the network deleted its messages and began again; these are the new ones")
+                    Output.complain(
+                        "parley: the network deleted or lost messages and began again; these are the new ones")
                 case .interrupted(let error, passes: true):
                     Output.lines(&lines)
                     Output.complain("parley: \(error.words) Trying again.")

@@ -173,14 +173,14 @@ struct Conversation: Equatable, Sendable {
         trim()
     }
 
-    /// The stream was deleted and made again: what was stored in it is gone, and its sequences begin anew.
+    /// The stream was deleted and made again, or lost its newest messages: its sequences come again.
     mutating func restart() {
         rows = [.restart]
         sequences = [:]
         unread = 0
         newMarker = nil
         readThrough = 0
-        history = .complete
+        history = .more
         if scroll != .bottom { scroll = .bottom }
     }
 

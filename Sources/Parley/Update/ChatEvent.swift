@@ -42,7 +42,7 @@ enum ChatEvent: Equatable, Sendable {
         case messages([TopicMessage])
         /// The stream no longer holds this many messages.
         case gap(lost: UInt64)
-        /// The stream was deleted and made again; what follows is from its beginning.
+        /// The stream was made again, or lost its newest messages: its sequences come again.
         case restarted
         /// What the local store has of the topic, before anything is asked of the network.
         case kept(KeptTopic)

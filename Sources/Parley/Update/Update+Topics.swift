@@ -74,7 +74,7 @@ extension ChatModel {
             note("\(name): \(Wording.count(Int(clamping: lost), "message")) lost")
         case .restarted:
             conversations.update(name) { $0.restart() }
-            note("\(name): deleted and made again on the network")
+            note("\(name): made again on the network, or its newest messages are gone there")
         case .kept(var kept):
             // What another conversation shows is kept for that one.
             kept.messages = kept.messages.filter { (conversations.home(of: $0.topic) ?? name) == name }

@@ -65,7 +65,7 @@ struct ConversationLayout: ScrollableRows {
         case .gap(_, let lost):
             lines.append(.separator(.gap, Self.gapWords(lost)))
         case .restart:
-            lines.append(.separator(.gap, "deleted and made again: here it begins"))
+            lines.append(.separator(.gap, "the network began anew: here it goes on"))
         case .message(let line):
             let shown = line.topic == conversation.name ? line.text : "[\(line.topic)] \(line.text)"
             lines += wrapped(shown).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }

@@ -52,6 +52,9 @@ package enum StoreChange: Hashable, Sendable {
     /// Keeps that all messages of a topic or pattern between two sequences, both included, are here, as far as the stream
     /// had them. The newest ``StoreBounds/spans`` of such parts are kept.
     case received(String, StreamIdentity, ClosedRange<UInt64>)
+    /// A stream has lost all behind a sequence, and gives those sequences again: what is here of it counts as another
+    /// stream's from then on.
+    case rewound(StreamIdentity, through: UInt64)
     /// Keeps where the stream no longer had what belongs to a topic or pattern.
     case gap(String, StreamIdentity, KeptGap)
     /// Keeps how far a conversation has been read.
@@ -65,7 +68,7 @@ package enum StoreChange: Hashable, Sendable {
     package var isPrecious: Bool {
         switch self {
         case .outbox, .outboxState, .outboxEnded, .outboxLeaves, .outboxTrimmed: true
-        case .draft, .line, .joined, .cursor, .received, .gap, .readMark, .letter, .letterDeleted: false
+        case .draft, .line, .joined, .cursor, .received, .rewound, .gap, .readMark, .letter, .letterDeleted: false
         }
     }
 }

@@ -214,7 +214,9 @@ extension LocalStore {
 
     private static func newestStream(_ database: Database) throws -> StreamIdentity? {
         let row = try Row.fetchOne(
-            database, sql: "SELECT name, incarnation FROM streams ORDER BY number DESC LIMIT 1")
+            database,
+            sql: "SELECT name, incarnation FROM streams WHERE name NOT LIKE ? ORDER BY number DESC LIMIT 1",
+            arguments: ["%\(StoreRewinding.mark)"])
         guard let row else { return nil }
         let name: String = row[0]
         let incarnation: Int64 = row[1]

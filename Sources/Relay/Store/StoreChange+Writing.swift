@@ -41,6 +41,7 @@ extension StoreChange {
             }
         case .cursor(let name, let place): try Self.keep(place, of: name, in: "cursors", database)
         case .received(let name, let stream, let span): try Self.keep(span, of: name, in: stream, database)
+        case .rewound(let stream, let sequence): try StoreRewinding(database, stream, through: sequence).carryOut()
         case .gap(let name, let stream, let gap): try Self.keep(gap, of: name, in: stream, database)
         case .readMark(let name, let place): try Self.keep(place, of: name, in: "read_marks", database)
         case .letter(let letter): try Self.keep(letter, in: database)

@@ -24,6 +24,17 @@ struct StreamKeeping<Event: Sendable>: Sendable {
         return KeptMessage(stored, of: stream, topic: read.topic, read: read.message)
     }
 
+    /// The stream has lost what it had behind a sequence. What cannot be put aside now hides what comes instead.
+    func rewind(_ stream: StreamIdentity, through sequence: UInt64) async {
+        guard let store = await opening.value else { return }
+        do throws(RelayError) {
+            try await store.flush()
+            try await store.commit([.rewound(stream, through: sequence)])
+        } catch {
+            store.tellFailing(error)
+        }
+    }
+
     /// Hands over what has come together, with its cursor. Returns at once as long as the store keeps up. What it has no
     /// room for is missing from what it says to be whole.
     ///

@@ -13,7 +13,8 @@ public enum TopicEvent: Hashable, Sendable {
     /// Everything stored so far has been delivered; what follows is new. Comes once on every connection, and again when
     /// the subscription was interrupted.
     case live
-    /// The stream was deleted and made again; what follows is from its beginning.
+    /// The stream was deleted and made again, and what follows is from its beginning; or it lost its newest messages, and
+    /// what follows has their sequences. What was received of it before is over.
     case restarted
     /// Nothing is followed for now, and it is tried again until it is; `passes` says that this is expected to pass by
     /// itself; otherwise a person has to change something, for example grant a permission.
@@ -57,7 +58,7 @@ extension RelayClient {
                     TopicEvent.reading(message, isRecovered: isRecovered, withPayload: withPayload)
                 },
                 live: .live, lost: { .gap(lost: $0) }, restarted: .restarted,
-                interrupted: { .interrupted($0, passes: $1) }))
+                interrupted: { .interrupted($0, passes: $1) }, rewound: .restarted))
         return follow(stream, as: pattern.text) { namespace, jetStream in namespace.source(of: pattern, jetStream) }
     }
 

@@ -320,7 +320,20 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         _ source: StreamSource
     ) async throws(NATSError) -> (extent: StreamExtent, position: StartPosition) {
         let extent = try await source.extent()
+        await rewind(to: extent, source)
         return (extent, try await position(extent, source))
+    }
+
+    /// Puts aside what is kept of a stream that lost it: what comes has the same sequences.
+    private func rewind(to extent: StreamExtent, _ source: StreamSource) async {
+        guard let keeping else { return }
+        let stream = state.withLockedValue { state -> StreamIdentity? in
+            guard let name = state.streamName, name == source.name, let seen = state.cursor.last, seen > extent.last,
+                state.incarnation == extent.incarnation ?? state.incarnation
+            else { return nil }
+            return StreamIdentity(name: name, incarnation: state.incarnation)
+        }
+        if let stream { await keeping.rewind(stream, through: extent.last) }
     }
 
     private func position(
@@ -345,6 +358,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                 // The server lost its newest messages (power went before the disk had them) and gives their sequences
                 // to what comes now.
                 state.cursor = TopicCursor(last: last)
+                state.hole = nil
+                if let rewound = words.rewound { state.held.append(.news(.event(rewound))) }
             }
             let passed = state.cursor.last ?? 0
             let resumption = state.cursor.resume(first: first, newest: last)

@@ -13,6 +13,8 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
     var restarted: Event?
     /// The subscription is interrupted for now; `passes` says whether that passes by itself.
     var interrupted: @Sendable (RelayError, _ passes: Bool) -> Event
+    /// The stream lost its newest messages, and their sequences come again; nil where that is in the order of things.
+    var rewound: Event?
 }
 
 /// What a subscription hands to its reader, and what it says of itself.

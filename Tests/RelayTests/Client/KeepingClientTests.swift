@@ -141,6 +141,26 @@ struct KeepingClientTests {
         #expect(Self.texts(behind) == ["9", "10"] && behind.isComplete && behind.gaps.isEmpty)
     }
 
+    @Test("B38 where the network lost its newest messages, what comes in their places is kept, and they stay here")
+    func newestLost() async throws {
+        try await receive(1...10)
+        network.server.dropNewest(3, in: "test_stream")
+        let client = network.client(configuration)
+        let heard = Heard(try await client.messages(topic: "chat.room", from: .after(cursor(client))))
+        try await client.connect()
+        try await heard.wait(for: "live")
+        #expect(heard.all.first == "restarted")
+        try network.store("again 8")
+        try await heard.wait(for: "> again 8")
+        await client.close()
+        #expect(try await kept(client) == Self.numbers(1...7) + ["again 8"])
+        let store = try #require(await client.keptStore())
+        let all = try await store.messages(of: TopicPattern("chat.room"), limit: 100).messages
+        #expect(all.compactMap { $0.message?.text } == Self.numbers(1...7) + ["again 8"] + Self.numbers(8...10))
+        let offline = try await client.history(topic: "chat.room", from: 1)
+        #expect(offline.map(\.text) == Self.numbers(1...7) + ["again 8"])
+    }
+
     @Test("B34 what cannot be read is kept as it came")
     func unreadable() async throws {
         let client = try await network.connected(configuration)
