@@ -62,6 +62,9 @@ extension KeptPublish {
         case .postbox(let user, let postbox):
             map["topic"] = .null
             map["recipient"] = .string("\(user)/\(postbox)")
+        case .key(let key):
+            map["topic"] = .null
+            map["key"] = .string(key)
         }
         map["text"] = .string(text)
         switch state {

@@ -27,14 +27,18 @@ enum StoreSalvage {
             try database.execute(sql: "PRAGMA writable_schema = ON")
         }
         guard let damaged = try? DatabaseQueue(path: path, configuration: configuration) else { return rescue }
+        var isDoubtful = false
         for table in StoreSchema.rescued {
             var reader = TableReader(damaged, table, key: "rowid", limit: maximumRows)
             rescue.others += insert(reader.rows(), into: table, database)
+            // Nobody knows where the holes were that it told of.
+            if table == "gaps" { isDoubtful = reader.hasHoles }
         }
         // Without the names of a message's stream and topic nobody could find it.
         var streams = TableReader(damaged, "streams", key: "number", limit: maximumRows)
         let known = streams.rows()
         var topics = TableReader(damaged, "topics", key: "number", limit: maximumRows)
+        var coverage = StoreCoverage()
         if insert(known, into: "streams", database) > 0, insert(topics.rows(), into: "topics", database) > 0 {
             // The newest streams first.
             for stream in known {
@@ -46,9 +50,15 @@ enum StoreSalvage {
                 var reader = TableReader(
                     damaged, "messages", key: "row", from: rows.lowerBound - 1, to: rows.upperBound, limit: limit)
                 rescue.messages += insert(reader.rows(), into: "messages", database)
+                coverage.streams[number] = reader.coverage
             }
         }
-        try? database.write { try settle($0) }
+        // Without a topic's name its messages are not there.
+        coverage.isDoubtful = isDoubtful || topics.hasHoles || streams.hasHoles
+        try? database.write { [coverage] in
+            try settle($0)
+            try coverage.turnBack($0)
+        }
         try? damaged.close()
         return rescue
     }
@@ -113,6 +123,11 @@ private struct TableReader {
     private let limit: Int
     private var found: [Row] = []
     private var keys: Set<Int64> = []
+    /// Rows between which nothing is missing, in the order in which they were read.
+    private var stretches: [ClosedRange<Int64>] = []
+    private var isEndWhole = true
+    /// Whether something could not be read. A table that an earlier version did not have has no holes.
+    private(set) var hasHoles = false
 
     /// - Parameters:
     ///   - low: all keys are above this.
@@ -138,6 +153,16 @@ private struct TableReader {
         }
     }
 
+    /// What of the table's end is there.
+    var coverage: StoreCoverage.Part {
+        var newest = stretches.max { $0.upperBound < $1.upperBound }
+        for other in stretches {
+            guard let part = newest, part.overlaps(other) else { continue }
+            newest = min(part.lowerBound, other.lowerBound)...max(part.upperBound, other.upperBound)
+        }
+        return StoreCoverage.Part(newest: newest, isEndWhole: isEndWhole, isStartWhole: !hasHoles)
+    }
+
     /// Reads in one direction, and says whether that was all.
     private mutating func read(isDescending: Bool) -> Bool {
         var (low, high) = bounds
@@ -145,12 +170,20 @@ private struct TableReader {
         var leaps = 0
         var size = Self.largestPart
         var isWhole = true
+        var stretch: ClosedRange<Int64>?
+        defer { if let stretch { stretches.append(stretch) } }
         while leaps < Self.maximumLeaps, low < high, found.count < limit {
             guard let part = part(low, high, isDescending, size) else {
                 isWhole = false
                 guard size == 1 else {
                     size = max(1, size / 8)
                     continue
+                }
+                if let read = stretch {
+                    stretches.append(read)
+                    stretch = nil
+                } else if isDescending, stretches.isEmpty {
+                    isEndWhole = false
                 }
                 if isDescending { high -= leap } else { low += leap }
                 leap *= 2
@@ -161,6 +194,7 @@ private struct TableReader {
                 let number: Int64 = row[Self.keyName]
                 if keys.insert(number).inserted { found.append(row) }
                 if isDescending { high = number } else { low = number }
+                stretch = stretch.map { min($0.lowerBound, number)...max($0.upperBound, number) } ?? number...number
             }
             guard part.count == size else { return isWhole }
             (leap, leaps, size) = (1, 0, min(Self.largestPart, size * 8))
@@ -168,11 +202,17 @@ private struct TableReader {
         return isWhole
     }
 
-    private func part(_ low: Int64, _ high: Int64, _ isDescending: Bool, _ size: Int) -> [Row]? {
+    private mutating func part(_ low: Int64, _ high: Int64, _ isDescending: Bool, _ size: Int) -> [Row]? {
         let sql = """
             SELECT \(key) AS \(Self.keyName), * FROM \(table) WHERE \(key) > ? AND \(key) < ?
             ORDER BY \(key) \(isDescending ? "DESC" : "ASC") LIMIT ?
             """
-        return try? database.read { try Row.fetchAll($0, sql: sql, arguments: [low, high, size]) }
+        do {
+            return try database.read { try Row.fetchAll($0, sql: sql, arguments: [low, high, size]) }
+        } catch {
+            // That there is no such table is SQLite's plain error.
+            if (error as? DatabaseError)?.resultCode != .SQLITE_ERROR { hasHoles = true }
+            return nil
+        }
     }
 }

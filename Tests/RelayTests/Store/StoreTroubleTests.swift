@@ -20,12 +20,13 @@ import Testing
 
 @Suite("Local store: trouble")
 struct StoreTroubleTests {
-    /// A store with 1,500 messages, a draft, a letter and an outbox, closed.
+    /// A store with 1,500 messages that were received, a draft, a letter and an outbox, closed.
     private func filled() async throws -> StoreFixture {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.commit([
             .outbox(StoreFixture.publish("1")), .draft(conversation: "chat.lobby", "half"), .joined(["chat.lobby"]),
+            .cursor("chat.lobby", StoreFixture.place(1_500)),
             .letter(
                 KeptLetter(
                     direction: .received, id: "1", person: "carol", postbox: "personal",
@@ -53,6 +54,12 @@ struct StoreTroubleTests {
         let status = try await store.status()
         #expect(status.messages == rescue.messages && status.topics == 1)
         #expect(try await store.sequences("chat.lobby").count == rescue.messages)
+        // What is shown goes without a hole to where the subscription goes on.
+        let cursor = try #require(try await store.cursor(of: "chat.lobby")).sequence
+        let shown = try await store.received(of: TopicPattern("chat.lobby"), limit: 10_000)
+        let first = try #require(shown.sequences.first)
+        #expect(first <= cursor && cursor <= 1_500 && shown.gaps.isEmpty)
+        #expect(shown.sequences == Array(first...cursor))
         try await store.keep([StoreFixture.line(9_999, "unheard of")])
         try await eventually("the words") { try await store.search(SearchQuery("unheard")).hits.count == 1 }
         #expect(try await store.search(SearchQuery("letter")).hits.count == 1)
