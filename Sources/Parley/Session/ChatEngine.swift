@@ -60,7 +60,9 @@ actor ChatEngine {
     /// What the log says of the local store; nil where all is well.
     private static func words(_ opening: LocalStore.Opening) -> String? {
         if let error = opening.error { return error.words }
-        return opening.isRecreated ? "The local store was damaged. It was put aside, and a new one begun." : nil
+        // That there is a new one where there was none is no news to anybody.
+        guard opening.rescue != nil else { return nil }
+        return "The local store was damaged. It was put aside, and a new one begun."
     }
 
     /// Ends the session; what waits to be sent has a moment to leave.

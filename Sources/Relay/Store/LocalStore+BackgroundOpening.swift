@@ -28,7 +28,7 @@ extension LocalStore {
             }
             switch result {
             case .success(let opened):
-                board.post(LocalStore.Opening(isRecreated: opened.isRecreated))
+                board.post(LocalStore.Opening(isRecreated: opened.isRecreated, rescue: opened.store.rescue))
                 return opened.store
             case .failure(let error):
                 publisher.keeper?.turnOff()

@@ -9,7 +9,7 @@ extension LocalStore {
     /// date, and one that a later version wrote is refused. Blocks for as long as the disk takes, and some seconds when
     /// another process is opening the same store.
     ///
-    /// - Returns: the store, and whether a damaged one was put aside.
+    /// - Returns: the store, and whether its file was made anew: because there was none, or in place of a damaged one.
     /// - Throws: ``RelayError/storage(_:)`` with the file's name and the cause.
     public static func open(_ location: Location) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
         try open(location, clock: SystemTime())
@@ -19,19 +19,19 @@ extension LocalStore {
     package static func open(
         _ location: Location, clock: any Timekeeper, batching: StoreBatching = StoreBatching()
     ) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
-        let store = try opened(location, clock, batching)
+        let (store, isRecreated) = try opened(location, clock, batching)
         store.begin()
-        return (store, store.rescue != nil)
+        return (store, isRecreated)
     }
 
     private static func opened(
         _ location: Location, _ clock: any Timekeeper, _ batching: StoreBatching
-    ) throws(RelayError) -> LocalStore {
+    ) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
         guard case .file(let path) = location else {
             do {
                 let database = try DatabaseQueue(configuration: configuration)
                 try prepare(database)
-                return try LocalStore(database, path: nil, clock: clock, batching: batching)
+                return (try LocalStore(database, path: nil, clock: clock, batching: batching), false)
             } catch { throw StoreFailure.error(error, nil) }
         }
         try StoreFiles.prepare(path)
@@ -40,8 +40,8 @@ extension LocalStore {
         defer { StoreFiles.unlock(lock) }
         let use = try StoreFiles.use(path)
         do {
-            let database = try prepared(path)
-            return try LocalStore(database, path: path, use: use, clock: clock, batching: batching)
+            let (database, isNew) = try prepared(path)
+            return (try LocalStore(database, path: path, use: use, clock: clock, batching: batching), isNew)
         } catch {
             guard StoreFailure.isDamage(error) else { throw StoreFailure.error(error, path) }
         }
@@ -53,15 +53,19 @@ extension LocalStore {
         StoreFiles.clearSuspicion(path)
         try StoreFiles.prepare(path)
         do {
-            let database = try prepared(path)
+            let (database, _) = try prepared(path)
             let rescue = StoreSalvage.carry(from: aside, to: database)
-            return try LocalStore(
+            let store = try LocalStore(
                 database, path: path, use: use, rescue: rescue, clock: clock, batching: batching)
+            return (store, true)
         } catch { throw StoreFailure.error(error, path) }
     }
 
-    private static func prepared(_ path: String) throws -> DatabasePool {
+    /// The database, and whether it has just been made.
+    private static func prepared(_ path: String) throws -> (database: DatabasePool, isNew: Bool) {
         let pool = try DatabasePool(path: path, configuration: configuration)
+        // Also what a process left that ended between making the file and its tables.
+        let isNew = try pool.read { try Bool.fetchOne($0, sql: "SELECT NOT EXISTS (SELECT 1 FROM sqlite_master)") }
         try prepare(pool)
         // To look at the whole of a large file takes seconds, and is done only with a cause.
         if StoreFiles.isSuspect(path) {
@@ -69,7 +73,7 @@ extension LocalStore {
             guard finding == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: finding) }
             StoreFiles.clearSuspicion(path)
         }
-        return pool
+        return (pool, isNew ?? false)
     }
 
     private static var configuration: Configuration {

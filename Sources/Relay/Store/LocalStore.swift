@@ -25,14 +25,18 @@ public final class LocalStore: Sendable {
 
     /// How opening went.
     public struct Opening: Hashable, Sendable {
-        /// Whether a damaged store was put aside and a new one made in its place, with what could be read of the other.
+        /// Whether the file was made anew: there was none, or a damaged one was put aside, so that what is wanted has to be
+        /// loaded from the network (Nexconn's `isRecreated`). False for a store in memory, which has no file.
         public var isRecreated: Bool
+        /// What was read of a damaged store, which was put aside; nil where there was none.
+        public var rescue: StoreRescue?
         /// Why there is no store; the connection works without it.
         public var error: RelayError?
 
         /// Describes an opening.
-        public init(isRecreated: Bool, error: RelayError? = nil) {
+        public init(isRecreated: Bool, rescue: StoreRescue? = nil, error: RelayError? = nil) {
             self.isRecreated = isRecreated
+            self.rescue = rescue
             self.error = error
         }
     }

@@ -282,7 +282,7 @@ struct OutageTests {
             try await client.connect()
             let answers = wasThere.withLockedValue(\.self)
             #expect(!answers.isEmpty && answers.allSatisfy(\.self), "\(answers)")
-            #expect(await openings.next() == LocalStore.Opening(isRecreated: false))
+            #expect(await openings.next() == LocalStore.Opening(isRecreated: true))
         }
     }
 }

@@ -36,7 +36,9 @@ struct StoreOpeningTests {
         let answers = asked.withLockedValue(\.self)
         #expect(!answers.isEmpty && answers.allSatisfy { $0 == "open" }, "\(answers)")
         var openings = client.storeOpenings.makeAsyncIterator()
-        #expect(await openings.next() == LocalStore.Opening(isRecreated: true))
+        let opening = try #require(await openings.next())
+        #expect(opening.isRecreated && opening.error == nil)
+        #expect(opening.rescue?.path.contains(".damaged-") == true)
         await client.close()
     }
 

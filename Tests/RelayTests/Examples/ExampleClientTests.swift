@@ -12,12 +12,60 @@ struct ExampleClientTests {
         let client = network.client(network.configuration(user: nil))
         let answers = Collected()
         let token = try UserToken.text()
-        connectAsNexconn(client, token: token) { user, status in answers.add("\(user ?? "nobody") \(status)") }
+        connectAsNexconn(client, token: token) {
+            answers.add("load")
+        } done: { user, status in
+            answers.add("\(user ?? "nobody") \(status)")
+        }
         try await eventually("Nexconn's answer") { answers.all == ["alice 0"] }
         connectAsRongCloud(client, token: token) { outcome in answers.add(outcome) }
         try await eventually("RongCloud's answer") { answers.all == ["alice 0", "welcome, alice"] }
         #expect(network.server.dials == 1)
         await client.close()
+    }
+
+    /// What an example hears at a start with this store, and at the end whether the store was made anew.
+    private func heard(
+        _ path: String, _ connect: (RelayClient, String, Collected) -> Void
+    ) async throws -> [String] {
+        let network = try MemoryNetwork()
+        var configuration = network.configuration(user: nil)
+        configuration.store = .file(path)
+        let client = network.client(configuration)
+        let answers = Collected()
+        connect(client, try UserToken.text(), answers)
+        try await eventually("the answer") { answers.all.last?.hasSuffix("alice") == true }
+        var openings = client.storeOpenings.makeAsyncIterator()
+        let opening = await openings.next()
+        await client.close()
+        return answers.all + ["\(opening?.isRecreated ?? false)"]
+    }
+
+    @Test(
+        "B9 Nexconn's and RongCloud's examples hear of a store that was made anew, at the first start and after damage")
+    func openings() async throws {
+        let folder = try TemporaryDirectory("opened")
+        func nexconn(_ name: String) async throws -> [String] {
+            try await heard(folder.path(name)) { client, token, answers in
+                connectAsNexconn(client, token: token) {
+                    answers.add("load")
+                } done: { user, _ in
+                    answers.add(user ?? "nobody")
+                }
+            }
+        }
+        func rongCloud(_ name: String) async throws -> [String] {
+            try await heard(folder.path(name)) { client, token, answers in
+                connectAsRongCloud(client, token: token) { outcome in answers.add(outcome) }
+            }
+        }
+        #expect(try await nexconn("one.sqlite") == ["load", "alice", "true"])
+        #expect(try await nexconn("one.sqlite") == ["alice", "false"])
+        #expect(try await rongCloud("one.sqlite") == ["welcome, alice", "false"])
+        #expect(try await rongCloud("two.sqlite") == ["welcome, alice", "true"])
+        try folder.write(String(repeating: "damage", count: 1_000), to: "three.sqlite")
+        #expect(try await nexconn("three.sqlite") == ["load", "alice", "true"])
+        #expect(try await nexconn("three.sqlite") == ["alice", "false"])
     }
 
     /// Nothing is dialled: there is no token.

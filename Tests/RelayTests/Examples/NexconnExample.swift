@@ -3,7 +3,8 @@ import Relay
 // The second example of the article "Connecting", word for word.
 
 func connectAsNexconn(
-    _ client: RelayClient, token: String, done: @escaping @Sendable (_ user: String?, _ rawStatus: Int) -> Void
+    _ client: RelayClient, token: String, loadAll: @escaping @Sendable () -> Void,
+    done: @escaping @Sendable (_ user: String?, _ rawStatus: Int) -> Void
 ) {
     let params = ConnectParams(token: token)
     params.timeout = 30
@@ -12,7 +13,8 @@ func connectAsNexconn(
         if let error {
             print("There is no local store: \(error.words)")
         } else if isRecreated {
-            print("The local store was damaged and is empty now; load what is needed from the network.")
+            // There was none, or it was damaged: what is needed comes from the network.
+            loadAll()
         }
     } completionHandler: { user, error in
         if let error { print("Not connected: \(error.words)") }

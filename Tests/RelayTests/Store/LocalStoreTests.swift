@@ -25,7 +25,7 @@ struct LocalStoreTests {
     func made() throws {
         let folder = try TemporaryDirectory()
         let path = folder.url.path + "/a/b/alice.sqlite"
-        #expect(try LocalStore.open(.file(path)).isRecreated == false)
+        #expect(try LocalStore.open(.file(path)).isRecreated)
         #expect(try mode(path) == 0o600)
         #expect(try mode(folder.url.path + "/a") == 0o700 && mode(folder.url.path + "/a/b") == 0o700)
         #expect(try LocalStore.open(.file(path)).isRecreated == false)
