@@ -338,7 +338,9 @@ public actor RelayClient {
     /// The opening of the local store, which begins with the first call.
     func openingStore() -> Task<LocalStore?, Never> {
         if let storeOpening { return storeOpening }
-        let opening = LocalStore.opening(configuration.store, for: publisher, telling: storeBoard)
+        let opening = LocalStore.opening(
+            configuration.store, keeping: configuration.retention, by: surroundings.clock, for: publisher,
+            telling: storeBoard)
         storeOpening = opening
         return opening
     }

@@ -71,6 +71,9 @@ public struct RelayConfiguration: Sendable {
     /// The identifiers of those messages that earlier runs left in the local store and this client is to send; nil for
     /// all.
     package var keptChoice: Set<String>?
+    /// How long messages and letters stay in a store that is a file. What is not to stay is deleted in the background, in
+    /// small steps.
+    public var retention: RetentionPolicy
     /// Whether the system's news about its networks pause and hasten the attempts.
     public var followsNetwork: Bool
     /// The largest encoded message in bytes that `publish` takes; the server's own limit applies as well.
@@ -91,8 +94,8 @@ public struct RelayConfiguration: Sendable {
         servers: Servers, credentials: RelayCredentials = .none, user: String? = nil, namespace: Namespace? = nil,
         clientID: String? = nil, reconnect: ReconnectPolicy = .parley, lifecycle: LifecyclePolicy = .ignore,
         outbox: OutboxPolicy = .parley, sessions: SessionPolicy = .shared, device: String? = nil,
-        store: LocalStore.Location = .memory, followsNetwork: Bool = true, maximumMessageBytes: Int = 128 << 10,
-        tls: TLSOptions? = nil, proxy: ProxyAddress? = nil,
+        store: LocalStore.Location = .memory, retention: RetentionPolicy = .parley, followsNetwork: Bool = true,
+        maximumMessageBytes: Int = 128 << 10, tls: TLSOptions? = nil, proxy: ProxyAddress? = nil,
         dialTimeout: Duration = .seconds(5), pingInterval: Duration = .seconds(20),
         pongTimeout: Duration = .seconds(5)
     ) {
@@ -107,6 +110,7 @@ public struct RelayConfiguration: Sendable {
         self.sessions = sessions
         self.device = device ?? Self.hostName
         self.store = store
+        self.retention = retention
         self.followsNetwork = followsNetwork
         self.maximumMessageBytes = maximumMessageBytes
         self.tls = tls

@@ -80,6 +80,7 @@ struct Connector: Sendable {
             prepared.lifecycle = lifecycle
             if let store = plan.store {
                 prepared.store = .file(store)
+                prepared.retention = plan.retention
                 // What waits when the chat ends, by its person or with the terminal, leaves at the next start.
                 prepared.outbox.discardsOnClose = false
             }

@@ -65,9 +65,52 @@ extension LocalStore {
     @discardableResult
     public func compactStep(_ policy: RetentionPolicy) async throws(RelayError) -> Bool {
         let now = Timestamp(milliseconds: clock.secondsSince1970 * 1_000)
-        let isDeleted = try await writing { try StoreDeletion(in: $0).step(policy, now: now) }
+        // Most of the time there is nothing to do, which readers find out beside the writer.
+        let (plan, hasFree) = try await reading { database -> (StoreDeletion.Plan?, Bool) in
+            let deletion = StoreDeletion(in: database)
+            return (try deletion.plan(policy, now: now), try deletion.hasFree())
+        }
+        var isDeleted = false
+        if let plan { isDeleted = try await writing { try StoreDeletion(in: $0).carryOut(plan) } }
+        guard isDeleted || hasFree else { return false }
         let isFreed = try await writing { try StoreDeletion(in: $0).free() }
         return isDeleted || isFreed
+    }
+
+    /// Looks after the store for as long as it is open: carries a policy out in the background, in small steps.
+    ///
+    /// - Parameters:
+    ///   - schedule: when.
+    ///   - clock: whose time the schedule is in. How old something is, the store's own clock says.
+    func lookAfter(_ policy: RetentionPolicy, _ schedule: UpkeepSchedule = UpkeepSchedule(), by clock: any Timekeeper) {
+        keep(
+            Task { [weak self] in
+                var schedule = schedule
+                var wait = schedule.beginning
+                var hasDeleted = false
+                while true {
+                    do { try await clock.sleep(for: wait) } catch { return }
+                    // Nobody has to wait for a step to be rid of the store.
+                    guard let self else { return }
+                    let began = clock.now
+                    let outcome: UpkeepSchedule.Outcome
+                    do throws(RelayError) {
+                        let hasMore = try await self.compactStep(policy)
+                        outcome = hasMore ? .more(took: clock.now - began) : .done
+                    } catch {
+                        // It is told by whoever finds something not kept, and nothing is lost by keeping too much.
+                        outcome = .failed
+                    }
+                    if outcome == .done, hasDeleted { await self.cutFile() }
+                    if case .more = outcome { hasDeleted = true } else { hasDeleted = false }
+                    wait = schedule.wait(after: outcome)
+                }
+            })
+    }
+
+    /// Carries the log over into the file, as far as nobody reads it, which makes the file as small as its pages allow.
+    private func cutFile() async {
+        _ = try? await database.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
     }
 
     /// Does all that a policy asks for, brings the search's words together, and gives all free room back to the disk.

@@ -60,7 +60,11 @@ public final class LocalStore: Sendable {
         /// Who waits until all is written.
         var flushers: [Completion<RelayError?>] = []
         var isClosed = false
+        /// What deletes in the background what is not to be kept.
+        var upkeep: Task<Void, Never>?
     }
+
+    deinit { state.withLockedValue { $0.upkeep }?.cancel() }
 
     init(
         _ database: any DatabaseWriter, path: String?, use: StoreUse? = nil, rescue: StoreRescue? = nil,
@@ -214,7 +218,10 @@ public final class LocalStore: Sendable {
     /// - Throws: ``RelayError/storage(_:)`` when what waited could not be written; the file is let go of all the same.
     package func close() async throws(RelayError) {
         defer { board.finish() }
-        state.withLockedValue { $0.isClosed = true }
+        state.withLockedValue { state in
+            state.isClosed = true
+            state.upkeep?.cancel()
+        }
         var failure: RelayError?
         do throws(RelayError) { try await flush() } catch { failure = error }
         // The last connection that SQLite closes carries the log over into the file, which one that only reads cannot.
@@ -222,6 +229,16 @@ public final class LocalStore: Sendable {
         try? database.close()
         use?.end()
         if let failure { throw failure }
+    }
+
+    /// Has a task end with the store, in place of an earlier one.
+    func keep(_ upkeep: Task<Void, Never>) {
+        let isOver = state.withLockedValue { state -> Bool in
+            state.upkeep?.cancel()
+            state.upkeep = upkeep
+            return state.isClosed
+        }
+        if isOver { upkeep.cancel() }
     }
 
     // MARK: Writing

@@ -16,21 +16,46 @@ struct StoreDeletion {
 
     init(in database: Database) { self.database = database }
 
-    /// Carries out a policy's next step, or as much of it as one step holds.
-    ///
-    /// - Returns: false when nothing was to be deleted.
-    func step(_ policy: RetentionPolicy, now: Timestamp) throws -> Bool {
+    /// What a policy asks for next.
+    struct Plan: Sendable {
+        /// The step.
+        let step: RetentionPolicy.Step
+        /// The bytes of the messages that it is about, when it was found out.
+        let bytes: Int
+    }
+
+    /// A policy's next step; nil when nothing is to be deleted.
+    func plan(_ policy: RetentionPolicy, now: Timestamp) throws -> Plan? {
         let letter = try Int64.fetchOne(database, sql: "SELECT min(time) FROM letters")
         let oldestLetter = letter.map { Timestamp(milliseconds: $0) }
-        guard let step = policy.nextStep(try topics(), oldestLetter: oldestLetter, now: now) else { return false }
+        guard let step = policy.nextStep(try topics(), oldestLetter: oldestLetter, now: now) else { return nil }
+        return Plan(step: step, bytes: try bytes(of: step))
+    }
+
+    /// The bytes of the messages that a step is about.
+    private func bytes(of step: RetentionPolicy.Step) throws -> Int {
         switch step {
+        case .expired, .lettersExpired: 0
+        case .shrunk(let topic, _):
+            try Int.fetchOne(database, sql: "SELECT bytes FROM topics WHERE number = ?", arguments: [topic]) ?? 0
+        case .allShrunk: try Int.fetchOne(database, sql: "SELECT sum(bytes) FROM topics") ?? 0
+        }
+    }
+
+    /// Carries out as much of a plan as one step holds.
+    ///
+    /// - Returns: false when nothing was to be deleted.
+    func carryOut(_ plan: Plan) throws -> Bool {
+        // Another process may have deleted some since.
+        let gone = plan.bytes - (try bytes(of: plan.step))
+        switch plan.step {
         case .expired(let topic, let moment):
             return try delete(rows(of: topic) { $0.time < moment.milliseconds })
         case .shrunk(let topic, let bytes):
-            var excess = bytes
+            var excess = bytes - gone
             return try delete(rows(of: topic) { Self.take($0, &excess) })
         case .allShrunk(let bytes):
-            var excess = bytes
+            var excess = bytes - gone
             return try delete(rows(of: nil) { Self.take($0, &excess) })
         case .lettersExpired(let moment):
             let numbers = try Int64.fetchAll(
@@ -69,6 +94,9 @@ struct StoreDeletion {
             }
         }
     }
+
+    /// Whether there is free room to give back.
+    func hasFree() throws -> Bool { try Int.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0 > 0 }
 
     /// Gives some free room back to the disk.
     ///

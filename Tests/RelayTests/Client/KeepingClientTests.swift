@@ -161,6 +161,26 @@ struct KeepingClientTests {
         #expect(offline.map(\.text) == Self.numbers(1...7) + ["again 8"])
     }
 
+    @Test("What the configuration does not keep goes while the client runs, and nothing else")
+    func retention() async throws {
+        var configuration = configuration
+        configuration.retention = RetentionPolicy(topics: ["chat.room": .init(bytes: 1)])
+        let client = try await network.connected(configuration)
+        let received = try await client.gathered("chat.>")
+        for number in 1...20 { try network.store("\(number)") }
+        try network.store("stays", on: "chat.other")
+        try await received.wait(forText: "stays")
+        let store = try #require(await client.keptStore())
+        try await store.flush()
+        #expect(try await client.keptMessages(topic: "chat.>", limit: 100).messages.count == 21)
+        try await eventually("the deletion") {
+            if let wait = network.time.untilNext { network.time.advance(by: wait) }
+            let page = try await client.keptMessages(topic: "chat.>", limit: 100)
+            return Self.texts(page) == ["stays"]
+        }
+        await client.close()
+    }
+
     @Test("B34 what cannot be read is kept as it came")
     func unreadable() async throws {
         let client = try await network.connected(configuration)

@@ -79,6 +79,71 @@ struct StoreUpkeepTests {
         try await store.close()
     }
 
+    /// The bytes of the database alone: its log keeps its length, and is written from its beginning again.
+    private func fileBytes(_ fixture: StoreFixture) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: fixture.path)
+        return try #require(attributes[.size] as? Int)
+    }
+
+    /// Lets time pass until the store is found in order.
+    private func untilInOrder(_ time: ManualTime) async throws {
+        try await eventually("the end of the steps") {
+            if let wait = time.untilNext {
+                guard wait < .seconds(60) else { return true }
+                time.advance(by: wait)
+            }
+            return false
+        }
+    }
+
+    @Test("An open store is looked after in the background: not at once, then a step at a time, and again and again")
+    func background() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await fill(store, 3_000, at: 0)
+        try await store.untilSearched()
+        try await store.compact(.unlimited)
+        let before = try await store.status()
+        let bytes = try fileBytes(fixture)
+        let time = ManualTime()
+        store.lookAfter(RetentionPolicy(all: .init(bytes: before.messageBytes / 3)), by: time)
+        try await eventually("the first wait") { time.untilNext == .seconds(10) }
+        time.advance(by: .milliseconds(9_999))
+        #expect(try await store.status().messages == 3_000)
+        time.advance(by: .milliseconds(1))
+        // A step, and everybody else's turn.
+        try await eventually("the pause") { time.untilNext == .milliseconds(50) }
+        #expect(try await store.status().messages == 3_000 - StoreDeletion.rowsAtOnce)
+        try await untilInOrder(time)
+        let after = try await store.status()
+        #expect((995...1_000).contains(after.messages))
+        #expect(try fileBytes(fixture) < bytes / 2)
+
+        try await fill(store, 3_600, at: 0)
+        #expect(try await store.status().messages > 1_000)
+        time.advance(by: .seconds(60))
+        try await eventually("the next look") { time.untilNext != .seconds(60) }
+        try await untilInOrder(time)
+        #expect(try await store.status().messageBytes <= before.messageBytes / 3)
+        #expect(try await store.sequences().last == 3_600)
+        try await store.close()
+        try await eventually("the end of the waits") { time.untilNext == nil }
+    }
+
+    @Test("On a slow disk the pauses are longer, and a store that cannot be used is looked at less and less often")
+    func schedule() {
+        var schedule = UpkeepSchedule()
+        #expect(schedule.wait(after: .more(took: .milliseconds(2))) == .milliseconds(50))
+        #expect(schedule.wait(after: .more(took: .seconds(2))) == .seconds(6))
+        #expect(schedule.wait(after: .done) == .seconds(60))
+        #expect(schedule.wait(after: .failed) == .seconds(120))
+        #expect(schedule.wait(after: .failed) == .seconds(240))
+        for _ in 1...100 { _ = schedule.wait(after: .failed) }
+        #expect(schedule.wait(after: .failed) == .seconds(3_600))
+        #expect(schedule.wait(after: .done) == .seconds(60))
+        #expect(schedule.wait(after: .failed) == .seconds(120))
+    }
+
     @Test("Bytes over all are made up for with the oldest of all topics, and old letters go by age")
     func everything() async throws {
         let fixture = try StoreFixture()
