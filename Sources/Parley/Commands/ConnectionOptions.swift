@@ -187,6 +187,14 @@ struct ConnectionPlan: Sendable {
         if case .servers(_, let credentials, _) = target { credentials } else { nil }
     }
 
+    /// The user's name, as far as it is known without a connection.
+    var userName: String? {
+        switch target {
+        case .privateNetwork(let user): user
+        case .servers(_, let credentials, let user): credentials.user ?? user
+        }
+    }
+
     fileprivate func storePlace(_ environment: [String: String]) -> String? {
         switch target {
         case .privateNetwork(let user): return StorePlace.path(network: "local", user: user, environment)

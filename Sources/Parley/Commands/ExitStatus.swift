@@ -49,6 +49,15 @@ struct CommandFailure: Error, Hashable {
         self.init(code, error.description)
     }
 
+    /// Whether a command failed for want of a connection.
+    static func meansNoConnection(_ error: any Error) -> Bool {
+        switch error {
+        case let error as RelayError: Self(error).code == noConnection
+        case let error as NetworkError: Self(error).code == noConnection
+        default: false
+        }
+    }
+
     private static func code(_ error: RelayError) -> Int32 {
         switch error {
         case .invalidTopic, .invalidMessage, .tooLarge, .invalidToken, .notFound, .invalidArgument: return badData

@@ -32,25 +32,65 @@ struct InboxListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let client = try await Connector(connection.plan()).connect()
+            let plan = try connection.plan()
+            let client: RelayClient
+            do { client = try await Connector(plan).connect() } catch {
+                // What is kept is better than nothing, and a script sees by the exit status that it may be old.
+                if CommandFailure.meansNoConnection(error) { await writeKept(plan) }
+                throw error
+            }
             // A user's first visit has the network set up the postbox.
             _ = try? await client.postboxes()
             var token = nextToken
             repeat {
-                let page = try await client.listMessages(
-                    limit: limit ?? (all ? RelayClient.maximumPage : nil), nextToken: token, postbox: postbox)
+                let page = try await client.listMessages(limit: pageLimit, nextToken: token, postbox: postbox)
                 write(page)
+                // It deletes nothing here: of a page alone nobody knows what else there was.
+                let kept = KeptLetterPage(
+                    letters: page.items.map { KeptLetter($0) }, incarnation: 0, start: 0, end: 0, moment: WallClock.now)
+                await StoreAccess.note([.lettersListed(kept)], plan)
                 token = page.nextToken
             } while all && token != nil
             await client.close()
         }
     }
 
-    private func write(_ page: ListOutput<PostboxMessage>) {
+    private var pageLimit: Int? { limit ?? (all ? RelayClient.maximumPage : nil) }
+
+    /// Prints the letters that this machine keeps, where it keeps any.
+    private func writeKept(_ plan: ConnectionPlan) async {
+        guard let path = plan.store else { return }
+        do {
+            try await StoreAccess.use(path) { store in
+                guard let store else { return }
+                var token = nextToken
+                repeat {
+                    let kept = try await store.letterPage(
+                        limit: pageLimit ?? 1, nextToken: token, postbox: postbox, owner: plan.userName ?? "")
+                    guard kept.asOf != nil || !kept.page.items.isEmpty else { return }
+                    let moment = kept.asOf?.iso8601
+                    if token == nextToken {
+                        Output.complain(
+                            "parley: offline; these letters are kept here\(moment.map { ", as of \($0)" } ?? "")")
+                    }
+                    write(kept.page, ["offline": .bool(true), "asOf": MessageValue(moment)])
+                    token = kept.page.nextToken
+                } while all && token != nil
+            }
+        } catch let failure as CommandFailure {
+            Output.complain("parley: " + failure.text)
+        } catch {
+            // Why there is no connection is said all the same.
+        }
+    }
+
+    private func write(_ page: ListOutput<PostboxMessage>, _ more: MessageMap = [:]) {
         if json {
-            Output.json([
+            var map: MessageMap = [
                 "items": .array(page.items.map { .map($0.json) }), "nextToken": MessageValue(page.nextToken),
-            ])
+            ]
+            map.entries += more.entries
+            Output.json(map)
             return
         }
         for letter in page.items { Output.line(letter.line) }
@@ -81,7 +121,8 @@ struct InboxDeleteCommand: AsyncParsableCommand {
                     CommandFailure.badData,
                     "At most \(BulkDeletion.maximumCount) letters are deleted at once; --chunked takes any number.")
             }
-            let client = try await Connector(connection.plan()).connect()
+            let plan = try connection.plan()
+            let client = try await Connector(plan).connect()
             _ = try? await client.postboxes()
             var result = BulkDeletion()
             for start in stride(from: 0, to: ids.count, by: BulkDeletion.maximumCount) {
@@ -91,6 +132,7 @@ struct InboxDeleteCommand: AsyncParsableCommand {
                 result.failed += part.failed
             }
             await client.close()
+            await StoreAccess.note(result.deleted.map { .letterDeleted(.received, id: $0) }, plan)
             try report(result)
         }
     }
@@ -135,10 +177,15 @@ struct InboxPostCommand: AsyncParsableCommand {
             }
             let body = text ?? StandardInput.all()
             guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
-            let client = try await Connector(connection.plan()).connect()
+            let plan = try connection.plan()
+            let client = try await Connector(plan).connect()
             let receipt = try await client.post(to: String(parts[0]), postbox: String(parts[1]), text: body)
             if json { Output.json(["id": .string(receipt.id), "seq": .integer(receipt.sequence)]) }
             await client.close()
+            let letter = KeptLetter(
+                direction: .sent, id: receipt.id, person: String(parts[0]), postbox: String(parts[1]),
+                time: WallClock.now, text: body)
+            await StoreAccess.note([.letter(letter)], plan)
         }
     }
 }

@@ -92,15 +92,22 @@ extension TopicMessage {
 }
 
 extension KeptLetter {
-    /// The keys of a message, those null that a letter has nothing for, with its own behind them.
+    /// The object that scripts read, with what was found in the text.
     fileprivate func found(by match: SearchMatch) -> MessageMap {
+        var map = json
+        map["match"] = MessageValue(match.part(of: text))
+        return map
+    }
+
+    /// The keys of a message, those null that a letter has nothing for, with its own behind them.
+    var json: MessageMap {
         let isReceived = direction == .received
         let from = isReceived ? person : nil
         let recipient = isReceived ? nil : person
         return [
             "seq": .null, "topic": .null, "id": .string(id), "from": MessageValue(from), "text": .string(text),
             "message": .string(text), "time": .string(time.iso8601), "recovered": .bool(false),
-            "match": MessageValue(match.part(of: text)), "postbox": .string(postbox), "to": MessageValue(recipient),
+            "postbox": .string(postbox), "to": MessageValue(recipient),
         ]
     }
 

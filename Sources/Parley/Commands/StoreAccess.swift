@@ -30,6 +30,22 @@ enum StoreAccess {
         }
     }
 
+    /// Has the user's store keep what a command has learned, where there is one. What is on the network is not lost without
+    /// it, so a store that cannot be used is told and fails no command.
+    static func note(_ changes: [StoreChange], _ plan: ConnectionPlan) async {
+        guard !changes.isEmpty, let path = plan.store else { return }
+        do {
+            try await use(path) { store in
+                guard let store else { return }
+                try await store.commit(changes)
+            }
+        } catch let failure as CommandFailure {
+            Output.complain("parley: " + failure.text)
+        } catch {
+            Output.complain("parley: the local store could not be used")
+        }
+    }
+
     /// What is said where there is no store.
     static func absence(_ path: String) -> String { "there is no local store yet at \(path)" }
 

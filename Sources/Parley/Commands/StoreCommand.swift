@@ -27,6 +27,11 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
+    /// Checks that one thing is meant.
+    static func check(_ topic: String?, _ letters: Bool) throws {
+        if letters == (topic != nil) { throw ValidationError("Name a topic, or the letters with --letters.") }
+    }
+
     /// A topic or pattern as the command line has it.
     static func pattern(_ text: String) throws(RelayError) -> TopicPattern {
         do throws(TopicError) { return try TopicPattern(text) } catch { throw .invalidTopic("\(error)") }
@@ -116,15 +121,19 @@ struct StoreCompactCommand: AsyncParsableCommand {
 /// `parley store export`.
 struct StoreExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Print what is kept of a topic, oldest first, in the JSON of tail.")
+        commandName: "export", abstract: "Print what is kept of a topic, or the letters, in the JSON of tail.")
     @OptionGroup var options: StoreOptions
-    @Argument(help: "The topic; * matches one token, > at the end the rest.") var topic: String
+    @Flag(help: "The letters, received and sent, instead of a topic.") var letters = false
+    @Argument(help: "The topic; * matches one token, > at the end the rest.") var topic: String?
 
     /// So many messages are printed together.
     private static let part = 500
 
+    func validate() throws { try StoreOptions.check(topic, letters) }
+
     func run() async throws {
         try await options.run { _, path, store in
+            guard let topic else { return try await printLetters(store, path) }
             let pattern = try StoreOptions.pattern(topic)
             guard let store else { return Output.complain("parley: nothing is kept: \(StoreAccess.absence(path))") }
             let printer = MessagePrinter(style: .json, limit: nil)
@@ -141,6 +150,18 @@ struct StoreExportCommand: AsyncParsableCommand {
             if isEmpty { Output.complain("parley: nothing is kept of \(pattern)") }
         }
     }
+
+    private func printLetters(_ store: LocalStore?, _ path: String) async throws {
+        guard let store else { return Output.complain("parley: nothing is kept: \(StoreAccess.absence(path))") }
+        var last: Int64 = 0
+        while true {
+            let part = try await store.letters(after: last, limit: Self.part)
+            guard let end = part.last else { break }
+            for letter in part.letters { Output.json(letter.json) }
+            last = end
+        }
+        if last == 0 { Output.complain("parley: no letters are kept") }
+    }
 }
 
 /// `parley store forget`.
@@ -152,10 +173,18 @@ struct StoreForgetCommand: AsyncParsableCommand {
             until parley store compact. A damaged store that was put aside is not touched.
             """)
     @OptionGroup var options: StoreOptions
-    @Argument(help: "The topic; * matches one token, > at the end the rest.") var topic: String
+    @Flag(help: "All letters, received and sent, instead of a topic.") var letters = false
+    @Argument(help: "The topic; * matches one token, > at the end the rest.") var topic: String?
+
+    func validate() throws { try StoreOptions.check(topic, letters) }
 
     func run() async throws {
         try await options.run { _, _, store in
+            guard let topic else {
+                let count = try await store?.forgetLetters() ?? 0
+                if options.json { return Output.json(["topic": .null, "forgotten": .int(Int64(count))]) }
+                return Output.line("\(Wording.count(count, "letter")) forgotten")
+            }
             let pattern = try StoreOptions.pattern(topic)
             var count = 0
             if let store { count = try await store.forget(pattern) }

@@ -20,8 +20,10 @@ struct Inbox: Equatable, Sendable {
     var fetch: Fetch?
     /// Why the last fetch failed.
     var failure: String?
-    /// Whether the page holds what the network last said.
+    /// Whether the page holds what the network last said, or this machine keeps.
     var isLoaded = false
+    /// That the page is what this machine keeps; nil where the network told it.
+    var kept: Kept?
     /// The selected row.
     var selected = 0
     /// The first row shown.
@@ -43,6 +45,12 @@ struct Inbox: Equatable, Sendable {
     static let screenLimit = 100
     /// Pages that can be walked back.
     static let trailLimit = 10_000
+
+    /// What is known of a page that this machine keeps.
+    struct Kept: Hashable, Sendable {
+        /// When the network listed letters last; nil where it never did.
+        let asOf: Timestamp?
+    }
 
     /// A page on its way.
     struct Fetch: Equatable, Sendable {
@@ -121,6 +129,7 @@ struct Inbox: Equatable, Sendable {
         trail = newTrail
         fetch = nil
         failure = nil
+        kept = nil
         isLoaded = true
         hasNewer = false
         let present = Set(letters.map(\.id))
@@ -170,6 +179,7 @@ struct Inbox: Equatable, Sendable {
         trail = [nil]
         fetch = nil
         failure = nil
+        kept = nil
         isLoaded = false
         selected = 0
         firstVisible = 0

@@ -73,6 +73,16 @@ extension ChatEngine {
             : .history(messages, gaps: page.gaps, before: sequence, isComplete: page.isComplete)
     }
 
+    /// The letters that are kept, while the network cannot be asked; nil where it can, or where none were ever listed.
+    static func keptPage(
+        _ postbox: String?, _ token: String?, _ limit: Int, _ client: RelayClient
+    ) async -> KeptLetters? {
+        guard client.status.state != .connected,
+            let kept = try? await client.keptLetters(limit: limit, nextToken: token, postbox: postbox)
+        else { return nil }
+        return kept.asOf == nil && kept.page.items.isEmpty ? nil : kept
+    }
+
     static func shown(_ kept: KeptMessage) -> TopicMessage {
         kept.message ?? unreadable(kept.place.sequence, kept.topic, kept.payload.count, kept.time)
     }

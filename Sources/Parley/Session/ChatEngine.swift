@@ -288,6 +288,9 @@ actor ChatEngine {
                 let page = try await client.listMessages(limit: limit, nextToken: token, postbox: postbox)
                 await queue.send(.postbox(.page(request: request, page)))
             } catch {
+                if let kept = await Self.keptPage(postbox, token, limit, client) {
+                    return await queue.send(.postbox(.keptPage(request: request, kept)))
+                }
                 await queue.send(.postbox(.pageFailed(request: request, error)))
             }
         }

@@ -75,6 +75,8 @@ enum ChatEvent: Equatable, Sendable {
         /// The page that `listPage` asked for.
         case page(request: UInt64, ListOutput<PostboxMessage>)
         case pageFailed(request: UInt64, RelayError)
+        /// The page that `listPage` asked for, as far as this machine keeps it: the network cannot be asked.
+        case keptPage(request: UInt64, KeptLetters)
         /// A letter was just created.
         case created(PostboxMessage)
         /// What `deleteMessage` or `bulkDelete` did.

@@ -25,6 +25,12 @@ extension ChatModel {
             inbox.failure = error.words
             if !inbox.letters.isEmpty { say("The page could not be listed. \(error.words)", .failure) }
             if error == .invalidToken, inbox.trail.count > 1 { return fetch([nil]) }
+        case .keptPage(let request, let letters):
+            let effects = handlePage(letters.page, request)
+            // The counts that the network has told are newer, or there are none.
+            if inbox.counts.isEmpty { inbox.counts = letters.counts }
+            inbox.kept = Inbox.Kept(asOf: letters.asOf)
+            return effects
         case .created(let letter):
             return handleLetter(letter)
         case .deletion(let request, let result):
@@ -74,7 +80,7 @@ extension ChatModel {
 
     /// Lists again when connected, where the last try failed or none was made.
     mutating func retryInbox() -> [ChatEffect] {
-        guard case .inbox = view, !inbox.isLoaded || inbox.failure != nil else { return [] }
+        guard case .inbox = view, !inbox.isLoaded || inbox.failure != nil || inbox.kept != nil else { return [] }
         return fetch(inbox.trail)
     }
 

@@ -23,9 +23,16 @@ extension Frame {
         var words = box.map { "postbox \(model.inbox.name(ofBox: $0))" } ?? "postbox"
         if let box, model.inbox.boxes.first(where: { $0.id == box })?.isEnabled == false { words += " (off)" }
         words += " ─ page \(model.inbox.pageNumber)\(model.inbox.hasMore ? ", more ▸" : "")"
+        if let kept = model.inbox.kept { words += keptWords(kept) }
         if !model.inbox.marked.isEmpty { words += " ─ \(model.inbox.marked.count) marked" }
         if model.inbox.fetch != nil { words += " ─ listing …" }
         return words
+    }
+
+    /// That the page is what this machine keeps, and as of when.
+    private func keptWords(_ kept: Inbox.Kept) -> String {
+        guard let asOf = kept.asOf else { return " ─ offline" }
+        return " ─ offline, as of \(CivilTime(asOf, zone: model.zone).shortStamp.drop { $0 == " " })"
     }
 
     private mutating func drawEmptyInbox(_ area: Rect) {

@@ -6,6 +6,8 @@ package struct OutboxJournal: Sendable {
     /// What becomes of the row of a message that has ended.
     private enum Ending: Sendable {
         case forgotten
+        /// The network has it.
+        case stored
         case notSent(String)
     }
 
@@ -58,6 +60,12 @@ package struct OutboxJournal: Sendable {
         waiting.ended[id] = .forgotten
     }
 
+    /// The network has a message; a letter is kept as one that was sent.
+    private mutating func stored(_ id: String) {
+        waiting.accepted[id] = nil
+        waiting.ended[id] = .stored
+    }
+
     /// A message has ended without being sent, and waits for the person.
     package mutating func notSent(_ id: String, because reason: String) { waiting.ended[id] = .notSent(reason) }
 
@@ -65,7 +73,7 @@ package struct OutboxJournal: Sendable {
     package mutating func ended(_ resolution: PublishResolution) {
         let id = resolution.id
         switch resolution.outcome {
-        case .acknowledged: forget(id)
+        case .acknowledged: stored(id)
         // The person has taken it back.
         case .failed(.cancelled): forget(id)
         case .failed(let error): notSent(id, because: error.words)
@@ -107,6 +115,7 @@ package struct OutboxJournal: Sendable {
         for (id, ending) in underWay.ended {
             switch ending {
             case .forgotten: changes.append(.outboxEnded(id: id))
+            case .stored: changes.append(.outboxStored(id: id))
             case .notSent(let reason):
                 changes.append(.outboxState(id: id, .notSent(reason)))
                 isTrimmed = true
@@ -139,6 +148,7 @@ package struct OutboxJournal: Sendable {
         }
         for (id, entry) in earlier.accepted where waiting.accepted[id] == nil {
             if case .forgotten? = waiting.ended[id] { continue }
+            if case .stored? = waiting.ended[id] { continue }
             waiting.accepted[id] = entry
         }
     }

@@ -11,10 +11,10 @@ struct LetterPage: Sendable {
 
     /// Where an earlier page ended; nil for the beginning.
     let token: PageToken?
+    /// The postbox whose letters are wanted; nil for all.
+    let postbox: String?
     private let limit: Int
     private let bytes: Int
-    /// The postbox whose letters are wanted; nil for all.
-    private let postbox: String?
     private var letters: [StoredMessage] = []
     private var takenBytes = 0
     /// The place of the first letter that belongs on the next page; nil while there is none.
@@ -62,6 +62,11 @@ struct LetterPage: Sendable {
         letters.append(message)
         return true
     }
+
+    /// Where the page ends: the first place that it says nothing of.
+    ///
+    /// - Parameter last: the last sequence that the stream had before the page was read.
+    func end(last: UInt64) -> UInt64 { next ?? max(last, letters.last?.sequence ?? 0) + 1 }
 
     /// The page as callers see it.
     ///

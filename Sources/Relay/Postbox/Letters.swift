@@ -13,10 +13,16 @@ struct Letters: Sendable {
     var source: StreamSource { StreamSource(name: stream, filter: nil, jetStream: jetStream) }
 
     /// What a subscription to a user's letters tells.
-    static func words(for owner: String) -> SubscriptionWords<PostboxEvent> {
+    ///
+    /// - Parameter keep: takes each letter in before the reader has it.
+    static func words(
+        for owner: String, keep: @escaping @Sendable (PostboxMessage) -> Void = { _ in }
+    ) -> SubscriptionWords<PostboxEvent> {
         SubscriptionWords<PostboxEvent>(
             message: { message, incarnation, _ in
-                (.message(PostboxMessage(reading: message, incarnation: incarnation, owner: owner)), nil)
+                let letter = PostboxMessage(reading: message, incarnation: incarnation, owner: owner)
+                keep(letter)
+                return (.message(letter), nil)
             },
             live: .status(.connected), lost: { .gap(lost: $0) }, restarted: nil,
             interrupted: { error, passes in .status(passes ? .connecting : .error(error)) })
@@ -27,16 +33,22 @@ struct Letters: Sendable {
     /// Reads a page of them.
     ///
     /// - Parameter wanted: the page, with no letters in it yet.
+    /// - Returns: the page, and the part of the stream that it is about.
     /// - Throws: ``RelayError/invalidToken`` for a token of a stream that is there no more, or the server's refusal.
-    func list(_ wanted: LetterPage) async throws(RelayError) -> ListOutput<PostboxMessage> {
+    func list(
+        _ wanted: LetterPage
+    ) async throws(RelayError) -> (page: ListOutput<PostboxMessage>, incarnation: UInt64, part: Range<UInt64>) {
         let operation = "listing the letters"
-        let incarnation = try await incarnation(during: operation)
+        let info = try await info(during: operation)
+        let incarnation = UInt64(clamping: info.created.nanoseconds)
         if let token = wanted.token, token.incarnation != incarnation { throw .invalidToken }
         let page: LetterPage
         do throws(NATSError) {
             page = try await filled(wanted)
         } catch { throw Self.explained(error, during: operation) }
-        return page.output(incarnation: incarnation, owner: owner)
+        let start = page.token?.sequence ?? 1
+        let part = start..<max(start, page.end(last: info.state.lastSequence))
+        return (page.output(incarnation: incarnation, owner: owner), incarnation, part)
     }
 
     private func filled(_ wanted: LetterPage) async throws(NATSError) -> LetterPage {
@@ -114,9 +126,13 @@ struct Letters: Sendable {
 
     /// When the stream was made, in nanoseconds since 1970: it is what tokens and identifiers belong to.
     private func incarnation(during operation: String) async throws(RelayError) -> UInt64 {
-        do throws(NATSError) {
-            return UInt64(clamping: try await jetStream.streamInfo(stream).created.nanoseconds)
-        } catch { throw Self.explained(error, during: operation) }
+        UInt64(clamping: try await info(during: operation).created.nanoseconds)
+    }
+
+    private func info(during operation: String) async throws(RelayError) -> StreamInfo {
+        do throws(NATSError) { return try await jetStream.streamInfo(stream) } catch {
+            throw Self.explained(error, during: operation)
+        }
     }
 
     private static func explained(_ error: NATSError, during operation: String) -> RelayError {

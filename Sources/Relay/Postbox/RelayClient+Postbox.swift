@@ -21,8 +21,37 @@ extension RelayClient {
     public func listMessages(
         limit: Int? = nil, nextToken: String? = nil, postbox: String?
     ) async throws(RelayError) -> ListOutput<PostboxMessage> {
-        let page = try LetterPage(limit: limit, nextToken: nextToken, postbox: postbox)
-        return try await letters().list(page)
+        let wanted = try LetterPage(limit: limit, nextToken: nextToken, postbox: postbox)
+        let (page, incarnation, part) = try await letters().list(wanted)
+        await keep(
+            .lettersListed(
+                KeptLetterPage(
+                    letters: page.items.map { KeptLetter($0) }, incarnation: incarnation, start: part.lowerBound,
+                    end: part.upperBound, postbox: postbox, moment: .now)))
+        return page
+    }
+
+    /// Letters that this machine keeps, connected or not: those that lists and subscriptions have brought, oldest first.
+    /// Waits for the opening of the local store and for nothing else.
+    ///
+    /// - Parameters:
+    ///   - limit: most letters, 1 to 100; nil for one.
+    ///   - nextToken: where an earlier page ended, this call's or ``listMessages(limit:nextToken:)``'s; nil for the
+    ///     beginning.
+    ///   - postbox: only this one's letters; nil for all.
+    /// - Returns: the page, and as of when it is; nil where the configuration's store is no file, or could not be opened.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidToken``, ``RelayError/storage(_:)``.
+    public func keptLetters(
+        limit: Int? = nil, nextToken: String? = nil, postbox: String? = nil
+    ) async throws(RelayError) -> KeptLetters? {
+        guard let store = await keptStore() else { return nil }
+        return try await store.letterPage(limit: limit ?? 1, nextToken: nextToken, postbox: postbox, owner: user ?? "")
+    }
+
+    /// Has the local store keep something within a moment, where there is one.
+    private func keep(_ changes: StoreChange...) async {
+        guard !changes.isEmpty, let store = await keptStore() else { return }
+        await store.append([], changes)
     }
 
     /// How many letters each postbox holds, by its identifier.
@@ -50,7 +79,13 @@ extension RelayClient {
         guard ids.count <= BulkDeletion.maximumCount else {
             throw .invalidArgument("At most \(BulkDeletion.maximumCount) letters are deleted with one call")
         }
-        return try await letters().delete(ids)
+        let deletion = try await letters().delete(ids)
+        // What the network does not have any more goes here too.
+        let missing = deletion.failed.filter { $0.error == .notFound($0.id) }.map(\.id)
+        if let store = await keptStore() {
+            await store.append([], (deletion.deleted + missing).map { .letterDeleted(.received, id: $0) })
+        }
+        return deletion
     }
 
     // MARK: Subscribing
@@ -58,7 +93,9 @@ extension RelayClient {
     /// New letters from now on, through any outage.
     public func postboxMessages() throws(RelayError) -> PostboxEvents {
         guard let user else { throw .notInitialized }
-        let stream = StreamSubscription<PostboxEvent>(from: .new, Letters.words(for: user))
+        let intake = keepsMessages ? LetterIntake(openingStore()) : nil
+        let stream = StreamSubscription<PostboxEvent>(
+            from: .new, Letters.words(for: user) { letter in intake?.take(.letter(KeptLetter(letter))) })
         return follow(stream, as: "the postbox") { _, jetStream in
             Letters(owner: user, jetStream: jetStream).source
         }.events

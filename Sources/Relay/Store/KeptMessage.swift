@@ -129,9 +129,15 @@ public struct KeptLetter: Hashable, Sendable, Identifiable {
     public var time: Timestamp
     /// The body. Remote text, to be made safe before it is shown.
     public var text: String
+    /// The identity (Sudo) that a received letter was sent to; nil for the owner's own.
+    public var sudoId: String?
 
     /// Describes a letter.
-    public init(direction: Direction, id: String, person: String?, postbox: String, time: Timestamp, text: String) {
+    public init(
+        direction: Direction, id: String, person: String?, postbox: String, time: Timestamp, text: String,
+        sudoId: String? = nil
+    ) {
+        self.sudoId = sudoId
         self.direction = direction
         self.id = id
         self.person = person
@@ -144,6 +150,7 @@ public struct KeptLetter: Hashable, Sendable, Identifiable {
     public init(_ message: PostboxMessage) {
         self.init(
             direction: .received, id: message.id, person: message.from, postbox: message.postboxId,
-            time: message.createdAt, text: message.message)
+            time: message.createdAt, text: message.message,
+            sudoId: message.sudoId == message.ownerId ? nil : message.sudoId)
     }
 }

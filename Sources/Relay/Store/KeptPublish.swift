@@ -36,6 +36,8 @@ package enum StoreChange: Hashable, Sendable {
     case outboxState(id: String, KeptPublish.State)
     /// Forgets a message of the outbox, which has ended.
     case outboxEnded(id: String)
+    /// Forgets a message of the outbox that the network has; a letter is kept as one that was sent.
+    case outboxStored(id: String)
     /// Counts all messages of a run that wait as sent: a connection opens, over which they leave.
     case outboxLeaves(run: String)
     /// Forgets the oldest messages that were not sent; the newest ``StoreBounds/notSent`` are kept.
@@ -63,12 +65,16 @@ package enum StoreChange: Hashable, Sendable {
     case letter(KeptLetter)
     /// Forgets a letter.
     case letterDeleted(KeptLetter.Direction, id: String)
+    /// Keeps what a list of letters had, and forgets what it did not have any more.
+    case lettersListed(KeptLetterPage)
 
     /// Whether it is what a person typed and sent, which not even a power cut may lose.
     package var isPrecious: Bool {
         switch self {
-        case .outbox, .outboxState, .outboxEnded, .outboxLeaves, .outboxTrimmed: true
-        case .draft, .line, .joined, .cursor, .received, .rewound, .gap, .readMark, .letter, .letterDeleted: false
+        case .outbox, .outboxState, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed: true
+        case .draft, .line, .joined, .cursor, .received, .rewound, .gap, .readMark, .letter, .letterDeleted,
+            .lettersListed:
+            false
         }
     }
 }

@@ -119,6 +119,9 @@ public final class LocalStore: Sendable {
         return add(messages, changes, orWait: false) ?? false
     }
 
+    /// As ``append(_:_:)``, for a caller that does not wait for room.
+    func offer(_ changes: [StoreChange]) { _ = add([], changes, orWait: false) }
+
     /// Adds what there is room for.
     ///
     /// - Returns: whether there was room; nil when the caller should wait for it.

@@ -3,7 +3,7 @@ import NATS
 // What is received is kept in the local store, where that is a file, and read from it while there is no connection.
 extension RelayClient {
     /// Whether what is received outlives the client.
-    private var keepsMessages: Bool {
+    var keepsMessages: Bool {
         if case .file = configuration.store { true } else { false }
     }
 

@@ -18,6 +18,9 @@ extension StoreChange {
                     UPDATE outbox SET may_be_stored = (may_be_stored OR state = 1), state = ?, reason = ? WHERE id = ?
                     """, arguments: [state.code, state.reason, id])
         case .outboxEnded(let id): try database.execute(sql: "DELETE FROM outbox WHERE id = ?", arguments: [id])
+        case .outboxStored(let id):
+            try Self.keepSent(id, in: database)
+            try database.execute(sql: "DELETE FROM outbox WHERE id = ?", arguments: [id])
         case .outboxLeaves(let run):
             try database.execute(sql: "UPDATE outbox SET state = 1 WHERE run = ? AND state = 0", arguments: [run])
         case .outboxTrimmed:
@@ -44,15 +47,32 @@ extension StoreChange {
         case .rewound(let stream, let sequence): try StoreRewinding(database, stream, through: sequence).carryOut()
         case .gap(let name, let stream, let gap): try Self.keep(gap, of: name, in: stream, database)
         case .readMark(let name, let place): try Self.keep(place, of: name, in: "read_marks", database)
-        case .letter(let letter): try Self.keep(letter, in: database)
+        case .letter(let letter): try LetterRows.keep(letter, in: database)
         case .letterDeleted(let direction, let id):
             let number = try Int64.fetchOne(
                 database, sql: "SELECT number FROM letters WHERE direction = ? AND id = ?",
                 arguments: [direction.rawValue, id])
-            guard let number else { return }
-            try database.execute(sql: "DELETE FROM letter_words WHERE rowid = ?", arguments: [number])
-            try database.execute(sql: "DELETE FROM letters WHERE number = ?", arguments: [number])
+            if let number { try LetterRows.delete([number], in: database) }
+        case .lettersListed(let page): try LetterRows.take(page, in: database)
         }
+    }
+
+    /// Keeps a letter of the outbox that the network has.
+    private static func keepSent(_ id: String, in database: Database) throws {
+        let row = try Row.fetchOne(
+            database.cachedStatement(
+                sql: "SELECT person, place, payload, since FROM outbox WHERE id = ? AND person IS NOT NULL"),
+            arguments: [id])
+        guard let row else { return }
+        let person: String = row[0]
+        let postbox: String = row[1]
+        let payload: Data = row[2]
+        let since: Int64 = row[3]
+        let text = PostboxLetter(reading: Array(payload)).message
+        try LetterRows.keep(
+            KeptLetter(
+                direction: .sent, id: id, person: person, postbox: postbox, time: Timestamp(milliseconds: since),
+                text: text), in: database)
     }
 
     private static func put(_ publish: KeptPublish, in database: Database) throws {
@@ -161,26 +181,6 @@ extension StoreChange {
                 SELECT number FROM gaps WHERE name = ? ORDER BY number DESC LIMIT ?)
             """
         try database.execute(sql: sql, arguments: [name, name, StoreBounds.gaps])
-    }
-
-    private static func keep(_ letter: KeptLetter, in database: Database) throws {
-        let sql = """
-            INSERT INTO letters (direction, id, person, postbox, time, text) VALUES (?, ?, ?, ?, ?, ?)
-            ON CONFLICT (direction, id) DO NOTHING
-            """
-        let arguments: StatementArguments = [
-            letter.direction.rawValue, letter.id, letter.person, letter.postbox, letter.time.milliseconds, letter.text,
-        ]
-        try database.execute(sql: sql, arguments: arguments)
-        guard database.changesCount > 0 else { return }
-        let number = database.lastInsertedRowID
-        try database.execute(
-            sql: "INSERT INTO letter_words (rowid, text, sender) VALUES (?, ?, ?)",
-            arguments: [number, SearchText.split(letter.text), SearchText.split(letter.person ?? "")])
-        let last = number - Int64(StoreBounds.letters)
-        guard last > 0 else { return }
-        try database.execute(sql: "DELETE FROM letter_words WHERE rowid <= ?", arguments: [last])
-        try database.execute(sql: "DELETE FROM letters WHERE number <= ?", arguments: [last])
     }
 
     /// A text's beginning of so many bytes, cut between characters.

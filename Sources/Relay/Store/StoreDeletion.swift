@@ -61,10 +61,7 @@ struct StoreDeletion {
             let numbers = try Int64.fetchAll(
                 database, sql: "SELECT number FROM letters WHERE time < ? LIMIT ?",
                 arguments: [moment.milliseconds, Self.rowsAtOnce])
-            for number in numbers {
-                try database.execute(sql: "DELETE FROM letter_words WHERE rowid = ?", arguments: [number])
-                try database.execute(sql: "DELETE FROM letters WHERE number = ?", arguments: [number])
-            }
+            try LetterRows.delete(numbers, in: database)
             return !numbers.isEmpty
         }
     }

@@ -96,6 +96,8 @@ enum StoreSalvage {
             INSERT INTO unsearched (first, last) SELECT min(row), max(row) FROM messages HAVING count(*) > 0;
             """
         try database.execute(sql: sql)
+        // An earlier version did not note it.
+        try LetterRows.place(in: database)
         let letters = try Row.fetchAll(database, sql: "SELECT number, text, coalesce(person, '') FROM letters")
         for letter in letters {
             let number: Int64 = letter[0]

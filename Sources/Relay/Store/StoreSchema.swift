@@ -21,12 +21,16 @@ enum StoreSchema {
         migrator.registerMigration("5 spans") { database in
             for statement in spans { try database.execute(sql: statement) }
         }
+        migrator.registerMigration("6 letters") { database in
+            for statement in letters { try database.execute(sql: statement) }
+            try LetterRows.place(in: database)
+        }
         return migrator
     }
 
     /// The names of the tables whose rows are read one by one from a damaged store, the dearest first. What `spans` says is
     /// not true of what could not be read.
-    static let rescued = ["outbox", "drafts", "joined", "cursors", "gaps", "read_marks", "lines", "letters"]
+    static let rescued = ["outbox", "drafts", "joined", "cursors", "gaps", "read_marks", "lines", "letters", "facts"]
 
     /// The words of messages, for the search.
     ///
@@ -45,6 +49,15 @@ enum StoreSchema {
     private static let runs = [
         "CREATE TABLE runs (id TEXT PRIMARY KEY)",
         "ALTER TABLE outbox ADD COLUMN run TEXT",
+    ]
+
+    /// Where a letter stands in the postbox's stream, so that lists go on over its places without a connection too, and the
+    /// identity that it was sent to.
+    private static let letters = [
+        "ALTER TABLE letters ADD COLUMN sudo TEXT",
+        "ALTER TABLE letters ADD COLUMN incarnation INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE letters ADD COLUMN sequence INTEGER NOT NULL DEFAULT 0",
+        "CREATE INDEX letters_by_place ON letters (direction, incarnation, sequence)",
     ]
 
     /// Numbers that name something in other tables are given once (AUTOINCREMENT): another process may still hold one

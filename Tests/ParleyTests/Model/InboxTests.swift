@@ -162,6 +162,26 @@ struct InboxTests {
         #expect(desk.screen().first?.hasSuffix("✉ 2") == true)
     }
 
+    @Test("B48: without a connection the postbox shows what is kept, says as of when, and lists again when connected")
+    func keptPage() throws {
+        var desk = Desk.joined("chat.lobby", size: Size(rows: 24, columns: 120), state: .reconnecting)
+        desk.press(.function(3))
+        let request = try #require(desk.model.inbox.fetch?.request)
+        let page = ListOutput(items: [letter(1, "kept here")], nextToken: "t2")
+        desk.send(
+            .postbox(.keptPage(request: request, KeptLetters(page: page, asOf: Desk.wall, counts: ["b1": 3]))))
+        #expect(desk.screen().contains { $0.contains("kept here") })
+        let stamp = CivilTime(Desk.wall, zone: desk.model.zone).shortStamp.drop { $0 == " " }
+        #expect(desk.screen().contains { $0.contains("page 1, more ▸ ─ offline, as of \(stamp)") })
+        #expect(desk.model.waitingLetters == 3)
+        #expect(desk.press(.character("n")).isListing(token: "t2"))
+        let next = try #require(desk.model.inbox.fetch?.request)
+        desk.send(.postbox(.keptPage(request: next, KeptLetters(page: page, asOf: nil))))
+        #expect(desk.send(.statusChanged(ConnectionStatus(state: .connected))).isListing(token: "t2"))
+        desk.answerPage([letter(2, "from the network")])
+        #expect(!desk.screen().contains { $0.contains("offline") })
+    }
+
     @Test("A failed list says why, and is tried again when connected")
     func failedList() throws {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)

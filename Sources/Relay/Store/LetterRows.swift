@@ -1,0 +1,116 @@
+import GRDB
+
+/// The letters of the local store, within a transaction of the caller's.
+enum LetterRows {
+    /// Under which name the store knows when letters were heard of last.
+    private static let moment = "letters"
+
+    // MARK: Writing
+
+    /// Keeps a letter, if it is not there.
+    static func keep(_ letter: KeptLetter, in database: Database) throws {
+        let place = letter.direction == .received ? PostboxMessageID(letter.id) : nil
+        let sql = """
+            INSERT INTO letters (direction, id, person, postbox, time, text, sudo, incarnation, sequence)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (direction, id) DO NOTHING
+            """
+        let arguments: StatementArguments = [
+            letter.direction.rawValue, letter.id, letter.person, letter.postbox, letter.time.milliseconds, letter.text,
+            letter.sudoId, Int64(bitPattern: place?.incarnation ?? 0), Int64(bitPattern: place?.sequence ?? 0),
+        ]
+        try database.execute(sql: sql, arguments: arguments)
+        guard database.changesCount > 0 else { return }
+        let number = database.lastInsertedRowID
+        try database.execute(
+            sql: "INSERT INTO letter_words (rowid, text, sender) VALUES (?, ?, ?)",
+            arguments: [number, SearchText.split(letter.text), SearchText.split(letter.person ?? "")])
+        let last = number - Int64(StoreBounds.letters)
+        guard last > 0 else { return }
+        try database.execute(sql: "DELETE FROM letter_words WHERE rowid <= ?", arguments: [last])
+        try database.execute(sql: "DELETE FROM letters WHERE number <= ?", arguments: [last])
+    }
+
+    /// Deletes letters by their numbers here, with the words to find them.
+    static func delete(_ numbers: [Int64], in database: Database) throws {
+        for number in numbers {
+            try database.execute(sql: "DELETE FROM letter_words WHERE rowid = ?", arguments: [number])
+            try database.execute(sql: "DELETE FROM letters WHERE number = ?", arguments: [number])
+        }
+    }
+
+    /// Takes a page in: what it has is kept, and what lies in its part of the postbox without being on it was deleted on the
+    /// network, perhaps by another device.
+    static func take(_ page: KeptLetterPage, in database: Database) throws {
+        let rows = try Row.fetchAll(
+            database,
+            sql: """
+                SELECT number, id FROM letters WHERE direction = 0 AND incarnation = ? AND sequence >= ? AND sequence < ?
+                AND (? IS NULL OR postbox = ?)
+                """,
+            arguments: [
+                Int64(bitPattern: page.incarnation), Int64(bitPattern: page.start), Int64(bitPattern: page.end),
+                page.postbox, page.postbox,
+            ])
+        let listed = Set(page.letters.map(\.id))
+        let gone = rows.compactMap { row -> Int64? in
+            let number: Int64 = row[0]
+            let id: String = row[1]
+            return listed.contains(id) ? nil : number
+        }
+        try delete(gone, in: database)
+        for letter in page.letters { try keep(letter, in: database) }
+        try database.execute(
+            sql: "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
+            arguments: [moment, String(page.moment.milliseconds)])
+    }
+
+    /// Notes where letters of an earlier version's store lie in their stream.
+    static func place(in database: Database) throws {
+        let rows = try Row.fetchAll(database, sql: "SELECT number, id FROM letters WHERE direction = 0")
+        for row in rows {
+            let number: Int64 = row[0]
+            let id: String = row[1]
+            guard let place = PostboxMessageID(id) else { continue }
+            try database.execute(
+                sql: "UPDATE letters SET incarnation = ?, sequence = ? WHERE number = ?",
+                arguments: [Int64(bitPattern: place.incarnation), Int64(bitPattern: place.sequence), number])
+        }
+    }
+
+    // MARK: Reading
+
+    /// When letters were listed last; nil where they never were.
+    static func asOf(_ database: Database) throws -> Timestamp? {
+        let text = try String.fetchOne(database, sql: "SELECT value FROM facts WHERE name = ?", arguments: [moment])
+        return text.flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
+    }
+
+    /// Forgets when letters were listed last.
+    static func forgetMoment(_ database: Database) throws {
+        try database.execute(sql: "DELETE FROM facts WHERE name = ?", arguments: [moment])
+    }
+
+    /// When the postbox was made whose letters are kept; nil where there are none. One that was made anew has nothing of
+    /// those before it.
+    static func incarnation(_ database: Database) throws -> UInt64? {
+        let sql = "SELECT max(incarnation) FROM letters WHERE direction = 0 AND incarnation > 0"
+        return try Int64.fetchOne(database, sql: sql).map { UInt64(bitPattern: $0) }
+    }
+
+    /// The first letters of a postbox from a place on, in the stream's order.
+    static func received(
+        incarnation: UInt64, from sequence: UInt64, postbox: String?, limit: Int, in database: Database
+    ) throws -> [(letter: KeptLetter, sequence: UInt64)] {
+        let rest = """
+            FROM letters WHERE direction = 0 AND incarnation = ? AND sequence >= ? AND (? IS NULL OR postbox = ?)
+            ORDER BY sequence LIMIT ?
+            """
+        let letters = try KeptLetter.fetch(
+            database, rest,
+            [Int64(bitPattern: incarnation), Int64(bitPattern: sequence), postbox, postbox, limit])
+        return letters.compactMap { letter in
+            PostboxMessageID(letter.id).map { (letter: letter, sequence: $0.sequence) }
+        }
+    }
+}

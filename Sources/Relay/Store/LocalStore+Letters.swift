@@ -1,0 +1,97 @@
+import GRDB
+
+// The postbox without a connection.
+extension LocalStore {
+    /// A page of the letters that are kept, oldest first, as a list on the network has it.
+    ///
+    /// - Parameters:
+    ///   - limit: most letters, 1 to 100.
+    ///   - nextToken: where an earlier page ended, kept or from the network; nil for the beginning.
+    ///   - postbox: only this one's letters; nil for all.
+    ///   - owner: whose postboxes they are.
+    /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidToken``, ``RelayError/storage(_:)``.
+    package func letterPage(
+        limit: Int, nextToken: String?, postbox: String?, owner: String
+    ) async throws(RelayError) -> KeptLetters {
+        guard (1...LetterPage.maximumLimit).contains(limit) else {
+            throw .invalidArgument("The limit is from 1 to \(LetterPage.maximumLimit)")
+        }
+        var token: PageToken?
+        if let nextToken { token = try PageToken(nextToken) }
+        let found = try await reading { [token] database -> (UInt64, KeptLetters)? in
+            guard let incarnation = try LetterRows.incarnation(database) else { return nil }
+            let rows = try LetterRows.received(
+                incarnation: incarnation, from: token?.sequence ?? 0, postbox: postbox, limit: limit + 1, in: database)
+            let next = rows.count > limit ? rows[limit].sequence : nil
+            let page = ListOutput(
+                items: rows.prefix(limit).map { PostboxMessage($0.letter, owner: owner) },
+                nextToken: next.map { PageToken(incarnation: incarnation, sequence: $0).text })
+            var counts: [String: Int] = [:]
+            let figures = try Row.fetchAll(
+                database,
+                sql: "SELECT postbox, count(*) FROM letters WHERE direction = 0 AND incarnation = ? GROUP BY postbox",
+                arguments: [Int64(bitPattern: incarnation)])
+            for row in figures {
+                let postbox: String = row[0]
+                let count: Int = row[1]
+                counts[postbox] = count
+            }
+            return (incarnation, KeptLetters(page: page, asOf: try LetterRows.asOf(database), counts: counts))
+        }
+        guard let (incarnation, letters) = found else {
+            if token != nil { throw .invalidToken }
+            let asOf = try await reading { try LetterRows.asOf($0) }
+            return KeptLetters(page: ListOutput(items: [], nextToken: nil), asOf: asOf)
+        }
+        if let token, token.incarnation != incarnation { throw .invalidToken }
+        return letters
+    }
+
+    /// Letters in the order in which they were kept.
+    ///
+    /// - Parameters:
+    ///   - number: where an earlier part ended; 0 for the beginning.
+    ///   - limit: most letters.
+    /// - Returns: the letters, and where they end; nil when there are none.
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func letters(
+        after number: Int64, limit: Int
+    ) async throws(RelayError) -> (letters: [KeptLetter], last: Int64?) {
+        try await reading { database in
+            let rest = "FROM letters WHERE number > ? ORDER BY number LIMIT ?"
+            let numbers = try Int64.fetchAll(database, sql: "SELECT number \(rest)", arguments: [number, limit])
+            return (try KeptLetter.fetch(database, rest, [number, limit]), numbers.last)
+        }
+    }
+
+    /// Deletes all letters that are kept; those of the network stay there.
+    ///
+    /// - Returns: how many were deleted.
+    /// - Throws: ``RelayError/storage(_:)``; a part may be deleted then.
+    @discardableResult
+    public func forgetLetters() async throws(RelayError) -> Int {
+        try await flush()
+        var count = 0
+        while true {
+            let deleted = try await writing { database -> Int in
+                let numbers = try Int64.fetchAll(
+                    database, sql: "SELECT number FROM letters LIMIT ?", arguments: [StoreDeletion.rowsAtOnce])
+                try LetterRows.delete(numbers, in: database)
+                return numbers.count
+            }
+            guard deleted > 0 else { break }
+            count += deleted
+        }
+        try await writing { try LetterRows.forgetMoment($0) }
+        return count
+    }
+}
+
+extension PostboxMessage {
+    /// A letter that is kept.
+    init(_ letter: KeptLetter, owner: String) {
+        self.init(
+            id: letter.id, createdAt: letter.time, updatedAt: letter.time, ownerId: owner,
+            sudoId: letter.sudoId ?? owner, postboxId: letter.postbox, message: letter.text, from: letter.person)
+    }
+}

@@ -1,0 +1,128 @@
+import NATS
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("Client: letters that it keeps, over a network in memory", .realProcesses)
+struct KeptLettersClientTests {
+    private let network: MemoryNetwork
+    private let folder: TemporaryDirectory
+
+    init() throws {
+        network = try MemoryNetwork()
+        folder = try TemporaryDirectory("letters")
+    }
+
+    private var configuration: RelayConfiguration {
+        var configuration = network.configuration()
+        configuration.store = .file(folder.path("alice.sqlite"))
+        return configuration
+    }
+
+    /// The letters that this machine keeps, page after page.
+    private func kept(_ client: RelayClient, postbox: String? = nil) async throws -> [PostboxMessage] {
+        try await client.keptStore()?.flush()
+        var letters: [PostboxMessage] = []
+        var token: String?
+        repeat {
+            let kept = try #require(try await client.keptLetters(limit: 2, nextToken: token, postbox: postbox))
+            letters += kept.page.items
+            token = kept.page.nextToken
+        } while token != nil
+        return letters
+    }
+
+    @Test("B45 B46 what was listed is there without a connection, letter for letter and page for page")
+    func offline() async throws {
+        for number in 1...5 { try network.postLetter("\(number)", postbox: number == 3 ? "work" : "personal") }
+        let client = try await network.connected(configuration)
+        let first = try await client.listMessages(limit: 2)
+        let second = try await client.listMessages(limit: 10, nextToken: first.nextToken)
+        let listed = first.items + second.items
+        #expect(listed.map(\.message) == ["1", "2", "3", "4", "5"])
+        await client.close()
+
+        let offline = network.client(configuration)
+        #expect(try await kept(offline) == listed)
+        #expect(try await kept(offline, postbox: "work") == [listed[2]])
+        // A page of the network goes on here.
+        let rest = try #require(try await offline.keptLetters(limit: 10, nextToken: first.nextToken))
+        #expect(rest.page == second && rest.asOf != nil && rest.counts == ["personal": 4, "work": 1])
+        await #expect(throws: RelayError.invalidToken) {
+            try await offline.keptLetters(limit: 1, nextToken: PageToken(incarnation: 1, sequence: 1).text)
+        }
+        await #expect(throws: RelayError.self) { try await offline.keptLetters(limit: 101) }
+        await #expect(throws: RelayError.notConnected) { try await offline.listMessages(limit: 1) }
+        let store = try #require(await offline.keptStore())
+        let hits = try await store.search(SearchQuery("3 from:bob")).hits
+        #expect(hits == [.letter(KeptLetter(listed[2]))])
+        #expect(offline.status.state == .initialized)
+    }
+
+    @Test("B50 what is deleted here or on another device is not kept either")
+    func deleted() async throws {
+        for number in 1...6 { try network.postLetter("\(number)") }
+        let client = try await network.connected(configuration)
+        let listed = try await client.listMessages(limit: 10).items
+        try #require(listed.count == 6)
+        let other = try await network.connected()
+        try await other.deleteMessage(withMessageId: listed[0].id)
+        try await client.bulkDeleteMessage(withMessageIds: [listed[0].id, listed[2].id])
+        #expect(try await kept(client).map(\.message) == ["2", "4", "5", "6"])
+        try await other.deleteMessage(withMessageId: listed[1].id)
+        try await other.deleteMessage(withMessageId: listed[5].id)
+        // A page says nothing of what lies behind it.
+        let page = try await client.listMessages(limit: 1)
+        #expect(page.items.map(\.message) == ["4"])
+        #expect(try await kept(client).map(\.message) == ["4", "5", "6"])
+        _ = try await client.listMessages(limit: 10, nextToken: page.nextToken)
+        #expect(try await kept(client).map(\.message) == ["4", "5"])
+        await other.close()
+        await client.close()
+    }
+
+    @Test("Letters that come are kept without being listed, and those of a postbox that was made anew stand alone")
+    func received() async throws {
+        let client = try await network.connected(configuration)
+        let heard = Gathered(try await client.postboxMessages())
+        try await heard.wait(for: "the live subscription") { $0.contains(.status(.connected)) }
+        try network.postLetter("comes")
+        try await eventually("the letter") { try await kept(client).map(\.message) == ["comes"] }
+        network.server.deleteStream("PB_alice")
+        try network.createPostbox()
+        try network.postLetter("new")
+        _ = try await client.listMessages(limit: 10)
+        #expect(try await kept(client).map(\.message) == ["new"])
+        // What the network has no more is found all the same.
+        let store = try #require(await client.keptStore())
+        #expect(try await store.search(SearchQuery("comes")).hits.count == 1)
+        await client.close()
+    }
+
+    @Test("A letter is kept as sent when the network has it, and not before")
+    func sent() async throws {
+        let client = try await network.connected(configuration)
+        await client.setReachable(false)
+        try client.enqueueLetter(to: "alice", postbox: "personal", text: "hello there", id: "letter-1")
+        let store = try #require(await client.keptStore())
+        #expect(try await store.letters(.sent, limit: 9).isEmpty)
+        await client.setReachable(true)
+        try await eventually("the answer") { client.queuedCount == 0 }
+        await client.close()
+        let sent = try await store.letters(.sent, limit: 9)
+        #expect(sent.map(\.id) == ["letter-1"] && sent.map(\.text) == ["hello there"])
+        #expect(sent.map(\.person) == ["alice"] && sent.map(\.postbox) == ["personal"])
+        #expect(try await store.search(SearchQuery("hello")).hits.count == 1)
+        #expect(try await store.outbox().isEmpty)
+    }
+
+    @Test("Without a file no letter is kept")
+    func withoutFile() async throws {
+        let client = try await network.connected()
+        try network.postLetter("1")
+        #expect(try await client.listMessages().items.count == 1)
+        #expect(try await client.keptLetters() == nil)
+        await client.close()
+    }
+}

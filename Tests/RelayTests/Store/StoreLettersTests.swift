@@ -1,0 +1,103 @@
+import GRDB
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("Local store: letters")
+struct StoreLettersTests {
+    private static func id(_ sequence: UInt64, incarnation: UInt64 = 7) -> String {
+        PostboxMessageID(incarnation: incarnation, sequence: sequence).text
+    }
+
+    private static func letter(_ sequence: UInt64, postbox: String = "personal", time: Int64 = 5) -> KeptLetter {
+        KeptLetter(
+            direction: .received, id: id(sequence), person: "bob", postbox: postbox,
+            time: Timestamp(milliseconds: time), text: "letter \(sequence)")
+    }
+
+    private static func listed(
+        _ sequences: [UInt64], _ part: Range<UInt64>, postbox: String? = nil, incarnation: UInt64 = 7
+    ) -> StoreChange {
+        .lettersListed(
+            KeptLetterPage(
+                letters: sequences.map { letter($0) }, incarnation: incarnation, start: part.lowerBound,
+                end: part.upperBound, postbox: postbox, moment: Timestamp(milliseconds: 99)))
+    }
+
+    private func texts(_ store: LocalStore, postbox: String? = nil) async throws -> [String] {
+        try await store.letterPage(limit: 100, nextToken: nil, postbox: postbox, owner: "alice").page.items
+            .map(\.message)
+    }
+
+    @Test("B46 letters of one moment are listed in the stream's order, whatever came first")
+    func order() async throws {
+        let store = try StoreFixture.inMemory()
+        try await store.commit([4, 2, 9, 1].map { .letter(Self.letter($0)) })
+        #expect(try await texts(store) == ["letter 1", "letter 2", "letter 4", "letter 9"])
+        let first = try await store.letterPage(limit: 3, nextToken: nil, postbox: nil, owner: "alice")
+        #expect(first.asOf == nil && first.page.items.map(\.ownerId) == ["alice", "alice", "alice"])
+        let second = try await store.letterPage(
+            limit: 3, nextToken: first.page.nextToken, postbox: nil, owner: "alice")
+        #expect(second.page.items.map(\.message) == ["letter 9"] && second.page.nextToken == nil)
+    }
+
+    @Test("B50 a list takes away what it does not have, and nothing beyond its part and its postbox")
+    func listed() async throws {
+        let store = try StoreFixture.inMemory()
+        try await store.commit((1...6).map { .letter(Self.letter(UInt64($0), postbox: $0 == 3 ? "work" : "personal")) })
+        try await store.commit([Self.listed([2], 1..<5, postbox: "personal")])
+        #expect(try await texts(store) == ["letter 2", "letter 3", "letter 5", "letter 6"])
+        let asOf = try await store.letterPage(limit: 1, nextToken: nil, postbox: nil, owner: "").asOf
+        #expect(asOf == Timestamp(milliseconds: 99))
+        try await store.commit([Self.listed([], 1..<100, incarnation: 8), Self.listed([], 0..<0)])
+        #expect(try await texts(store).count == 4)
+        try await store.commit([Self.listed([5], 4..<100)])
+        #expect(try await texts(store) == ["letter 2", "letter 3", "letter 5"])
+        #expect(try await store.search(SearchQuery("letter")).hits.count == 3)
+    }
+
+    @Test("Letters go with their age, and all of them when they are to be forgotten")
+    func gone() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        let now = fixture.time.secondsSince1970 * 1_000
+        try await store.commit([
+            .letter(Self.letter(1, time: now - 7_200_000)), .letter(Self.letter(2, time: now)), Self.listed([], 0..<0),
+        ])
+        while try await store.compactStep(RetentionPolicy(all: .init(age: .seconds(3_600)))) {}
+        #expect(try await texts(store) == ["letter 2"])
+        let part = try await store.letters(after: 0, limit: 10)
+        let last = try #require(part.last)
+        #expect(part.letters.map(\.text) == ["letter 2"])
+        #expect(try await store.letters(after: last, limit: 10).last == nil)
+        #expect(try await store.forgetLetters() == 1)
+        let kept = try await store.letterPage(limit: 1, nextToken: nil, postbox: nil, owner: "")
+        #expect(kept.page.items.isEmpty && kept.asOf == nil)
+        #expect(try await store.search(SearchQuery("letter")).hits.isEmpty)
+        try await store.close()
+    }
+
+    @Test("B9 letters of an earlier version's store are in their places")
+    func older() async throws {
+        let fixture = try StoreFixture()
+        do {
+            let old = try DatabaseQueue(path: fixture.path)
+            try await old.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+            try StoreSchema.migrator.migrate(old, upTo: "4 gaps")
+            try await old.write { database in
+                for sequence in [UInt64(3), 1, 2] {
+                    try database.execute(
+                        sql: """
+                            INSERT INTO letters (direction, id, person, postbox, time, text)
+                            VALUES (0, ?, 'bob', 'personal', 5, ?)
+                            """, arguments: [Self.id(sequence), "letter \(sequence)"])
+                }
+            }
+            try old.close()
+        }
+        let store = try fixture.open()
+        #expect(try await texts(store) == ["letter 1", "letter 2", "letter 3"])
+        try await store.close()
+    }
+}
