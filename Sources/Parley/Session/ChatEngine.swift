@@ -40,6 +40,15 @@ actor ChatEngine {
                     await queue.send(.log(words))
                 }
             })
+        watchers.append(
+            Task { [client] in
+                guard let news = await client.storeNews() else { return }
+                for await one in news {
+                    let words = Self.words(one)
+                    await queue.send(.notice(words.text, isFailure: words.isFailure))
+                    await queue.send(.log(words.text))
+                }
+            })
         if let tokenCommand = connector.tokenCommand {
             watchers.append(
                 Task { [weak self] in
@@ -63,6 +72,17 @@ actor ChatEngine {
         // That there is a new one where there was none is no news to anybody.
         guard opening.rescue != nil else { return nil }
         return "The local store was damaged. It was put aside, and a new one begun."
+    }
+
+    /// What is said of a store that takes nothing, or takes everything again.
+    private static func words(_ news: StoreNews) -> (text: String, isFailure: Bool) {
+        switch news {
+        case .failing(let error): return (error.words, true)
+        case .recovered(let notKept):
+            let missing =
+                notKept > 0 ? " \(Wording.count(notKept, "message")) of the meantime are on the network alone." : ""
+            return ("The local store keeps what comes again." + missing, false)
+        }
     }
 
     /// Ends the session; what waits to be sent has a moment to leave.

@@ -13,6 +13,12 @@ extension RelayClient {
         return await openingStore().value
     }
 
+    /// What the local store cannot keep, and that it keeps everything again, each once: a disk that is full, say. The
+    /// connection goes on meanwhile. Waits for the opening of the store.
+    ///
+    /// - Returns: the news; nil where the configuration's store is no file, or could not be opened.
+    public func storeNews() async -> AsyncStream<StoreNews>? { await keptStore()?.news }
+
     /// What the store is to have of a subscription; nil where nothing is kept.
     func keeping(_ pattern: TopicPattern) -> StreamKeeping<TopicEvent>? {
         guard keepsMessages else { return nil }
