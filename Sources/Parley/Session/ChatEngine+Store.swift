@@ -7,6 +7,7 @@ extension ChatEngine {
         guard let store = await client.keptStore() else { return await queue.send(.opened(nil)) }
         do throws(RelayError) {
             let topics = try await store.joinedTopics()
+            keptTopics = topics
             let drafts = try await store.drafts()
             let lines = try await store.lines()
             let unsent = try await client.keptOutbox().map { UnsentMessage($0) }
@@ -90,11 +91,22 @@ extension ChatEngine {
     // MARK: Writing
 
     /// Keeps something now: no end of the program takes it from then on.
-    func commit(_ change: StoreChange) async {
-        guard let store = await client.keptStore() else { return }
-        do throws(RelayError) { try await store.commit([change]) } catch {
+    func commit(_ changes: StoreChange...) async { await commit(changes) }
+
+    private func commit(_ changes: [StoreChange]) async {
+        guard !changes.isEmpty, let store = await client.keptStore() else { return }
+        do throws(RelayError) { try await store.commit(changes) } catch {
             await queue.send(.notice(error.words, isFailure: true))
         }
+    }
+
+    /// Keeps which topics were joined and left here. Another chat may share the store, and has joined others.
+    func keepJoined(_ topics: [String]) async {
+        let before = keptTopics
+        keptTopics = topics
+        let left = before.filter { !topics.contains($0) }
+        let joined = topics.filter { !before.contains($0) }
+        await commit(left.map { .leave($0) } + joined.map { .join($0) })
     }
 
     /// Keeps something within a moment, together with what else comes.

@@ -17,6 +17,8 @@ actor ChatEngine {
     /// The newest search; it waits for those before it.
     var searchTask: Task<Void, Never>?
     private var wantsPostbox = false
+    /// The joined topics, as far as this chat has told the local store.
+    var keptTopics: [String] = []
     /// Why there was no access token; shown when the session ends because of it.
     private var tokenFailure: String?
 
@@ -106,7 +108,7 @@ actor ChatEngine {
             subscriptions[topic] = nil
         case .loadHistory(let topic, let before, let limit): loadHistory(topic, before, limit)
         case .openStore: await openStore()
-        case .keepJoined(let topics): await commit(.joined(topics))
+        case .keepJoined(let topics): await keepJoined(topics)
         case .keepLine(let line): await commit(.line(line))
         case .keepDraft(let draft): await keep(.draft(conversation: draft.conversation, draft.text))
         case .keepReadMark(let topic, let sequence): await keepReadMark(topic, sequence)

@@ -49,6 +49,10 @@ package enum StoreChange: Hashable, Sendable {
     case line(String)
     /// Keeps which topics are joined, in their order on the screen.
     case joined([String])
+    /// Keeps that a topic is joined, behind those that are, whatever another process has joined meanwhile.
+    case join(String)
+    /// Keeps that a topic is joined no more.
+    case leave(String)
     /// Keeps how far a topic or pattern has been received.
     case cursor(String, KeptPlace)
     /// Keeps that all messages of a topic or pattern between two sequences, both included, are here, as far as the stream
@@ -59,7 +63,7 @@ package enum StoreChange: Hashable, Sendable {
     case rewound(StreamIdentity, through: UInt64)
     /// Keeps where the stream no longer had what belongs to a topic or pattern.
     case gap(String, StreamIdentity, KeptGap)
-    /// Keeps how far a conversation has been read.
+    /// Keeps how far a conversation has been read. In one stream it only goes forward: another process may have seen more.
     case readMark(String, KeptPlace)
     /// Keeps a letter. The newest ``StoreBounds/letters`` are kept.
     case letter(KeptLetter)
@@ -72,8 +76,8 @@ package enum StoreChange: Hashable, Sendable {
     package var isPrecious: Bool {
         switch self {
         case .outbox, .outboxState, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed: true
-        case .draft, .line, .joined, .cursor, .received, .rewound, .gap, .readMark, .letter, .letterDeleted,
-            .lettersListed:
+        case .draft, .line, .joined, .join, .leave, .cursor, .received, .rewound, .gap, .readMark, .letter,
+            .letterDeleted, .lettersListed:
             false
         }
     }

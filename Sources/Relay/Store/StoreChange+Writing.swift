@@ -42,11 +42,25 @@ extension StoreChange {
                 try database.execute(
                     sql: "INSERT OR IGNORE INTO joined (place, name) VALUES (?, ?)", arguments: [place, name])
             }
-        case .cursor(let name, let place): try Self.keep(place, of: name, in: "cursors", database)
+        case .join(let name):
+            try database.execute(
+                sql: "INSERT OR IGNORE INTO joined (place, name) SELECT coalesce(max(place), -1) + 1, ? FROM joined",
+                arguments: [name])
+        case .leave(let name): try database.execute(sql: "DELETE FROM joined WHERE name = ?", arguments: [name])
+        case .cursor(let name, let place):
+            let sql = "INSERT OR REPLACE INTO cursors (name, stream, incarnation, sequence) VALUES (?, ?, ?, ?)"
+            try database.cachedStatement(sql: sql).execute(arguments: Self.arguments(name, place))
         case .received(let name, let stream, let span): try Self.keep(span, of: name, in: stream, database)
         case .rewound(let stream, let sequence): try StoreRewinding(database, stream, through: sequence).carryOut()
         case .gap(let name, let stream, let gap): try Self.keep(gap, of: name, in: stream, database)
-        case .readMark(let name, let place): try Self.keep(place, of: name, in: "read_marks", database)
+        case .readMark(let name, let place):
+            let sql = """
+                INSERT INTO read_marks (name, stream, incarnation, sequence) VALUES (?, ?, ?, ?)
+                ON CONFLICT (name) DO UPDATE SET
+                    stream = excluded.stream, incarnation = excluded.incarnation, sequence = excluded.sequence
+                WHERE excluded.stream <> stream OR excluded.incarnation <> incarnation OR excluded.sequence > sequence
+                """
+            try database.execute(sql: sql, arguments: Self.arguments(name, place))
         case .letter(let letter): try LetterRows.keep(letter, in: database)
         case .letterDeleted(let direction, let id):
             let number = try Int64.fetchOne(
@@ -115,14 +129,6 @@ extension StoreChange {
             arguments: [StoreBounds.drafts])
     }
 
-    private static func keep(_ place: KeptPlace, of name: String, in table: String, _ database: Database) throws {
-        let sql = "INSERT OR REPLACE INTO \(table) (name, stream, incarnation, sequence) VALUES (?, ?, ?, ?)"
-        let arguments: StatementArguments = [
-            name, place.stream.name, Int64(bitPattern: place.stream.incarnation), Int64(bitPattern: place.sequence),
-        ]
-        try database.cachedStatement(sql: sql).execute(arguments: arguments)
-    }
-
     /// Puts a part among the others, as one with those that it meets. This comes with every batch of a subscription, where
     /// it most often makes the newest part longer.
     private static func keep(
@@ -162,6 +168,10 @@ extension StoreChange {
                     SELECT first FROM spans WHERE name = ? AND stream = ? AND incarnation = ?
                     ORDER BY first DESC LIMIT 1 OFFSET ?)
                 """, arguments: key + key + [StoreBounds.spans])
+    }
+
+    private static func arguments(_ name: String, _ place: KeptPlace) -> StatementArguments {
+        [name, place.stream.name, Int64(bitPattern: place.stream.incarnation), Int64(bitPattern: place.sequence)]
     }
 
     private static func keep(

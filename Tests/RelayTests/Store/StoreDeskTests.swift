@@ -62,6 +62,29 @@ struct StoreDeskTests {
         try await again.close()
     }
 
+    @Test("Two chats that share a store join, leave and read beside each other")
+    func shared() async throws {
+        let fixture = try StoreFixture()
+        let (one, two) = (try fixture.open(), try fixture.open())
+        try await one.commit([.joined(["a", "b"])])
+        try await one.commit([.join("c")])
+        try await two.commit([.join("d"), .leave("a"), .join("b"), .leave("none")])
+        try await one.commit([.join("e")])
+        #expect(try await two.joinedTopics() == ["b", "c", "d", "e"])
+
+        try await one.commit([.readMark("a", StoreFixture.place(9))])
+        try await two.commit([.readMark("a", StoreFixture.place(7))])
+        #expect(try await one.readMark(of: "a") == StoreFixture.place(9))
+        try await two.commit([.readMark("a", StoreFixture.place(10))])
+        #expect(try await one.readMark(of: "a") == StoreFixture.place(10))
+        // A stream that was made anew begins again.
+        let new = KeptPlace(stream: StreamIdentity(name: "N_stream", incarnation: 2_000), sequence: 1)
+        try await one.commit([.readMark("a", new)])
+        #expect(try await two.readMark(of: "a") == new)
+        try await one.close()
+        try await two.close()
+    }
+
     @Test("Lines are bounded, in number and in length")
     func lines() async throws {
         let store = try StoreFixture.inMemory()
