@@ -233,11 +233,15 @@ extension Conversation {
 extension ConversationLayout {
     /// The scroll position that shows a row in the middle; a long one from its beginning.
     fileprivate func showing(_ position: RowPosition, rows: Int) -> Conversation.Scroll {
-        var conversation = conversation
-        conversation.scroll = .row(position, hiddenLines: 0)
-        let layout = ConversationLayout(
-            conversation: conversation, columns: columns, zone: zone, currentYear: currentYear, chosenID: nil)
-        let height = height(ofRow: conversation.index(atOrAfter: position))
-        return layout.scrolled(up: height > rows ? height - rows : (height - rows) / 2, rows: rows)
+        var index = conversation.index(atOrAfter: position)
+        let height = height(ofRow: index)
+        guard height <= rows else { return .row(position, hiddenLines: height - rows) }
+        var below = (rows - height) / 2
+        while below > 0, index + 1 < conversation.count {
+            index += 1
+            below -= self.height(ofRow: index)
+        }
+        guard below <= 0, let row = conversation.row(at: index) else { return .bottom }
+        return .row(row.position, hiddenLines: -below)
     }
 }

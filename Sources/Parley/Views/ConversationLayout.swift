@@ -124,7 +124,7 @@ struct ConversationLayout: ScrollableRows {
 
     /// What stands where messages are missing; 0 where the network may have them.
     private static func gapWords(_ lost: UInt64) -> String {
-        guard lost > 0 else { return "messages may be missing here: they come when connected" }
+        guard lost > 0 else { return "messages may be missing: they come when connected" }
         return "\(Wording.count(Int(clamping: lost), "message")) \(lost == 1 ? "is" : "are") gone"
     }
 

@@ -17,15 +17,19 @@ struct StoreCoverage: Sendable {
     /// Whether what is there may have holes that nobody knows of.
     var isDoubtful = false
 
-    /// Turns cursors back to what is there, within a transaction of the caller's: no subscription goes on behind a message
-    /// that is lost, unless a hole is noted. What the stream still has of the rest comes again.
+    /// Turns cursors back to what is there, and shortens what counts as whole to what is, within a transaction of the
+    /// caller's: no subscription goes on behind a message that is lost. What the stream still has of the rest comes again.
     func turnBack(_ database: Database) throws {
+        // From before what is whole was noted.
+        try database.execute(sql: "DELETE FROM gaps WHERE lost = 0")
+        try shortenSpans(database)
         let rows = try Row.fetchAll(
             database,
             sql: """
                 SELECT cursors.name, cursors.stream, cursors.incarnation, cursors.sequence, streams.number,
                     (SELECT read_marks.sequence FROM read_marks WHERE read_marks.name = cursors.name
-                        AND read_marks.stream = cursors.stream AND read_marks.incarnation = cursors.incarnation)
+                        AND read_marks.stream = cursors.stream AND read_marks.incarnation = cursors.incarnation),
+                    EXISTS (SELECT 1 FROM spans WHERE spans.name = cursors.name)
                 FROM cursors LEFT JOIN streams
                     ON streams.name = cursors.stream AND streams.incarnation = cursors.incarnation
                 """)
@@ -33,37 +37,59 @@ struct StoreCoverage: Sendable {
             let name: String = row[0]
             let stream: String = row[1]
             let incarnation: Int64 = row[2]
-            let sequence: Int64 = row[3]
             let number: Int64? = row[4]
-            let mark: Int64? = row[5]
-            let place = place(of: number.flatMap { streams[$0] }, cursor: sequence, mark: mark)
+            let hasSpans: Bool = row[6]
+            let place = place(of: number.flatMap { streams[$0] }, cursor: row[3], mark: row[5])
             try database.execute(
                 sql: "UPDATE cursors SET sequence = ? WHERE name = ?", arguments: [place.cursor, name])
-            guard let hole = place.hole else { continue }
+            guard !hasSpans, let whole = place.whole else { continue }
             try database.execute(
-                sql: "INSERT OR REPLACE INTO gaps (name, stream, incarnation, sequence, lost) VALUES (?, ?, ?, ?, 0)",
-                arguments: [name, stream, incarnation, hole])
+                sql: "INSERT INTO spans (name, stream, incarnation, first, last) VALUES (?, ?, ?, ?, ?)",
+                arguments: [name, stream, incarnation, whole.lowerBound, whole.upperBound])
         }
     }
 
-    /// How far a subscription counts as having received, and the first sequence behind which nothing is missing until
-    /// there; nil where nothing is missing at all.
+    private func shortenSpans(_ database: Database) throws {
+        let rows = try Row.fetchAll(
+            database,
+            sql: """
+                SELECT DISTINCT spans.stream, spans.incarnation, streams.number FROM spans LEFT JOIN streams
+                    ON streams.name = spans.stream AND streams.incarnation = spans.incarnation
+                """)
+        for row in rows {
+            let (stream, incarnation, number): (String, Int64, Int64?) = (row[0], row[1], row[2])
+            guard !isDoubtful, let part = number.flatMap({ streams[$0] }), let newest = part.newest else {
+                try database.execute(
+                    sql: "DELETE FROM spans WHERE stream = ? AND incarnation = ?", arguments: [stream, incarnation])
+                continue
+            }
+            let first = part.isStartWhole ? 0 : Int64(RowNumber.sequence(of: newest.lowerBound))
+            let last = part.isEndWhole ? .max : Int64(RowNumber.sequence(of: newest.upperBound))
+            try database.execute(
+                sql: "DELETE FROM spans WHERE stream = ? AND incarnation = ? AND (last < ? OR first > ?)",
+                arguments: [stream, incarnation, first, last])
+            try database.execute(
+                sql: """
+                    UPDATE spans SET first = max(first, ?), last = min(last, ?) WHERE stream = ? AND incarnation = ?
+                    """, arguments: [first, last, stream, incarnation])
+        }
+    }
+
+    /// How far a subscription counts as having received, and between which sequences nothing is missing then; nil where that
+    /// is not known.
     ///
     /// - Parameters:
     ///   - part: what came back of its stream; nil for nothing.
     ///   - cursor: how far it had come.
     ///   - mark: how far its messages were read; nil where that is not known.
-    func place(of part: Part?, cursor: Int64, mark: Int64?) -> (cursor: Int64, hole: Int64?) {
+    func place(of part: Part?, cursor: Int64, mark: Int64?) -> (cursor: Int64, whole: ClosedRange<Int64>?) {
         guard let part, let newest = part.newest else {
             // What was not read comes again; all else is the network's to show.
-            let known = min(cursor, mark ?? cursor)
-            return (known, known + 1)
+            return (min(cursor, mark ?? cursor), nil)
         }
         let last = Int64(RowNumber.sequence(of: newest.upperBound))
         let first = Int64(RowNumber.sequence(of: newest.lowerBound))
         let known = part.isEndWhole ? cursor : min(cursor, last)
-        if isDoubtful { return (known, known + 1) }
-        // A cursor that lies before them all has nothing behind which something could be missing.
-        return (known, part.isStartWhole ? nil : min(first, known + 1))
+        return (known, !isDoubtful && first <= known ? first...known : nil)
     }
 }

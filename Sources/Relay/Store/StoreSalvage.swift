@@ -30,9 +30,12 @@ enum StoreSalvage {
         var isDoubtful = false
         for table in StoreSchema.rescued {
             var reader = TableReader(damaged, table, key: "rowid", limit: maximumRows)
-            rescue.others += insert(reader.rows(), into: table, database)
-            // Nobody knows where the holes were that it told of.
-            if table == "gaps" { isDoubtful = reader.hasHoles }
+            let count = insert(reader.rows(), into: table, database)
+            switch table {
+            // Nobody knows where the holes were that they told of.
+            case "gaps", "spans": isDoubtful = isDoubtful || reader.hasHoles
+            default: rescue.others += count
+            }
         }
         // Without the names of a message's stream and topic nobody could find it.
         var streams = TableReader(damaged, "streams", key: "number", limit: maximumRows)

@@ -29,8 +29,10 @@ enum StoreSchema {
     }
 
     /// The names of the tables whose rows are read one by one from a damaged store, the dearest first. What `spans` says is
-    /// not true of what could not be read.
-    static let rescued = ["outbox", "drafts", "joined", "cursors", "gaps", "read_marks", "lines", "letters", "facts"]
+    /// shortened to what could be read.
+    static let rescued = [
+        "outbox", "drafts", "joined", "cursors", "gaps", "spans", "read_marks", "lines", "letters", "facts",
+    ]
 
     /// The words of messages, for the search.
     ///
@@ -119,7 +121,7 @@ enum StoreSchema {
         """
         CREATE TABLE spans (
             name TEXT NOT NULL, stream TEXT NOT NULL, incarnation INTEGER NOT NULL, first INTEGER NOT NULL,
-            last INTEGER NOT NULL, PRIMARY KEY (name, stream, incarnation, first)) WITHOUT ROWID
+            last INTEGER NOT NULL, PRIMARY KEY (name, stream, incarnation, first))
         """,
         """
         INSERT INTO spans (name, stream, incarnation, first, last)

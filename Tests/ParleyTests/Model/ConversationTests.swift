@@ -30,7 +30,7 @@ struct ConversationTests {
         desk.send(.topic("chat.lobby", .gap(lost: 7)))
         desk.send(.topic("chat.lobby", .messages([message(10, "after")])))
         #expect(desk.texts("chat.lobby") == ["2 before", "gap 7", "10 after"])
-        #expect(desk.screen().contains { $0.contains("─ 7 messages were lost ─") })
+        #expect(desk.screen().contains { $0.contains("─ 7 messages are gone ─") })
     }
 
     @Test("B38: a topic that was deleted and made again begins anew, with a marker")

@@ -154,7 +154,9 @@ struct KeptTests {
         for _ in 0..<9 { desk.press(.pageUp) }
         let screen = desk.screen()
         #expect(screen.contains { $0.contains("older messages come when connected") })
-        #expect(screen.contains { $0.contains("messages may be missing here: they come when connected") })
+        #expect(
+            screen.contains { $0.contains("messages may be missing: they come when connected") },
+            "\(screen.joined(separator: "\n"))")
         #expect(desk.press(.pageUp).isEmpty)
 
         // With a connection the hole is filled, from its end on.

@@ -185,7 +185,9 @@ struct SearchTests {
         desk.press(.down)
         #expect(desk.press(.enter) == [])
         #expect(desk.model.view == .conversation("chat.lobby"))
-        #expect(desk.screen().contains { $0.contains("▌") && $0.contains("the build number 105") })
+        #expect(
+            desk.screen().contains { $0.contains("▌") && $0.contains("the build number 105") },
+            "\(desk.screen().joined(separator: "\n"))")
         #expect(!desk.screen().contains { $0.contains("the build number 140") })
         #expect(desk.screen().last?.contains("Esc back") == true)
         desk.press(.escape)

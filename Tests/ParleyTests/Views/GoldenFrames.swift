@@ -21,7 +21,7 @@ struct GoldenFrames {
               personal           12 │ 10:01  bob     hello
               work (off)          0 │ 10:00  alice   hi there                                                                      ✓
                                     │ 10:00  alice   is it built?                                                                  ✓
-                                    │── 7 messages were lost ──────────────────────────────────────────────────────────────────────
+                                    │── 7 messages are gone ───────────────────────────────────────────────────────────────────────
                                     │── new ───────────────────────────────────────────────────────────────────────────────────────
                                     │ 10:04  carol   the build is green, and everything that was red yesterday is green with it
                                     │ 10:05  李小龍  日本語のテキスト 👍                                                           ↺
@@ -70,7 +70,7 @@ struct GoldenFrames {
               personal       12 │ 10:01  bob     hello
               work (off)      0 │ 10:00  alice   hi there                                  ✓
                                 │ 10:00  alice   is it built?                              ✓
-                                │── 7 messages were lost ──────────────────────────────────
+                                │── 7 messages are gone ───────────────────────────────────
                                 │── new ───────────────────────────────────────────────────
                                 │ 10:04  carol   the build is green, and everything that
                                 │                was red yesterday is green with it
@@ -96,7 +96,7 @@ struct GoldenFrames {
             """
             ─ ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
             ── chat.lobby ──────────────────────────
-            ── 7 messages were lost ───────────────
+            ── 7 messages are gone ────────────────
             ── new ────────────────────────────────
              10:04  carol   the build is green,
                             and everything that
@@ -146,7 +146,7 @@ struct GoldenFrames {
               personal       12 │ 10:01  bob     hello
               work (off)      0 │ 10:00  alice   hi there                                  ✓
                                 │ 10:00  alice   is it built?                              ✓
-                                │── 7 messages were lost ──────────────────────────────────
+                                │── 7 messages are gone ───────────────────────────────────
                                 │ 10:04  carol   the build is green, and everything that
                                 │                was red yesterday is green with it
                                 │ 10:05  李小龍  日本語のテキスト 👍                       ↺

@@ -88,10 +88,13 @@ extension PromiseScene {
         while seen.count < 2, let entry = try await all.next() { seen.append(Self.words(entry)) }
         try await bucket.put(value("4"), for: "c")
         try await bucket.delete("a")
+        // A purge has a server of 2.9 pass over what its consumers have not delivered by then.
+        while seen.count < 4, let entry = try await all.next() { seen.append(Self.words(entry)) }
+        var changed: [String] = []
+        while changed.count < 2, let entry = try await changes.next() { changed.append(Self.words(entry)) }
         try await bucket.purge("b")
         while seen.count < 5, let entry = try await all.next() { seen.append(Self.words(entry)) }
         #expect(seen == ["put a 2", "put b 3", "put c 4", "delete a ", "purge b "])
-        var changed: [String] = []
         while changed.count < 3, let entry = try await changes.next() { changed.append(Self.words(entry)) }
         #expect(changed == ["put c 4", "delete a ", "purge b "])
     }
