@@ -138,7 +138,10 @@ enum StoreScenario {
         let place = KeptPlace(stream: StoreText.stream, sequence: UInt64(run.count))
         let topics = (0..<StoreText.topics).map { StoreText.topic($0) }
         try await store.commit([.joined(topics)])
-        for topic in topics { await store.append([], [.cursor(topic, place), .readMark(topic, place)]) }
+        for topic in topics {
+            let whole = StoreChange.received(topic, StoreText.stream, 1...UInt64(max(1, run.count)))
+            await store.append([], [.cursor(topic, place), whole, .readMark(topic, place)])
+        }
     }
 
     /// Two words of a text that stand side by side; nil where it is one word to the eye.

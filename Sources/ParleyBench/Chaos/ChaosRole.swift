@@ -44,7 +44,7 @@ enum ChaosRole: String, CaseIterable {
         // What is handed over before the store is open is not kept yet.
         for await opening in openings {
             if let error = opening.error { throw error }
-            if opening.isRecreated { notes.note("the store was damaged") }
+            if opening.rescue != nil { notes.note("the store was damaged") }
             break
         }
         guard let store = await client.keptStore() else { throw ChaosFailure("there is no local store") }
