@@ -40,10 +40,7 @@ extension JetStream {
     package func sizes(
         of stream: String, filter: String? = nil, from start: StartPosition, limit: Int
     ) async throws(NATSError) -> (sizes: [StoredSize], pending: UInt64) {
-        var configuration = ConsumerConfiguration(
-            name: UniqueToken.next(), from: start, filter: filter, acknowledgement: .none)
-        configuration.headersOnly = true
-        let page = try await read(configuration, in: stream, limit: limit, bytes: 16 << 20)
+        let page = try await heads(of: stream, filter: filter, from: start, limit: limit)
         let sizes = page.messages.map { message in
             // The server's own word comes last.
             let payload = message.headers.values(for: "Nats-Msg-Size").last.flatMap { Int($0) } ?? 0
@@ -51,6 +48,19 @@ extension JetStream {
                 sequence: message.sequence, bytes: message.size + min(max(0, payload), Int(Int32.max)))
         }
         return (sizes, page.pending)
+    }
+
+    /// The headers of messages, with empty payloads.
+    ///
+    /// - Returns: them in order, and how many messages match behind them. There may be fewer than `limit` even so, and none
+    ///   where a replica that answers is not as far as the stream.
+    package func heads(
+        of stream: String, filter: String? = nil, from start: StartPosition, limit: Int
+    ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
+        var configuration = ConsumerConfiguration(
+            name: UniqueToken.next(), from: start, filter: filter, acknowledgement: .none)
+        configuration.headersOnly = true
+        return try await read(configuration, in: stream, limit: limit, bytes: 16 << 20)
     }
 
     private func read(
@@ -69,7 +79,7 @@ extension JetStream {
         var messages: [StoredMessage] = []
         try await consumer.fetch(
             min(max(1, limit), Int(clamping: info.pending)), bytes: max(1, bytes), expires: .zero, into: &messages)
-        let pending = messages.last?.pending ?? 0
+        let pending = messages.last?.pending ?? info.pending
         return (messages, pending)
     }
 

@@ -35,8 +35,7 @@ extension Publisher {
 
     /// How many of a topic's messages are gone through for one.
     private static let searchLimit = 20_000
-    private static let searchPage = 500
-    private static let searchBytes = 16 << 20
+    private static let searchPage = 2_000
 
     /// Looks for a message where it can have been stored.
     static func find(_ late: Outbox.LateMessage, _ topic: String, _ route: Route) async -> Delivery.Finding {
@@ -44,34 +43,48 @@ extension Publisher {
         let source = route.namespace.source(of: pattern, route.jetStream)
         do throws(NATSError) {
             let extent = try await source.extent()
-            let oldest = max(1, extent.first)
-            let isComplete: Bool
-            var next: UInt64
-            if let newest = late.newestBefore, newest <= extent.last {
-                (next, isComplete) = (max(newest + 1, oldest), true)
+            // What the stream has lost since is nowhere.
+            let newestBefore = late.newestBefore.flatMap { $0 <= extent.last ? max($0, max(1, extent.first) - 1) : nil }
+            var part: StoredIdentifiers.Part
+            if let known = route.identifiers.part(of: topic, behind: newestBefore) {
+                part = known
             } else {
-                next = try await source.sequence(before: extent.last + 1, newest: searchLimit, in: extent)
-                isComplete = next <= oldest
+                part = try await begin(behind: newestBefore, source, extent)
             }
+            defer { route.identifiers.keep(part, of: topic) }
+            if let sequence = part.place(of: late.message.id) { return .stored(sequence: sequence) }
             var seen = 0
-            while next <= extent.last {
-                let page = try await route.jetStream.page(
-                    of: source.name, filter: source.filter, from: .sequence(next), limit: searchPage,
-                    bytes: searchBytes)
-                for message in page.messages {
-                    if message.headers["Nats-Msg-Id"] == late.message.id { return .stored(sequence: message.sequence) }
+            while part.next <= extent.last {
+                let page = try await route.jetStream.heads(
+                    of: source.name, filter: source.filter, from: .sequence(part.next), limit: searchPage)
+                part.add(page.messages)
+                if let sequence = part.place(of: late.message.id) { return .stored(sequence: sequence) }
+                guard page.pending > 0 else {
+                    part.reach(extent.last)
+                    break
                 }
+                // A replica that is behind tells nothing yet.
+                guard !page.messages.isEmpty else { return .failed }
                 seen += page.messages.count
-                guard let last = page.messages.last, page.pending > 0 else { break }
                 guard seen < 2 * searchLimit else { return .unknown }
-                next = last.sequence + 1
             }
-            return isComplete ? .absent : .unknown
+            return newestBefore != nil || part.isWhole ? .absent : .unknown
         } catch {
             if case .publishNotPermitted = error { return .unknown }
             if case .jetStream(let failure) = error, !failure.isRetryable { return .unknown }
             return .failed
         }
+    }
+
+    /// Where to begin to look: behind a sequence, or with the newest that are gone through.
+    private static func begin(
+        behind sequence: UInt64?, _ source: StreamSource, _ extent: StreamExtent
+    ) async throws(NATSError) -> StoredIdentifiers.Part {
+        if let sequence {
+            return StoredIdentifiers.Part(from: sequence + 1, isFarBack: false, isWhole: sequence < extent.first)
+        }
+        let first = try await source.sequence(before: extent.last + 1, newest: searchLimit, in: extent)
+        return StoredIdentifiers.Part(from: first, isFarBack: true, isWhole: first <= max(1, extent.first))
     }
 
     /// Finds out what a key has before a message sets it.

@@ -11,6 +11,8 @@ final class Publisher: Sendable {
         let namespace: RelayConfiguration.Namespace
         /// Counts the connections.
         let number: UInt64
+        /// What looking for messages has come by.
+        let identifiers = StoredIdentifiers()
     }
 
     private struct State {
@@ -26,6 +28,8 @@ final class Publisher: Sendable {
         var flushWaiters: [Completion<Bool>] = []
         var emptyWaiters: [Completion<Bool>] = []
         var alarm: Task<Void, Never>?
+        /// Whether messages have been looked for since the outbox was empty.
+        var isSeeking = false
     }
 
     /// Where publishes are.
@@ -272,6 +276,10 @@ final class Publisher: Sendable {
             for action in actions { perform(action, &state, isWatched: isWatched, refused: &refused) }
             actions = refused.isEmpty ? [] : state.delivery.answered(refused, at: clock.now)
         }
+        if state.isSeeking, state.delivery.outbox.isEmpty {
+            state.isSeeking = false
+            state.route?.identifiers.removeAll()
+        }
         if !state.flushWaiters.isEmpty, state.delivery.outbox.isFlushed {
             for waiter in state.flushWaiters { waiter.fulfil(true) }
             state.flushWaiters = []
@@ -323,6 +331,7 @@ final class Publisher: Sendable {
             }
         case .lookUp(let late, let topic):
             guard let route = state.route else { return }
+            state.isSeeking = true
             Task { [weak self] in
                 let finding = await Self.find(late, topic, route)
                 self?.report(route) { $0.lookedUp(id: late.message.id, finding, at: $1) }
