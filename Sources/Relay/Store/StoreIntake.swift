@@ -14,12 +14,14 @@ package struct StoreBatching: Hashable, Sendable {
     package var pause: Duration
     /// The longest pause between two tries.
     package var longestPause: Duration
+    /// How long the search's words wait behind a batch of many messages, as more of them are likely to follow.
+    package var wordsDelay: Duration
 
     /// Makes rules.
     package init(
         delay: Duration = .milliseconds(100), rows: Int = 1_000, maximumRows: Int = 16_000,
         maximumBytes: Int = 32 << 20, patience: Duration = .seconds(5), pause: Duration = .seconds(1),
-        longestPause: Duration = .seconds(30)
+        longestPause: Duration = .seconds(30), wordsDelay: Duration = .milliseconds(250)
     ) {
         self.delay = delay
         self.rows = max(1, rows)
@@ -28,6 +30,7 @@ package struct StoreBatching: Hashable, Sendable {
         self.patience = patience
         self.pause = pause
         self.longestPause = longestPause
+        self.wordsDelay = wordsDelay
     }
 }
 
@@ -91,6 +94,8 @@ package struct StoreIntake: Sendable {
     private var isHurried = false
     /// Whether there may be messages that the search's words lack.
     private var hasUnsearched: Bool
+    /// When the search's words may be added to.
+    private var wordsAfter: ContinuousClock.Instant?
 
     private var failures = 0
     private var retryAt: ContinuousClock.Instant?
@@ -194,6 +199,7 @@ package struct StoreIntake: Sendable {
         case .written(let refused):
             notKept += refused
             if !batch.messages.isEmpty { hasUnsearched = true }
+            wordsAfter = batch.messages.count > rules.rows / 2 ? now + rules.wordsDelay : nil
             if isTroubleTold { news = .recovered(notKept: notKeptInTrouble) }
             (failures, retryAt, isTroubleTold, notKeptInTrouble) = (0, nil, false, 0)
             if waiting.isEmpty { isHurried = false }
@@ -227,6 +233,7 @@ package struct StoreIntake: Sendable {
         guard !isBusy else { return .none }
         guard let since else {
             guard hasUnsearched, failures == 0 else { return .none }
+            if let wordsAfter, wordsAfter > now { return sleep(until: wordsAfter) }
             isBusy = true
             return .index
         }
@@ -237,9 +244,13 @@ package struct StoreIntake: Sendable {
             isBusy = true
             return .write
         }
-        if let alarm, alarm <= due { return .none }
-        alarm = due
-        return .sleep(until: due)
+        return sleep(until: due)
+    }
+
+    private mutating func sleep(until moment: ContinuousClock.Instant) -> Step {
+        if let alarm, alarm <= moment { return .none }
+        alarm = moment
+        return .sleep(until: moment)
     }
 
     private mutating func putBack(_ batch: Batch, at now: ContinuousClock.Instant) {

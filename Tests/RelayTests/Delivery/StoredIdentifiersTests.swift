@@ -1,7 +1,7 @@
-import NATS
 import NIOCore
 import Testing
 
+@testable import NATS
 @testable import Relay
 
 @Suite("What looking for messages has come by")

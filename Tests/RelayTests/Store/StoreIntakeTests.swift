@@ -95,15 +95,23 @@ struct StoreIntakeTests {
 
     @Test("The search's words are brought up to date while nothing waits")
     func words() {
-        var intake = intake(StoreBatching(rows: 1))
+        var intake = intake(StoreBatching(rows: 2))
         _ = intake.add(lines(1), at: start)
         _ = intake.take()
         #expect(intake.ended(.written(refused: 0), at: start).step == .index)
-        #expect(intake.add(lines(1), at: start) == .none)
+        #expect(intake.add(lines(2), at: start) == .none)
         #expect(intake.indexed(hasMore: true, at: start) == .write)
         _ = intake.take()
-        #expect(intake.ended(.written(refused: 0), at: start).step == .index)
-        #expect(intake.indexed(hasMore: true, at: start) == .index)
-        #expect(intake.indexed(hasMore: false, at: start) == .none)
+        // Behind a large batch more is likely to follow, and comes first.
+        let quiet = start + .milliseconds(250)
+        #expect(intake.ended(.written(refused: 0), at: start).step == .none)
+        #expect(intake.add(lines(2), at: start) == .write)
+        _ = intake.take()
+        let later = start + .milliseconds(100)
+        #expect(intake.ended(.written(refused: 0), at: later).step == .none)
+        #expect(intake.alarmed(at: quiet) == .sleep(until: later + .milliseconds(250)))
+        #expect(intake.alarmed(at: later + .milliseconds(250)) == .index)
+        #expect(intake.indexed(hasMore: true, at: later + .milliseconds(260)) == .index)
+        #expect(intake.indexed(hasMore: false, at: later + .milliseconds(270)) == .none)
     }
 }
