@@ -140,7 +140,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             guard let source = await source() else { return }
             var openedAt: ContinuousClock.Instant?
             do throws(NATSError) {
-                let (extent, position) = try await beginning(source)
+                let (extent, position) = try await beginning(source, clock)
                 var messages = try source.jetStream.orderedMessages(
                     in: source.name, filter: source.filter, from: position, endsWithConsumer: true
                 ).makeAsyncIterator()
@@ -317,23 +317,34 @@ final class StreamSubscription<Event: Sendable>: Sendable {
 
     /// Where to begin on this connection: behind the cursor, or where the subscription was asked to.
     private func beginning(
-        _ source: StreamSource
+        _ source: StreamSource, _ clock: any Timekeeper
     ) async throws(NATSError) -> (extent: StreamExtent, position: StartPosition) {
-        let extent = try await source.extent()
-        await rewind(to: extent, source)
+        var extent = try await source.extent()
+        if source.jetStream.connection.info.cluster != nil {
+            // A replica that has just become the leader may lag for a moment. Only what lasts is a loss.
+            for _ in 0..<Self.triesForReplica where identity(lostBehind: extent, source) != nil {
+                do { try await clock.sleep(for: .milliseconds(250)) } catch { throw .cancelled }
+                extent = try await source.extent()
+            }
+        }
+        // What comes has the sequences of what is kept, which is put aside.
+        if let keeping, let stream = identity(lostBehind: extent, source) {
+            await keeping.rewind(stream, through: extent.last)
+        }
         return (extent, try await position(extent, source))
     }
 
-    /// Puts aside what is kept of a stream that lost it: what comes has the same sequences.
-    private func rewind(to extent: StreamExtent, _ source: StreamSource) async {
-        guard let keeping else { return }
-        let stream = state.withLockedValue { state -> StreamIdentity? in
+    /// How often a cluster is asked again that seems to have lost messages.
+    private static var triesForReplica: Int { 12 }
+
+    /// The stream, where it no longer has the newest that was received of it.
+    private func identity(lostBehind extent: StreamExtent, _ source: StreamSource) -> StreamIdentity? {
+        state.withLockedValue { state in
             guard let name = state.streamName, name == source.name, let seen = state.cursor.last, seen > extent.last,
                 state.incarnation == extent.incarnation ?? state.incarnation
             else { return nil }
             return StreamIdentity(name: name, incarnation: state.incarnation)
         }
-        if let stream { await keeping.rewind(stream, through: extent.last) }
     }
 
     private func position(

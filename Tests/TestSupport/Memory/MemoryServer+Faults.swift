@@ -41,6 +41,8 @@ extension MemoryServer {
         public var maximumPayload = 1 << 20
         /// Whether it has JetStream.
         public var hasJetStream = true
+        /// The name of its cluster; nil for a server alone.
+        public var cluster: String?
         /// The servers of its cluster, `host:port`.
         public var connectURLs: [String] = []
         /// Whether it is about to close.
@@ -56,6 +58,7 @@ extension MemoryServer {
                 "client_id": .integer(Int64(client)), "client_ip": "127.0.0.1",
             ]
             if hasJetStream { fields["jetstream"] = true }
+            if let cluster { fields["cluster"] = .string(cluster) }
             if !connectURLs.isEmpty { fields["connect_urls"] = .array(connectURLs.map { .string($0) }) }
             if isLameDuck { fields["ldm"] = true }
             if let nonce {
