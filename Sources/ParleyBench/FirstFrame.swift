@@ -115,6 +115,7 @@ struct FirstFrame {
             var status: Int32 = 0
             while waitpid(process, &status, WNOHANG) == 0 {
                 if Meter.now() > deadline { kill(process, SIGKILL) }
+                // A terminal whose program has closed it answers at once with nothing, until the program is gone.
                 if output(master, within: 20) == nil { usleep(20_000) }
             }
         }

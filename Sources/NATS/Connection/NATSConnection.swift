@@ -320,6 +320,7 @@ public final class NATSConnection: Sendable {
     }
 
     /// Has what `body` sends leave together, in one write where it fits: for a few hundred messages that are there at once.
+    /// Nothing else leaves meanwhile, so `body` is not to wait for anything.
     public func together<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         let isHeld = core.hold()
         defer { if isHeld { core.release() } }

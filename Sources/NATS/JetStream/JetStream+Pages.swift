@@ -25,7 +25,8 @@ extension JetStream {
     ///   - bytes: most bytes of all of them together, headers and subjects included. A page ends before the message that
     ///     would make it more, and has one message at least where there is one.
     /// - Returns: the messages and how many match behind them. Where that is more than none, and the messages are fewer
-    ///   than `limit`, it was `bytes` that ended the page.
+    ///   than `limit`, it was `bytes` that ended the page; where there are no messages at all, a replica that answered is
+    ///   not as far as the stream.
     public func page(
         of stream: String, filter: String? = nil, from start: StartPosition, limit: Int, bytes: Int = 64 << 20
     ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {

@@ -82,9 +82,11 @@ final class Publisher: Sendable {
         try result.get()
     }
 
-    /// Has what `body` submits leave together.
+    /// Has what `body` submits leave together. Where each waits for the disk first, the connection does not wait for all.
     func together<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
-        guard let connection = state.withLockedValue({ $0.route?.jetStream.connection }) else { return try body() }
+        guard keeper == nil, let connection = state.withLockedValue({ $0.route?.jetStream.connection }) else {
+            return try body()
+        }
         return try connection.together(body)
     }
 

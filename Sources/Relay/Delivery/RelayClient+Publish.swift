@@ -153,7 +153,8 @@ extension RelayClient {
     }
 
     /// Has the messages that `body` submits leave together, in one write where they fit. For a few hundred that are there at
-    /// once, such as a file's lines; each is accepted by itself.
+    /// once, such as a file's lines; each is accepted by itself. With a local store in a file each leaves as soon as it is
+    /// committed there.
     public nonisolated func together<Value, Failure: Error>(
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
