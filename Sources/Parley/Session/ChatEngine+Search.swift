@@ -61,10 +61,10 @@ extension ChatEngine {
             part.isNewest = page.isComplete || messages.count < page.messages.count
         }
         // Where something is missing between what the screen has then.
-        let first = direction == .after ? place.sequence : part.messages.first?.sequence ?? place.sequence
-        let last = direction == .before ? place.sequence : part.messages.last?.sequence ?? place.sequence
-        let start = KeptPlace(stream: place.stream, sequence: first)
-        part.gaps = try await store.holes(of: topic, after: start, through: last)
+        var sequences = part.messages.map(\.sequence)
+        if direction == .after { sequences.insert(place.sequence, at: 0) }
+        if direction == .before { sequences.append(place.sequence) }
+        part.gaps = try await store.holes(of: pattern, in: place.stream, among: sequences)
         return part
     }
 }

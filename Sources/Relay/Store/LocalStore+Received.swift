@@ -42,12 +42,35 @@ extension LocalStore {
             }
             if acrossHoles {
                 let holes = spans.holes(among: page.messages.map(\.place.sequence), before: end)
-                let known = Set(page.gaps.map(\.end))
-                page.gaps += holes.filter { !known.contains($0) }.map { KeptGap(end: $0, lost: 0) }
-                page.gaps.sort { $0.end < $1.end }
+                page.gaps = Self.merge(page.gaps, holes)
             }
             return page
         }
+    }
+
+    /// Where messages have holes between them, the first one first: what the stream no longer had, and with 0 what was not
+    /// asked for.
+    ///
+    /// - Parameter sequences: the messages' sequences, rising.
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func holes(
+        of pattern: TopicPattern, in stream: StreamIdentity, among sequences: [UInt64]
+    ) async throws(RelayError) -> [KeptGap] {
+        guard let first = sequences.first, let last = sequences.last else { return [] }
+        return try await reading { database in
+            let gaps = try Self.gaps(of: pattern.text, in: stream, database).filter {
+                $0.end > first && $0.end <= last
+            }
+            let spans = try Self.spans(of: pattern, in: stream, database)
+            return Self.merge(gaps, spans.holes(among: sequences, before: nil))
+        }
+    }
+
+    /// Adds places where something may be missing to those where it is.
+    private static func merge(_ gaps: [KeptGap], _ holes: [UInt64]) -> [KeptGap] {
+        let known = Set(gaps.map(\.end))
+        let others = holes.filter { !known.contains($0) }.map { KeptGap(end: $0, lost: 0) }
+        return (gaps + others).sorted { $0.end < $1.end }
     }
 
     /// Which parts of a stream are here of a topic or pattern.

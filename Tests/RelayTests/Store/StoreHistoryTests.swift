@@ -156,10 +156,20 @@ struct StoreHistoryTests {
         let other = StreamIdentity(name: StoreFixture.stream.name, incarnation: 7)
         changes.append(.gap("chat.lobby", other, KeptGap(end: 8, lost: 1)))
         changes.append(.gap("chat.qa", StoreFixture.stream, KeptGap(end: 8, lost: 1)))
+        changes.append(.received("chat.lobby", StoreFixture.stream, 1...30))
+        changes.append(.received("chat.qa", StoreFixture.stream, 1...10))
+        changes.append(.received("chat.qa", StoreFixture.stream, 21...30))
         try await store.keep([], changes)
-        #expect(try await store.holes(of: "chat.lobby", after: StoreFixture.place(0), through: .max) == gaps)
-        #expect(try await store.holes(of: "chat.lobby", after: StoreFixture.place(5), through: 19) == [gaps[1]])
-        #expect(try await store.holes(of: "chat.none", after: StoreFixture.place(0), through: .max).isEmpty)
+        func holes(_ topic: String, _ sequences: [UInt64]) async throws -> [KeptGap] {
+            try await store.holes(of: TopicPattern(topic), in: StoreFixture.stream, among: sequences)
+        }
+        #expect(try await holes("chat.lobby", [1, 30]) == gaps)
+        #expect(try await holes("chat.lobby", [5, 19]) == [gaps[1]])
+        #expect(try await holes("chat.none", [1, 30]).isEmpty)
+        #expect(try await holes("chat.lobby", []).isEmpty)
+        // What nobody asked for may be missing, too.
+        #expect(
+            try await holes("chat.qa", [2, 9, 21, 25]) == [KeptGap(end: 8, lost: 1), KeptGap(end: 21, lost: 0)])
     }
 
     @Test("A key holds a stream's number and a sequence, up to its bounds")
