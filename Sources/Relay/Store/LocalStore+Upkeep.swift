@@ -8,7 +8,7 @@ extension LocalStore {
     public func status() async throws(RelayError) -> StoreStatus {
         let notKept = notKept
         let (path, bytes) = (path, path.map { StoreFiles.bytes($0) })
-        return try await reading { database in
+        return try await readingMessages { database in
             let use = try Row.fetchOne(
                 database, sql: "SELECT coalesce(sum(messages), 0), coalesce(sum(bytes), 0), count(*) FROM topics")
             let oldest = try Int64.fetchOne(database, sql: "SELECT time FROM messages ORDER BY row LIMIT 1")
@@ -66,7 +66,7 @@ extension LocalStore {
     public func compactStep(_ policy: RetentionPolicy) async throws(RelayError) -> Bool {
         let now = Timestamp(milliseconds: clock.secondsSince1970 * 1_000)
         // Most of the time there is nothing to do, which readers find out beside the writer.
-        let (plan, hasFree) = try await reading { database -> (StoreDeletion.Plan?, Bool) in
+        let (plan, hasFree) = try await readingMessages { database -> (StoreDeletion.Plan?, Bool) in
             let deletion = StoreDeletion(in: database)
             return (try deletion.plan(policy, now: now), try deletion.hasFree())
         }

@@ -7,8 +7,9 @@ import NIOConcurrencyHelpers
 /// database).
 ///
 /// One connection writes, in its own thread; readers have others and see the state of their beginning, so that none waits
-/// for the writer. What arrives is written in batches, so that it may be some 100 ms until a reader sees it. Another
-/// process may use the same file at the same time.
+/// for the writer. What arrives is written in batches, so that it may be some 100 ms until a reader sees it. The messages of
+/// a burst become rows when it is over; a reader that comes before makes rows of them itself. Another process may use the
+/// same file at the same time.
 ///
 /// SQLite's log is written with `synchronous = NORMAL`: what is committed outlives the process, however that ends, since
 /// the system has it. A power cut may take the last transactions, which are messages that the server still has. What a
@@ -75,10 +76,12 @@ public final class LocalStore: Sendable {
         self.use = use
         self.rescue = rescue
         self.clock = clock
-        let hasUnsearched = try database.read {
-            try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM unsearched)") ?? false
+        let (hasUnsearched, stagedBytes) = try database.read {
+            let hasUnsearched = try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM unsearched)") ?? false
+            return (hasUnsearched, try Staging(in: $0).bytes())
         }
-        state = NIOLockedValueBox(State(intake: StoreIntake(rules: batching, hasUnsearched: hasUnsearched)))
+        let intake = StoreIntake(rules: batching, hasUnsearched: hasUnsearched, stagedBytes: stagedBytes)
+        state = NIOLockedValueBox(State(intake: intake))
     }
 
     /// What cannot be kept, and that it is kept again, each once. A new reader hears the last of it first.
@@ -246,7 +249,7 @@ public final class LocalStore: Sendable {
 
     // MARK: Writing
 
-    /// Begins to bring the search's words up to date, where an earlier run of the program left some out.
+    /// Begins to make rows of messages, and words of rows, where an earlier run of the program did not come to it.
     func begin() {
         let now = clock.now
         carryOut(state.withLockedValue { $0.intake.alarmed(at: now) })
@@ -261,6 +264,7 @@ public final class LocalStore: Sendable {
                 self?.begin()
             }
         case .write: Task { await writeBatch() }
+        case .unpack: Task { await unpack() }
         case .index: Task { await addWords() }
         }
     }
@@ -269,8 +273,10 @@ public final class LocalStore: Sendable {
         let batch = state.withLockedValue { $0.intake.take() }
         let ending: StoreIntake.Ending
         do {
-            let refused = try await database.write { try batch.write(to: $0) }
-            ending = .written(refused: refused)
+            let (refused, stagedBytes) = try await database.write {
+                (try batch.write(to: $0), try Staging(in: $0).bytes())
+            }
+            ending = .written(refused: refused, stagedBytes: stagedBytes)
         } catch {
             let words = StoreFailure.error(error, path)
             note(error)
@@ -293,6 +299,24 @@ public final class LocalStore: Sendable {
         if let news { board.post(news) }
         for appender in appenders { appender.fulfil(()) }
         for flusher in flushers { flusher.fulfil(ending.error) }
+        carryOut(step)
+    }
+
+    private func unpack() async {
+        var stagedBytes: Int?
+        do {
+            stagedBytes = try await database.write {
+                let staging = Staging(in: $0)
+                _ = try staging.unpack()
+                return try staging.bytes()
+            }
+        } catch {
+            note(error)
+        }
+        let now = clock.now
+        let step = state.withLockedValue { state -> StoreIntake.Step in
+            state.intake.unpacked(stagedBytes: state.isClosed ? nil : stagedBytes, at: now)
+        }
         carryOut(step)
     }
 
@@ -331,12 +355,41 @@ public final class LocalStore: Sendable {
         }
     }
 
-    /// Writes in a transaction of its own, at once.
+    /// As ``reading(_:)``, where all messages are to be rows. Only behind a burst does it wait for the writer.
+    func readingMessages<Value: Sendable>(
+        _ work: @escaping @Sendable (Database) throws -> Value
+    ) async throws(RelayError) -> Value {
+        let whole: @Sendable (Database) throws -> Found<Value>? = { database in
+            try Staging(in: database).isEmpty() ? Found(value: try work(database)) : nil
+        }
+        if let found = try await reading(whole) { return found.value }
+        do {
+            // Others may write between two values. What comes meanwhile does not keep it from ending.
+            let values = try await database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM staged") ?? 0 }
+            for _ in 0..<values { _ = try await database.write { try Staging(in: $0).unpack() } }
+            return try await database.write { database in
+                try Staging(in: database).unpackAll()
+                return try work(database)
+            }
+        } catch {
+            note(error)
+            // On a disk that takes nothing what are rows can be read all the same.
+            guard StoreFailure.mayPass(error) else { throw StoreFailure.error(error, path) }
+        }
+        return try await reading(work)
+    }
+
+    private struct Found<Value: Sendable>: Sendable { let value: Value }
+
+    /// Writes in a transaction of its own, at once. All messages are rows then.
     func writing<Value: Sendable>(
         _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws(RelayError) -> Value {
         do {
-            return try await database.write(work)
+            return try await database.write { database in
+                try Staging(in: database).unpackAll()
+                return try work(database)
+            }
         } catch {
             note(error)
             throw StoreFailure.error(error, path)
@@ -359,9 +412,15 @@ extension StoreIntake.Batch {
     ///
     /// - Returns: how many of its messages have no place in a store.
     func write(to database: Database) throws -> Int {
-        var writing = MessageWriting(to: database)
-        try writing.write(messages)
+        let refused: Int
+        if isStaged {
+            refused = try Staging(in: database).add(messages)
+        } else {
+            var writing = MessageWriting(to: database)
+            try writing.write(messages)
+            refused = writing.refused
+        }
         for change in changes { try change.write(to: database) }
-        return writing.refused
+        return refused
     }
 }

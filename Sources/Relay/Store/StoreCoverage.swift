@@ -10,12 +10,38 @@ struct StoreCoverage: Sendable {
         var isEndWhole: Bool
         /// Whether nothing is missing before them.
         var isStartWhole: Bool
+
+        /// All between two rows came back beside this, which matters where nothing is missing behind the newest.
+        mutating func add(_ rows: ClosedRange<Int64>) {
+            guard isEndWhole else { return }
+            newest = newest.map { $0.lowerBound...max($0.upperBound, rows.upperBound) } ?? rows
+        }
     }
 
     /// The streams that came back, by their numbers.
     var streams: [Int64: Part] = [:]
     /// Whether what is there may have holes that nobody knows of.
     var isDoubtful = false
+
+    /// Takes in what came back of bursts, whose messages were no rows yet.
+    ///
+    /// - Parameter isWhole: whether that is all there was.
+    mutating func add(_ messages: [KeptMessage], isWhole: Bool, _ database: Database) throws {
+        guard isWhole else {
+            for number in streams.keys { streams[number]?.isEndWhole = false }
+            return
+        }
+        for (stream, messages) in Dictionary(grouping: messages, by: \.place.stream) {
+            let number = try Int64.fetchOne(
+                database, sql: "SELECT number FROM streams WHERE name = ? AND incarnation = ?",
+                arguments: [stream.name, Int64(bitPattern: stream.incarnation)])
+            let rows = messages.compactMap { message in
+                number.flatMap { RowNumber.row(stream: $0, sequence: message.place.sequence) }
+            }
+            guard let number, let first = rows.min(), let last = rows.max() else { continue }
+            streams[number, default: Part(newest: nil, isEndWhole: true, isStartWhole: true)].add(first...last)
+        }
+    }
 
     /// Turns cursors back to what is there, and shortens what counts as whole to what is, within a transaction of the
     /// caller's: no subscription goes on behind a message that is lost. What the stream still has of the rest comes again.

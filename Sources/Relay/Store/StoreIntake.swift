@@ -14,14 +14,18 @@ package struct StoreBatching: Hashable, Sendable {
     package var pause: Duration
     /// The longest pause between two tries.
     package var longestPause: Duration
-    /// How long the search's words wait behind a batch of many messages, as more of them are likely to follow.
-    package var wordsDelay: Duration
+    /// How long what is left for later waits behind a batch of many messages, as more of them are likely to follow.
+    package var laterDelay: Duration
+    /// How many bytes of a burst's messages may be kept that are no rows yet. To make rows of all of them, which the next
+    /// reader may have to wait for, takes some 10 ms for each MiB.
+    package var maximumStagedBytes: Int
 
     /// Makes rules.
     package init(
         delay: Duration = .milliseconds(100), rows: Int = 1_000, maximumRows: Int = 16_000,
         maximumBytes: Int = 32 << 20, patience: Duration = .seconds(5), pause: Duration = .seconds(1),
-        longestPause: Duration = .seconds(30), wordsDelay: Duration = .milliseconds(250)
+        longestPause: Duration = .seconds(30), laterDelay: Duration = .milliseconds(250),
+        maximumStagedBytes: Int = 32 << 20
     ) {
         self.delay = delay
         self.rows = max(1, rows)
@@ -30,7 +34,8 @@ package struct StoreBatching: Hashable, Sendable {
         self.patience = patience
         self.pause = pause
         self.longestPause = longestPause
-        self.wordsDelay = wordsDelay
+        self.laterDelay = laterDelay
+        self.maximumStagedBytes = maximumStagedBytes
     }
 }
 
@@ -39,6 +44,9 @@ package struct StoreBatching: Hashable, Sendable {
 ///
 /// While the disk takes what comes, whoever adds something waits for room, so that nothing is lost: what is not added
 /// stays on the server. While it does not, nobody waits; what exceeds the bound is given up and counted.
+///
+/// The messages of a burst are kept at once, many in one value. Once it is over, rows are made of them, and then the
+/// search's words of the rows. Where too much has come together, rows are made of some of it between two batches.
 package struct StoreIntake: Sendable {
     /// What is written in one transaction.
     package struct Batch: Sendable {
@@ -48,6 +56,8 @@ package struct StoreIntake: Sendable {
         package var changes: [StoreChange] = []
         /// The payloads' bytes.
         package var bytes = 0
+        /// Whether rows are made of the messages later.
+        package var isStaged = false
 
         /// An empty batch.
         package init() {}
@@ -66,14 +76,16 @@ package struct StoreIntake: Sendable {
         case sleep(until: ContinuousClock.Instant)
         /// Takes a batch with ``take()``, writes it, and tells how that went.
         case write
+        /// Makes rows of some messages that are kept, and calls ``unpacked(stagedBytes:at:)``.
+        case unpack
         /// Adds some messages to the search's words, and calls ``indexed(hasMore:at:)``.
         case index
     }
 
     /// How the writing of a batch went.
     package enum Ending: Hashable, Sendable {
-        /// It is kept; so many of its messages have no place in a store.
-        case written(refused: Int)
+        /// It is kept; so many of its messages have no place in a store, and so many bytes of messages are no rows now.
+        case written(refused: Int, stagedBytes: Int)
         /// It could not be written, and it is worth trying again.
         case failed(RelayError)
         /// It can never be written.
@@ -94,8 +106,10 @@ package struct StoreIntake: Sendable {
     private var isHurried = false
     /// Whether there may be messages that the search's words lack.
     private var hasUnsearched: Bool
-    /// When the search's words may be added to.
-    private var wordsAfter: ContinuousClock.Instant?
+    /// How many bytes of the messages that are kept are no rows yet.
+    private var stagedBytes: Int
+    /// When rows may be made of them, and the search's words may be added to.
+    private var laterAfter: ContinuousClock.Instant?
 
     private var failures = 0
     private var retryAt: ContinuousClock.Instant?
@@ -104,10 +118,13 @@ package struct StoreIntake: Sendable {
 
     /// Nothing waits.
     ///
-    /// - Parameter hasUnsearched: whether the search's words lack messages from an earlier run of the program.
-    package init(rules: StoreBatching = StoreBatching(), hasUnsearched: Bool = false) {
+    /// - Parameters:
+    ///   - hasUnsearched: whether the search's words lack messages from an earlier run of the program.
+    ///   - stagedBytes: how many bytes of messages from an earlier run are no rows yet.
+    package init(rules: StoreBatching = StoreBatching(), hasUnsearched: Bool = false, stagedBytes: Int = 0) {
         self.rules = rules
         self.hasUnsearched = hasUnsearched
+        self.stagedBytes = stagedBytes
     }
 
     /// Whether nothing waits and nothing is being written.
@@ -178,7 +195,8 @@ package struct StoreIntake: Sendable {
 
     /// What is to be written now.
     package mutating func take() -> Batch {
-        let batch = waiting
+        var batch = waiting
+        batch.isStaged = batch.messages.count >= rules.rows && stagedBytes < rules.maximumStagedBytes
         underWay = batch
         waiting = Batch()
         since = nil
@@ -196,10 +214,11 @@ package struct StoreIntake: Sendable {
         underWay = nil
         var news: StoreNews?
         switch ending {
-        case .written(let refused):
+        case .written(let refused, let stagedBytes):
             notKept += refused
+            self.stagedBytes = stagedBytes
             if !batch.messages.isEmpty { hasUnsearched = true }
-            wordsAfter = batch.messages.count > rules.rows / 2 ? now + rules.wordsDelay : nil
+            laterAfter = batch.messages.count > rules.rows / 2 ? now + rules.laterDelay : nil
             if isTroubleTold { news = .recovered(notKept: notKeptInTrouble) }
             (failures, retryAt, isTroubleTold, notKeptInTrouble) = (0, nil, false, 0)
             if waiting.isEmpty { isHurried = false }
@@ -220,6 +239,17 @@ package struct StoreIntake: Sendable {
         return (next(at: now), news)
     }
 
+    /// Rows were made of some messages.
+    ///
+    /// - Parameter stagedBytes: how many bytes of messages are no rows yet; nil where it did not go well. The next batch
+    ///   brings it back then.
+    package mutating func unpacked(stagedBytes: Int?, at now: ContinuousClock.Instant) -> Step {
+        isBusy = false
+        self.stagedBytes = stagedBytes ?? 0
+        hasUnsearched = true
+        return next(at: now)
+    }
+
     /// Some messages were added to the search's words.
     package mutating func indexed(hasMore: Bool, at now: ContinuousClock.Instant) -> Step {
         isBusy = false
@@ -232,17 +262,17 @@ package struct StoreIntake: Sendable {
     private mutating func next(at now: ContinuousClock.Instant) -> Step {
         guard !isBusy else { return .none }
         guard let since else {
-            guard hasUnsearched, failures == 0 else { return .none }
-            if let wordsAfter, wordsAfter > now { return sleep(until: wordsAfter) }
+            guard stagedBytes > 0 || hasUnsearched, failures == 0 else { return .none }
+            if let laterAfter, laterAfter > now { return sleep(until: laterAfter) }
             isBusy = true
-            return .index
+            return stagedBytes > 0 ? .unpack : .index
         }
         let isLarge = waiting.rows >= rules.rows || waiting.bytes >= rules.maximumBytes / 4
         var due = isHurried || isLarge ? now : since + rules.delay
         if let retryAt, !isHurried { due = retryAt }
         guard due > now else {
             isBusy = true
-            return .write
+            return stagedBytes >= rules.maximumStagedBytes && failures == 0 && !isHurried ? .unpack : .write
         }
         return sleep(until: due)
     }
@@ -255,6 +285,7 @@ package struct StoreIntake: Sendable {
 
     private mutating func putBack(_ batch: Batch, at now: ContinuousClock.Instant) {
         var whole = batch
+        whole.isStaged = false
         whole.messages.append(contentsOf: waiting.messages)
         whole.changes.append(contentsOf: waiting.changes)
         whole.bytes += waiting.bytes

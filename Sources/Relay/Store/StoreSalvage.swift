@@ -56,14 +56,35 @@ enum StoreSalvage {
                 coverage.streams[number] = reader.coverage
             }
         }
+        var staged = TableReader(damaged, "staged", key: "number", limit: maximumRows)
+        // The oldest first.
+        let values = staged.rows().reversed().map { Staging.messages(of: $0) }
+        let isStagingWhole = !staged.hasHoles && !values.contains { $0 == nil }
+        let arrived = values.compactMap(\.self).flatMap(\.self)
+        rescue.messages += insert(arrived, database)
+        try? database.read { try coverage.add(arrived, isWhole: isStagingWhole, $0) }
         // Without a topic's name its messages are not there.
-        coverage.isDoubtful = isDoubtful || topics.hasHoles || streams.hasHoles
+        coverage.isDoubtful = isDoubtful || topics.hasHoles || streams.hasHoles || !isStagingWhole
         try? database.write { [coverage] in
             try settle($0)
             try coverage.turnBack($0)
         }
         try? damaged.close()
         return rescue
+    }
+
+    /// Makes rows of the messages of a burst.
+    ///
+    /// - Returns: how many there are.
+    private static func insert(_ messages: [KeptMessage], _ database: any DatabaseWriter) -> Int {
+        let count = "SELECT count(*) FROM messages"
+        let inserted = try? database.write { database -> Int in
+            let before = try Int.fetchOne(database, sql: count) ?? 0
+            var writing = MessageWriting(to: database)
+            try writing.write(messages)
+            return (try Int.fetchOne(database, sql: count) ?? 0) - before
+        }
+        return inserted ?? 0
     }
 
     /// Puts rows into the table of the same name, each that fits.

@@ -25,6 +25,7 @@ enum StoreSchema {
             for statement in letters { try database.execute(sql: statement) }
             try LetterRows.place(in: database)
         }
+        migrator.registerMigration("7 staged") { database in try database.execute(sql: staged) }
         return migrator
     }
 
@@ -140,4 +141,7 @@ enum StoreSchema {
             incarnation INTEGER NOT NULL, sequence INTEGER NOT NULL, lost INTEGER NOT NULL,
             UNIQUE (name, stream, incarnation, sequence))
         """
+
+    /// Messages of a burst, before they become rows of `messages`.
+    private static let staged = "CREATE TABLE staged (number INTEGER PRIMARY KEY AUTOINCREMENT, messages BLOB NOT NULL)"
 }

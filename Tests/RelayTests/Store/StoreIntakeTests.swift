@@ -25,7 +25,7 @@ struct StoreIntakeTests {
         #expect(intake.add(lines(2), at: start + .milliseconds(60)) == .none)
         #expect(intake.alarmed(at: due) == .write)
         #expect(intake.take().messages.count == 3)
-        #expect(intake.ended(.written(refused: 0), at: due).step == .index)
+        #expect(intake.ended(.written(refused: 0, stagedBytes: 0), at: due).step == .index)
         #expect(intake.isEmpty)
     }
 
@@ -35,7 +35,7 @@ struct StoreIntakeTests {
         #expect(intake.add(lines(1_000), at: start) == .write)
         #expect(intake.take().messages.count == 1_000)
         #expect(intake.add(lines(1_000), at: start) == .none)
-        #expect(intake.ended(.written(refused: 0), at: start).step == .write)
+        #expect(intake.ended(.written(refused: 0, stagedBytes: 0), at: start).step == .write)
         #expect(intake.take().messages.count == 1_000)
     }
 
@@ -47,7 +47,7 @@ struct StoreIntakeTests {
         #expect(intake.hasRoom)
         _ = intake.add(lines(2), at: start)
         #expect(!intake.hasRoom)
-        #expect(intake.ended(.written(refused: 0), at: start).step == .write)
+        #expect(intake.ended(.written(refused: 0, stagedBytes: 0), at: start).step == .write)
         #expect(intake.hasRoom)
 
         var small = StoreIntake(rules: StoreBatching(maximumBytes: 1))
@@ -75,7 +75,7 @@ struct StoreIntakeTests {
         #expect(intake.giveUp(3, because: error) == nil)
         #expect(intake.hurry(at: now) == .write)
         #expect(intake.take().messages.count == 1)
-        (step, news) = intake.ended(.written(refused: 0), at: now)
+        (step, news) = intake.ended(.written(refused: 0, stagedBytes: 0), at: now)
         #expect(news == .recovered(notKept: 3) && intake.notKept == 3 && !intake.isInTrouble)
     }
 
@@ -89,7 +89,7 @@ struct StoreIntakeTests {
         #expect(intake.isEmpty && intake.notKept == 2)
         #expect(intake.add(lines(1), at: start) == .write)
         _ = intake.take()
-        #expect(intake.ended(.written(refused: 1), at: start).news == .recovered(notKept: 2))
+        #expect(intake.ended(.written(refused: 1, stagedBytes: 0), at: start).news == .recovered(notKept: 2))
         #expect(intake.notKept == 3)
     }
 
@@ -98,20 +98,73 @@ struct StoreIntakeTests {
         var intake = intake(StoreBatching(rows: 2))
         _ = intake.add(lines(1), at: start)
         _ = intake.take()
-        #expect(intake.ended(.written(refused: 0), at: start).step == .index)
+        #expect(intake.ended(.written(refused: 0, stagedBytes: 0), at: start).step == .index)
         #expect(intake.add(lines(2), at: start) == .none)
         #expect(intake.indexed(hasMore: true, at: start) == .write)
         _ = intake.take()
         // Behind a large batch more is likely to follow, and comes first.
         let quiet = start + .milliseconds(250)
-        #expect(intake.ended(.written(refused: 0), at: start).step == .none)
+        #expect(intake.ended(.written(refused: 0, stagedBytes: 0), at: start).step == .none)
         #expect(intake.add(lines(2), at: start) == .write)
         _ = intake.take()
         let later = start + .milliseconds(100)
-        #expect(intake.ended(.written(refused: 0), at: later).step == .none)
+        #expect(intake.ended(.written(refused: 0, stagedBytes: 0), at: later).step == .none)
         #expect(intake.alarmed(at: quiet) == .sleep(until: later + .milliseconds(250)))
         #expect(intake.alarmed(at: later + .milliseconds(250)) == .index)
         #expect(intake.indexed(hasMore: true, at: later + .milliseconds(260)) == .index)
         #expect(intake.indexed(hasMore: false, at: later + .milliseconds(270)) == .none)
+    }
+
+    @Test("A burst is kept in values, and rows are made of them once it is over, before the search's words")
+    func burst() {
+        var intake = intake(StoreBatching(rows: 2, maximumStagedBytes: 100))
+        _ = intake.add(lines(1), at: start)
+        #expect(!intake.take().isStaged)
+        #expect(intake.ended(.written(refused: 0, stagedBytes: 0), at: start).step == .index)
+        _ = intake.indexed(hasMore: false, at: start)
+
+        #expect(intake.add(lines(2), at: start) == .write)
+        #expect(intake.take().isStaged)
+        let quiet = start + .milliseconds(250)
+        #expect(intake.ended(.written(refused: 0, stagedBytes: 60), at: start).step == .sleep(until: quiet))
+        #expect(intake.alarmed(at: quiet) == .unpack)
+        // What comes meanwhile is written first.
+        #expect(intake.add(lines(2), at: quiet) == .none)
+        #expect(intake.unpacked(stagedBytes: 30, at: quiet) == .write)
+        #expect(intake.take().isStaged)
+        #expect(intake.ended(.written(refused: 0, stagedBytes: 60), at: quiet).step != .unpack)
+        let later = quiet + .milliseconds(250)
+        #expect(intake.alarmed(at: later) == .unpack)
+        #expect(intake.unpacked(stagedBytes: 30, at: later) == .unpack)
+        #expect(intake.unpacked(stagedBytes: 0, at: later) == .index)
+    }
+
+    @Test("Of a burst without an end only so much is kept in values")
+    func longBurst() {
+        var intake = intake(StoreBatching(rows: 2, maximumStagedBytes: 100))
+        #expect(intake.add(lines(2), at: start) == .write)
+        _ = intake.take()
+        _ = intake.add(lines(2), at: start)
+        #expect(intake.ended(.written(refused: 0, stagedBytes: 100), at: start).step == .unpack)
+        #expect(intake.unpacked(stagedBytes: 50, at: start) == .write)
+        #expect(intake.take().isStaged)
+        // What cannot wait becomes rows at once.
+        _ = intake.ended(.written(refused: 0, stagedBytes: 100), at: start)
+        #expect(intake.add(lines(2), at: start) == .unpack)
+        #expect(intake.hurry(at: start) == .none)
+        #expect(intake.unpacked(stagedBytes: 100, at: start) == .write)
+        #expect(!intake.take().isStaged)
+    }
+
+    @Test("Where rows cannot be made, what comes is kept all the same")
+    func unpackingFails() {
+        var intake = StoreIntake(rules: StoreBatching(rows: 2), stagedBytes: 10)
+        #expect(intake.alarmed(at: start) == .unpack)
+        _ = intake.add(lines(2), at: start)
+        #expect(intake.unpacked(stagedBytes: nil, at: start) == .write)
+        #expect(intake.take().isStaged)
+        let (step, _) = intake.ended(.failed(error), at: start)
+        #expect(step == .sleep(until: start + .seconds(1)))
+        #expect(intake.alarmed(at: start + .seconds(1)) == .write)
     }
 }

@@ -90,6 +90,34 @@ struct StoreTroubleTests {
         #expect(!StoreFiles.isSuspect(fixture.path))
     }
 
+    @Test("B9 B38 a burst whose messages were no rows yet is read from a damaged store, up to its cursor")
+    func damagedBehindBurst() async throws {
+        let fixture = try await filled()
+        let store = try fixture.open()
+        let (first, last): (UInt64, UInt64) = (1_501, 3_000)
+        try await store.keep(
+            (first...last).map { StoreFixture.line($0) },
+            [
+                .received("chat.lobby", StoreFixture.stream, 1...last),
+                .cursor("chat.lobby", StoreFixture.place(last)),
+            ])
+        try await store.close()
+        let url = URL(fileURLWithPath: fixture.path)
+        var bytes = try Data(contentsOf: url)
+        // In the older messages.
+        let place = bytes.count / 5 / 4_096 * 4_096
+        bytes.replaceSubrange(place..<place + 16_384, with: Data(repeating: 0xFF, count: 16_384))
+        try bytes.write(to: url)
+        StoreFiles.suspect(fixture.path)
+
+        let rescued = try fixture.open()
+        #expect(rescued.rescue?.messages ?? 0 > 1_500)
+        #expect(try await rescued.cursor(of: "chat.lobby") == StoreFixture.place(last))
+        let shown = try await rescued.received(of: TopicPattern("chat.lobby"), limit: 10_000)
+        #expect(shown.sequences.suffix(1_600) == Array(1_401...last)[...])
+        try await rescued.close()
+    }
+
     @Test("A suspicion without damage changes nothing")
     func unfounded() async throws {
         let fixture = try await filled()
