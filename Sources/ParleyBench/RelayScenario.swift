@@ -4,8 +4,8 @@ import Relay
 import Synchronization
 
 /// What the client core costs above the wire: `n` (200000) messages through ``RelayClient``, from a pool's task and from the
-/// main actor, each compared with the NATS layer doing the same right before, on a server of its own: the median of
-/// `rounds` (1). `only=submit` (`publish`, `messages`, `on`) does that alone.
+/// main actor, each compared with the NATS layer doing the same right before, on a server of its own and with as many
+/// bytes on the wire, identifiers included (`ids=0` leaves them out): the median of `rounds` (1). `only=submit` (`publish`, `messages`, `on`) does that alone.
 enum RelayScenario {
     /// The scenario's name on the command line.
     static let name = "relay"
@@ -25,7 +25,7 @@ enum RelayScenario {
                 for name in names {
                     let parts = name.split(separator: "_").map(String.init)
                     // Next to each other, as a machine is faster at one time than at another.
-                    let floor = try await Self.floor(of: parts[0], count, server.address)
+                    let floor = try await Self.floor(of: parts[0], count, server.address, words)
                     let rate = try await Self.rate(parts[0], parts[1], count, server.address)
                     rates[floor.name, default: []].append(floor.rate)
                     rates[name, default: []].append(rate)
@@ -50,17 +50,19 @@ enum RelayScenario {
 
     /// What the NATS layer does in a second of what a scenario is made of. What a listener hears is published meanwhile.
     private static func floor(
-        of scenario: String, _ count: Int, _ address: ServerAddress
+        of scenario: String, _ count: Int, _ address: ServerAddress, _ words: Words
     ) async throws -> (name: String, rate: Double) {
         let jetStream = try await stream(on: address)
         let envelope = Envelope(
             clientID: "parley_bench", id: RelayClient.newID(), room: "line", message: text,
             start: Timestamp(milliseconds: 1_700_000_000_000))
         let size = envelope.encoded().count
+        let ids = words.number("ids", 1)
         func parameters(_ count: Int) -> Parameters {
-            Parameters(
-                address: address,
-                words: Words(["n=\(count)", "size=\(size)", "subject=bench.line", "stream=bench_stream", "ack=0"]))
+            let words = [
+                "n=\(count)", "size=\(size)", "subject=bench.line", "stream=bench_stream", "ack=0", "ids=\(ids)",
+            ]
+            return Parameters(address: address, words: Words(words))
         }
         let name: String
         let floor: Measurement

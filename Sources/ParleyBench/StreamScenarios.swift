@@ -1,19 +1,22 @@
 import NATS
 import NIOCore
+import Relay
 import Synchronization
 
 /// Publishing to a stream and reading from it.
 enum StreamScenarios {
-    /// `n` publishes, each awaited.
+    /// `n` publishes, each awaited; with `ids=1` each has an identifier of its own, as a message of chat has.
     static func publishAwaited(_ parameters: Parameters) async throws -> Measurement {
         let jetStream = try await parameters.jetStream()
         let payload = parameters.payload
+        let hasIdentifiers = parameters.words.number("ids", 0) == 1
         var samples: [Double] = []
         samples.reserveCapacity(parameters.count)
         let start = Meter.now()
         for _ in 0..<parameters.count {
             let began = Meter.now()
-            _ = try await jetStream.publish(payload, to: parameters.subject)
+            let id = hasIdentifiers ? RelayClient.newID() : nil
+            _ = try await jetStream.publish(payload, to: parameters.subject, messageID: id)
             samples.append(Meter.now() - began)
         }
         let seconds = Meter.now() - start
@@ -21,16 +24,18 @@ enum StreamScenarios {
             .adding("msgs_s", (Double(parameters.count) / seconds).rounded()).adding(percentilesOf: samples)
     }
 
-    /// `n` publishes with a window in flight.
+    /// As ``publishAwaited(_:)``, with a window in flight.
     static func publishPipelined(_ parameters: Parameters) async throws -> Measurement {
         let publisher = JetStreamPublisher(
             try await parameters.jetStream(), window: parameters.words.number("window", 1_000))
         let payload = parameters.payload
+        let hasIdentifiers = parameters.words.number("ids", 0) == 1
         let failures = Mutex<[NATSError]>([])
         let cpu = Meter.cpu()
         let start = Meter.now()
         for _ in 0..<parameters.count {
-            try await publisher.publish(payload, to: parameters.subject) { result in
+            let id = hasIdentifiers ? RelayClient.newID() : nil
+            try await publisher.publish(payload, to: parameters.subject, messageID: id) { result in
                 if case .failure(let error) = result { failures.withLock { $0.append(error) } }
             }
         }
