@@ -1,4 +1,5 @@
 import ArgumentParser
+import Relay
 
 /// The whole command line. `parley` alone is `parley chat`.
 @main
@@ -17,10 +18,8 @@ struct ParleyCommand: AsyncParsableCommand {
 
     static func main() async {
         let words = rearranged(Array(CommandLine.arguments.dropFirst()))
-        if let word = unknownCommand(words) {
-            let name = Output.safe(word)
-            Output.complain(
-                "parley: There is no command “\(name)”. parley --help lists them; parley chat \(name) joins a topic.")
+        if let mistake = mistake(in: words, isKnownTopic: { isKnownTopic($0, of: words) }) {
+            Output.complain("parley: " + mistake)
             exit(withError: ExitCode(CommandFailure.usage))
         }
         await main(words)
@@ -29,24 +28,46 @@ struct ParleyCommand: AsyncParsableCommand {
     /// Moves identity and server behind the subcommand when they are before it, as in `parley --as alice tail chat.qa`.
     static func rearranged(_ words: [String]) -> [String] {
         let leading = leadingFlags(words)
-        guard leading > 0, leading < words.count, names.contains(words[leading]) else { return words }
+        guard leading > 0, leading < words.count, words[leading] != "help", names.contains(words[leading]) else {
+            return words
+        }
         let rest = words[leading...]
         let end = rest.firstIndex(of: "--") ?? rest.endIndex
         return Array(rest[..<end]) + words[..<leading] + rest[end...]
     }
 
-    /// A word that help is asked for as if it were a command, although it is none. Since a topic can be in its place, the
-    /// chat's help would be shown for it; a topic of several tokens or a pattern is no attempt at a command.
-    static func unknownCommand(_ words: [String]) -> String? {
+    /// Why the word in a command's place is none, in a sentence; nil where it is one, or can be a topic.
+    ///
+    /// Since a topic can be in that place too, a slip of the finger would join one. So a word that is like a command and no
+    /// topic that the user has is refused, and so is any that help is asked for. A topic of several tokens or a pattern is
+    /// no attempt at a command.
+    ///
+    /// - Parameter isKnownTopic: whether the user has a topic of that name; asked for a word that is like a command.
+    static func mistake(in words: [String], isKnownTopic: (String) -> Bool) -> String? {
         let asked = words.prefix { $0 != "--" }
-        guard asked.contains("--help") || asked.contains("-h") else { return nil }
         let place = leadingFlags(words)
-        guard place < asked.count, !asked[place].hasPrefix("-"), asked[place] != "help" else { return nil }
+        guard place < asked.count, !asked[place].hasPrefix("-") else { return nil }
         let word = asked[place]
-        return names.contains(word) || word.contains { ".*>".contains($0) } ? nil : word
+        guard !names.contains(word), !word.contains(where: { ".*>".contains($0) }) else { return nil }
+        let (near, name) = (names.near(word), Output.safe(word))
+        guard near.isEmpty || isKnownTopic(word) else {
+            let commands = Wording.alternatives(near.map { "parley \($0)" })
+            return
+                "There is no command “\(name)”. Did you mean \(commands)? parley chat \(name) joins a topic of that name."
+        }
+        guard asked.contains("--help") || asked.contains("-h") else { return nil }
+        return "There is no command “\(name)”. parley --help lists them; parley chat \(name) joins a topic."
     }
 
-    private static var names: [String] { configuration.subcommands.compactMap { $0.configuration.commandName } }
+    /// Whether the local store of the user whom the words name has a topic.
+    private static func isKnownTopic(_ word: String, of words: [String]) -> Bool {
+        guard let chat = try? ChatCommand.parse(words), let path = try? chat.connection.plan().store else {
+            return false
+        }
+        return LocalStore.hasTopic(word, inFile: path)
+    }
+
+    private static let names = CommandNames(below: ParleyCommand.self)
 
     /// How many words at the beginning are flags of identity and server, with their values.
     private static func leadingFlags(_ words: [String]) -> Int {

@@ -5,6 +5,12 @@ enum Wording {
         "\(grouped(number)) \(number == 1 ? singular : plural ?? singular + "s")"
     }
 
+    /// `a`, `a or b`, `a, b or c`.
+    static func alternatives(_ words: [String]) -> String {
+        guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+        return words.dropLast().joined(separator: ", ") + " or " + last
+    }
+
     /// `12,345`.
     static func grouped(_ number: Int) -> String {
         let digits = String(number.magnitude)

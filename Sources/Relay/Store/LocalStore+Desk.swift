@@ -9,6 +9,18 @@ extension LocalStore {
         try await reading { try String.fetchAll($0, sql: "SELECT name FROM joined ORDER BY place") }
     }
 
+    /// Whether a topic is joined, or something of it is kept, as far as that can be read. It is for a look from outside: it
+    /// makes and mends no store, and one that cannot be read has no topic.
+    package static func hasTopic(_ name: String, inFile path: String) -> Bool {
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(2)
+        guard let database = try? DatabaseQueue(path: path, configuration: configuration) else { return false }
+        defer { try? database.close() }
+        let sql = "SELECT EXISTS (SELECT 1 FROM joined WHERE name = ?) OR EXISTS (SELECT 1 FROM topics WHERE name = ?)"
+        return (try? database.read { try Bool.fetchOne($0, sql: sql, arguments: [name, name]) ?? false }) ?? false
+    }
+
     /// How far each topic or pattern has been received, by its name.
     ///
     /// - Throws: ``RelayError/storage(_:)``.

@@ -11,7 +11,9 @@ private struct StoreCommands: Sendable {
 
     var path: String { folder.path("data/parley/stores/alice@local.sqlite") }
 
-    func parley(_ words: String...) async throws -> ChildProcess.Result {
+    func parley(_ words: String...) async throws -> ChildProcess.Result { try await parley(words) }
+
+    func parley(_ words: [String]) async throws -> ChildProcess.Result {
         try await ChildProcess.run(
             try BuiltProduct.url("parley").path, words + ["--as", "alice"],
             environment: [
@@ -162,6 +164,21 @@ struct StoreCommandTests {
         #expect(none.exitCode == 0 && none.output.isEmpty && none.diagnostics.contains("nothing was found"), "\(none)")
         let empty = try await store.parley("search", "...")
         #expect(empty.exitCode == 64, "\(empty)")
+    }
+
+    @Test("A mistyped command joins no topic; a topic that the user has, or that chat names, is joined")
+    func mistyped() async throws {
+        let store = try StoreCommands()
+        let refused = try await store.parley("lits")
+        #expect(refused.exitCode == 64 && refused.diagnostics.contains("Did you mean parley inbox list"), "\(refused)")
+        #expect(!FileManager.default.fileExists(atPath: store.path))
+        try await store.keep([], [.join("lits")])
+        // There is no terminal here, which is the next thing that the chat finds.
+        for words in [["lits"], ["chat", "chta"]] {
+            let chat = try await store.parley(words)
+            #expect(chat.exitCode == 78, "\(chat)")
+        }
+        #expect(try await store.parley("chta").exitCode == 64)
     }
 
     @Test("A damaged store is put aside and said to be, once; one that cannot be opened is left alone")

@@ -274,6 +274,7 @@ extension EndToEndTests {
                 ["send", "chat.lobby", "x", "--creds", "/nonexistent"],
                 ["network", "user", "add", "x", "--expires", "soon"], ["watch", "--for", "soon"],
                 ["nonsense", "--help"], ["--as", "alice", "nonsense", "-h"], ["watch", "--for", "-1"],
+                ["chta"], ["lits", "--as", "alice"], ["--as", "alice", "sned", "chat.lobby", "x"],
             ]
             for arguments in usage {
                 let result = try await network.run(arguments)
