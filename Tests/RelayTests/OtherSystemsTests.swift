@@ -74,7 +74,8 @@ import Testing
     @Test(
         "B12: Nexconn's words for our statuses",
         arguments: [
-            (.initialized, 11), (ConnectionStatus(state: .connecting, attempt: 1), 10), (waiting, 13),
+            (.initialized, 11), (ended(.timeLimit(.seconds(5), after: .tlsFailure("x"))), 14),
+            (ConnectionStatus(state: .connecting, attempt: 1), 10), (waiting, 13),
             (ConnectionStatus(state: .reconnecting, attempt: 2), 10),
             (ConnectionStatus(state: .reconnecting, reason: .networkUnavailable), 1),
             (ConnectionStatus(state: .suspended), 13), (ended(.timeLimit(.seconds(5))), 14),

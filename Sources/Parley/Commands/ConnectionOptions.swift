@@ -38,6 +38,8 @@ struct ConnectionOptions: ParsableArguments {
         // The private network is on this machine, but the configuration is still checked.
         if case .servers(let servers, _, _) = plan.target {
             plan.proxy = try proxy(profile, to: servers, environment)
+            // A URL may carry a name and a password.
+            if case .none = source { plan.isAnonymous = servers.allSatisfy { $0.authentication == nil } }
         } else {
             _ = try ProxySetting.choose(flag: proxy, profile: profile.proxy ?? "", servers: [], [:])
         }
@@ -173,6 +175,8 @@ struct ConnectionPlan: Sendable {
     var device: String?
     /// Where access tokens come from.
     var tokenCommand: TokenCommand?
+    /// Whether nothing says how to sign in on servers other than the private network's.
+    var isAnonymous = false
     /// The interactive client's local store; nil keeps it in memory.
     var store: String?
     /// How long messages stay in the local store.

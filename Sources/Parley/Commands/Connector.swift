@@ -24,6 +24,8 @@ struct Connector: Sendable {
     let network: String
     /// Where access tokens come from.
     let tokenCommand: TokenCommand?
+    /// Whether nothing says how to sign in.
+    private let isAnonymous: Bool
     private let lease: LeaseKeeper?
 
     /// Whether what its clients receive is kept on this machine.
@@ -50,6 +52,7 @@ struct Connector: Sendable {
             try directory.checkServer()
             let keeper = LeaseKeeper(directory: directory, hostCommand: Self.hostCommand)
             lease = keeper
+            isAnonymous = false
             self.user = user
             isNamed = true
             network = "local"
@@ -62,6 +65,7 @@ struct Connector: Sendable {
                 credentials: RelayCredentials(try directory.credentials(for: user)), user: user)
         case .servers(let addresses, let credentials, let user):
             lease = nil
+            isAnonymous = plan.isAnonymous
             self.user = credentials.user ?? user ?? ConnectionPlan.anonymous
             isNamed = user != nil || credentials.user != nil
             network = addresses.first.map(\.host) ?? "server"
@@ -100,9 +104,19 @@ struct Connector: Sendable {
             try await client.connect(timeLimit: timeLimit)
         } catch {
             tokenCommand?.end()
-            throw error
+            throw explained(error)
         }
         return client
+    }
+
+    /// A failure in the command line's words: a server that refuses somebody who has not said who it is asks for credentials,
+    /// and which option gives them only the command line knows.
+    func explained(_ error: any Error) -> any Error {
+        guard isAnonymous, case .connection(.authenticationFailed)? = error as? RelayError else { return error }
+        return CommandFailure(
+            CommandFailure.refused,
+            "\(network) asks for credentials, and none were given. Add --creds FILE, or set PARLEY_API_KEY and "
+                + "PARLEY_SECRET, or PARLEY_TOKEN.")
     }
 
     /// A client that is not connected yet. The private network is started first.

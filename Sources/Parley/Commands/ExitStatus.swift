@@ -88,6 +88,27 @@ struct CommandFailure: Error, Hashable {
     }
 }
 
+extension ConnectionStatus {
+    /// Why there is no connection, as a sentence behind another one; empty where there is one, or nobody knows.
+    var hindrance: String {
+        guard state != .connected, let reason else { return "" }
+        return " " + reason.words
+    }
+}
+
+extension RelayClient {
+    /// A call's failure with what the client knows of the connection: a call that was not answered in time, or that needs a
+    /// connection, does not say why there is none.
+    nonisolated func explained(_ error: RelayError) -> CommandFailure {
+        let failure = CommandFailure(error)
+        switch error {
+        case .notConnected: return CommandFailure(failure.code, "There is no connection." + status.hindrance)
+        case .timeout, .needsConnection: return CommandFailure(failure.code, error.words + status.hindrance)
+        default: return failure
+        }
+    }
+}
+
 /// Runs a command's body and turns its failure into a sentence on standard error and an exit status.
 func reportingFailures(_ body: () async throws -> Void) async throws {
     do { try await body() } catch { throw reported(error) }

@@ -41,10 +41,13 @@ struct HistoryCommand: AsyncParsableCommand {
             var left = limit
             var next: UInt64?
             repeat {
-                let part = try await client.history(
-                    topic: topic, start: first, end: last, limit: left, after: next, withPayload: raw)
+                let part: TopicHistory
+                do throws(RelayError) {
+                    part = try await client.history(
+                        topic: topic, start: first, end: last, limit: left, after: next, withPayload: raw)
+                } catch { throw client.explained(error) }
                 // What this machine keeps is not all, and the command promises all.
-                if part.isOffline { throw RelayError.notConnected }
+                if part.isOffline { throw client.explained(.notConnected) }
                 _ = printer.print(part.messages.map { .message($0) })
                 left -= part.messages.count
                 next = part.next

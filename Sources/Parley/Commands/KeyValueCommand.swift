@@ -28,7 +28,7 @@ struct KeyValueOptions: ParsableArguments {
     func run(_ body: (RelayClient) async throws -> Void) async throws {
         try await reportingFailures {
             let client = try await Connector(connection.plan()).connect()
-            try await body(client)
+            do { try await body(client) } catch let error as RelayError { throw client.explained(error) }
             await client.close()
         }
     }

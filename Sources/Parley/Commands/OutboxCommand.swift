@@ -157,7 +157,7 @@ struct OutboxSendCommand: AsyncParsableCommand {
                 } catch {
                     connector.tokenCommand?.end()
                     await client.close()
-                    throw error
+                    throw connector.explained(error)
                 }
             }
             guard !selection.held.isEmpty else { return }
@@ -255,8 +255,8 @@ struct OutboxSendCommand: AsyncParsableCommand {
         if status.state == .disconnected, let reason = status.reason { throw RelayError.connection(reason) }
         throw CommandFailure(
             CommandFailure.notAcknowledged,
-            "\(Wording.grouped(waiting)) of \(Wording.count(kept.count, "message")) not acknowledged in time. Run the "
-                + "command again, and nothing is stored twice.")
+            "\(Wording.grouped(waiting)) of \(Wording.count(kept.count, "message")) not acknowledged in time."
+                + status.hindrance + " Run the command again, and nothing is stored twice.")
     }
 }
 

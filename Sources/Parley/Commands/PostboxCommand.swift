@@ -21,7 +21,9 @@ struct PostboxOptions: ParsableArguments {
     func run(_ body: (RelayClient) async throws -> [Postbox]) async throws {
         try await reportingFailures {
             let client = try await Connector(connection.plan()).connect()
-            for postbox in try await body(client) { write(postbox) }
+            let postboxes: [Postbox]
+            do { postboxes = try await body(client) } catch let error as RelayError { throw client.explained(error) }
+            for postbox in postboxes { write(postbox) }
             await client.close()
         }
     }

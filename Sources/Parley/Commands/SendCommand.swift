@@ -52,7 +52,7 @@ struct SendCommand: AsyncParsableCommand {
                 guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
                 let sent = try client.submitLine(
                     topic: topic, text: body, from: user, id: id, mayBeStored: id != nil)
-                report(try await receipt(of: sent, within: max(.zero, deadline - .now)))
+                report(try await receipt(of: sent, over: client, within: max(.zero, deadline - .now)))
             }
             await client.close()
         }
@@ -76,7 +76,7 @@ struct SendCommand: AsyncParsableCommand {
             while !rest.isEmpty {
                 // A full window is left half empty before more lines follow.
                 if waiting.count == Self.window {
-                    try await finish(&waiting, Self.window / 2, within: limit, json: json)
+                    try await finish(&waiting, Self.window / 2, over: client, within: limit, json: json)
                 }
                 let next = rest.prefix(Self.window - waiting.count)
                 rest = rest.dropFirst(next.count)
@@ -91,22 +91,22 @@ struct SendCommand: AsyncParsableCommand {
                 }
             }
         }
-        try await finish(&waiting, waiting.count, within: limit, json: json)
+        try await finish(&waiting, waiting.count, over: client, within: limit, json: json)
     }
 
     /// Waits for the end of the oldest lines. The newest of them is waited for first, since it mostly ends last: so the
     /// caller sleeps once and not for each.
     private nonisolated(nonsending) func finish(
-        _ waiting: inout [PendingPublish], _ count: Int, within limit: Duration, json: Bool
+        _ waiting: inout [PendingPublish], _ count: Int, over client: RelayClient, within limit: Duration, json: Bool
     ) async throws {
         guard count > 0 else { return }
         let deadline = ContinuousClock.now + limit
         let last: Result<PublishReceipt, any Error>
-        do { last = .success(try await receipt(of: waiting[count - 1], within: limit)) } catch {
+        do { last = .success(try await receipt(of: waiting[count - 1], over: client, within: limit)) } catch {
             last = .failure(error)
         }
         for sent in waiting[..<(count - 1)] {
-            let receipt = try await receipt(of: sent, within: max(.zero, deadline - .now))
+            let receipt = try await receipt(of: sent, over: client, within: max(.zero, deadline - .now))
             if json { report(receipt) }
         }
         let receipt = try last.get()
@@ -115,7 +115,7 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     private nonisolated(nonsending) func receipt(
-        of sent: PendingPublish, within limit: Duration
+        of sent: PendingPublish, over client: RelayClient, within limit: Duration
     ) async throws -> PublishReceipt {
         do throws(RelayError) {
             return try await sent.receipt(within: limit)
@@ -123,7 +123,8 @@ struct SendCommand: AsyncParsableCommand {
             let again = id == nil ? "with --id \(sent.id)" : "with the same --id"
             throw CommandFailure(
                 CommandFailure.notAcknowledged,
-                "The message \(sent.id) was not acknowledged in time. Try again \(again), and nothing is stored twice.")
+                "The message \(sent.id) was not acknowledged in time.\(client.status.hindrance) Try again \(again), and "
+                    + "nothing is stored twice.")
         }
     }
 

@@ -8,6 +8,20 @@ extension RelayClient {
         let signal: Int32
     }
 
+    /// The session ended, after what its last attempt failed with.
+    private struct Ending: Error {
+        let reason: ConnectionReason
+        let cause: ConnectionReason?
+
+        /// The reason, and the cause where the reason is only that time has passed.
+        var explained: any Error {
+            let error = RelayError.connection(reason)
+            guard reason == .windowExpired, let cause else { return error }
+            let failure = CommandFailure(error)
+            return CommandFailure(failure.code, "\(failure.text) The last attempt: \(cause.words)")
+        }
+    }
+
     /// Runs the body until it returns. A session that ends meanwhile ends it too: a kick or a ban, say. A signal, or what
     /// the body throws, closes the client first, so that what it holds on the network is free at once.
     ///
@@ -21,6 +35,8 @@ extension RelayClient {
         } catch let interruption as Interruption {
             await close()
             throw ExitCode(128 + interruption.signal)
+        } catch let ending as Ending {
+            throw ending.explained
         } catch {
             // What was under way fails with the connection; why the session ended says more, a moment later.
             if case RelayError.connection = error { await leaveConnected() }
@@ -46,8 +62,12 @@ extension RelayClient {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await body() }
             group.addTask {
-                for await status in statuses where status.state == .disconnected {
-                    throw RelayError.connection(status.reason ?? .closedByUser)
+                var cause: ConnectionReason?
+                for await status in statuses {
+                    if status.state == .disconnected {
+                        throw Ending(reason: status.reason ?? .closedByUser, cause: cause)
+                    }
+                    cause = status.state == .connected ? nil : status.reason ?? cause
                 }
             }
             group.addTask {

@@ -53,7 +53,7 @@ struct WatchCommand: AsyncParsableCommand {
             let ending = await watch(client)
             switch ending {
             case .time, .connection(nil), .connection(.closedByUser): return
-            case .connection(let reason?): throw CommandFailure(RelayError.connection(reason))
+            case .connection(let reason?): throw connector.explained(RelayError.connection(reason))
             case .signal(let number): throw ExitCode(128 + number)
             }
         }

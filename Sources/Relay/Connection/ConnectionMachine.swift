@@ -219,9 +219,20 @@ package struct ConnectionMachine: Sendable {
         timers[id.kind] = nil
         switch id.kind {
         case .retry: dialOrPause(at: now)
-        case .timeLimit: end(.timeLimit(timeLimit))
+        case .timeLimit: end(.timeLimit(timeLimit, after: hindrance))
         case .window: end(.windowExpired)
         case .longOutage: status.isLongOutage = true
+        }
+    }
+
+    /// What kept the connection from being there in time: the last failure, or what is still waited for.
+    private var hindrance: ConnectionReason? {
+        switch phase {
+        case .resting, .online, .suspended: nil
+        case .waiting: status.reason
+        case .renewing: status.reason ?? refusal
+        case .dialing: status.reason ?? .unreachable("no server has answered yet")
+        case .restoring: status.reason ?? .unreachable("the server took the login and has not answered since")
         }
     }
 

@@ -11,8 +11,9 @@ public enum ConnectionReason: Hashable, Sendable {
     case connectionLost(String)
     /// A connection could not be established.
     case unreachable(String)
-    /// `connect(timeLimit:)` did not succeed within its limit.
-    case timeLimit(Duration)
+    /// `connect(timeLimit:)` did not succeed within its limit, after what the last attempt failed with or waited for, as far
+    /// as that is known.
+    indirect case timeLimit(Duration, after: ConnectionReason? = nil)
     /// The policy's reconnection window passed (RelayX: two minutes).
     case windowExpired
     /// The application is in the background and its policy suspends the connection.
@@ -93,7 +94,10 @@ extension ConnectionReason {
         case .networkUnavailable: "There is no network. The connection returns by itself when the network does."
         case .connectionLost(let detail): "The connection was lost\(Self.detail(detail))."
         case .unreachable(let detail): "The server cannot be reached\(Self.detail(detail))."
-        case .timeLimit(let limit):
+        case .timeLimit(let limit, .networkUnavailable?):
+            "No connection within \(Self.seconds(limit)). There is no network. Connect again when it is back."
+        case .timeLimit(let limit, let cause?): "No connection within \(Self.seconds(limit)). \(cause.words)"
+        case .timeLimit(let limit, nil):
             "No connection within \(Self.seconds(limit)). Connect again when the network is back."
         case .windowExpired: "Reconnecting did not succeed in time. Connect again."
         case .backgrounded: "Disconnected while in the background. The connection returns with the focus."

@@ -218,6 +218,31 @@ extension EndToEndTests {
             }
         }
 
+        @Test("What keeps a command from its connection is said, and which option is missing")
+        func causes() async throws {
+            let network = try PrivateNetworkFixture(NATSServerProcess.anyBinary)
+            let server = try await NATSServerProcess.start(
+                configuration: "authorization { user: someone, password: else }")
+            defer { server.close() }
+            let silent = try SilentPort()
+            func send(_ url: String) async throws -> ChildProcess.Result {
+                try await network.parley("send", "chat.lobby", "x", "--timeout", "3", "--server", url)
+            }
+            let refused = try await send(silent.url)
+            #expect(refused.exitCode == 69, "\(refused)")
+            #expect(refused.diagnostics.contains("No connection within 3 seconds."), "\(refused)")
+            #expect(refused.diagnostics.contains("othing answers at \(silent.url)"), "\(refused)")
+            let secure = try await send("tls://127.0.0.1:\(server.port)")
+            #expect(secure.exitCode == 69 && secure.diagnostics.contains("No secure connection"), "\(secure)")
+            let missing = try await send(server.url)
+            #expect(missing.exitCode == 77 && missing.diagnostics.contains("--creds FILE"), "\(missing)")
+            let watch = try await network.parley("watch", "--for", "60", "--server", server.url)
+            #expect(watch.exitCode == 77 && watch.diagnostics.contains("--creds FILE"), "\(watch)")
+            let wrong = try await send("nats://someone:other@127.0.0.1:\(server.port)")
+            #expect(wrong.exitCode == 77 && wrong.diagnostics.contains("refused the credentials"), "\(wrong)")
+            #expect(!wrong.diagnostics.contains("--creds") && !wrong.diagnostics.contains("other@"), "\(wrong)")
+        }
+
         @Test("doctor on a terminal knows it, in colour")
         func doctorOnTerminal() async throws {
             let network = try PrivateNetworkFixture(NATSServerProcess.anyBinary)

@@ -52,6 +52,23 @@ struct ConnectionSettingTests {
         #expect("\(described)" == "PARLEY_TOKEN")
     }
 
+    @Test("A server that refuses somebody without credentials has the options said that give some")
+    func missingCredentials() throws {
+        let refusal = RelayError.connection(.authenticationFailed(""))
+        func failure(_ words: [String], _ profile: String? = nil) throws -> CommandFailure? {
+            try Connector(plan(words, profile)).explained(refusal) as? CommandFailure
+        }
+        let named = try failure(["--server", "nats://chat.example.org:4333"])
+        #expect(named?.code == 77 && named?.text.hasPrefix("chat.example.org asks for credentials") == true)
+        #expect(named?.text.contains("--creds FILE") == true && named?.text.contains("PARLEY_SECRET") == true)
+        #expect(try failure([], Self.away) == named)
+        // Some were given, and these were refused.
+        #expect(try failure(["--server", "nats://me:word@chat.example.org:4333"]) == nil)
+        #expect(try failure([], "\(Self.away), token_command: 'print-token'") == nil)
+        let unreachable = RelayError.connection(.unreachable("x"))
+        #expect(try Connector(plan([], Self.away)).explained(unreachable) as? RelayError == unreachable)
+    }
+
     // MARK: Proxy
 
     private func proxy(

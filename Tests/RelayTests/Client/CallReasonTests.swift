@@ -111,7 +111,7 @@ struct CallReasonTests {
         try await eventually("the attempt") { client.status.state == .connecting }
         network.time.advance(by: .seconds(1))
         #expect(try await end(answers) == ["opened 33002", "error 34006"])
-        #expect(client.status.reason == .timeLimit(.seconds(1)))
+        #expect(client.status.reason?.timeLimit == .seconds(1))
     }
 
     @Test("A client that is released while it connects answers once, and is gone")

@@ -40,7 +40,8 @@ struct ConnectionClientTests {
         }
         try await failed(4, client, network)
         network.time.advance(by: .milliseconds(970))
-        await #expect(throws: RelayError.connection(.timeLimit(.seconds(1)))) { try await connecting.value }
+        let reason = ConnectionReason.timeLimit(.seconds(1), after: ConnectionReason(Self.refusal))
+        await #expect(throws: RelayError.connection(reason)) { try await connecting.value }
         #expect(client.status.state == .disconnected)
         network.server.refuseDials(with: nil)
         // Nothing tries any more, though the server is back and others are on it.
@@ -60,7 +61,12 @@ struct ConnectionClientTests {
         let first = Task { try await client.connect(timeLimit: 1) }
         try await client.state(is: .connecting)
         let second = try await client.connect(afterSleepOf: .seconds(2), network.time)
-        await #expect(throws: RelayError.connection(.timeLimit(.seconds(1)))) { try await first.value }
+        await #expect {
+            try await first.value
+        } throws: { error in
+            guard case .connection(let reason)? = error as? RelayError else { return false }
+            return reason.timeLimit == .seconds(1)
+        }
         try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }
         network.server.refuseDials(with: nil)
         try await network.attemptNow(client)

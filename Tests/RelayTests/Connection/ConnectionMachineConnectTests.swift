@@ -40,8 +40,9 @@ import Testing
         }
         #expect(driver.state == .connecting)
         driver.advance(.milliseconds(1))
-        #expect(driver.status.reason == .timeLimit(.seconds(10)) && driver.state == .disconnected)
-        #expect(driver.completions == [.connection(.timeLimit(.seconds(10)))])
+        let reason = ConnectionReason.timeLimit(.seconds(10), after: .unreachable("refused"))
+        #expect(driver.status.reason == reason && driver.state == .disconnected)
+        #expect(driver.completions == [.connection(reason)])
         #expect(driver.events == [.disconnected])
         let dials = driver.dials
         driver.advance(.seconds(3_600))
@@ -77,7 +78,45 @@ import Testing
         driver.connect(limit: .seconds(30))
         driver.connect(limit: .seconds(5))
         driver.advance(.seconds(5))
-        #expect(driver.status.reason == .timeLimit(.seconds(5)))
+        #expect(driver.status.reason?.timeLimit == .seconds(5))
+    }
+
+    @Test(
+        "B8: a limit that passes says what the last attempt failed with",
+        arguments: [
+            .unreachable("nothing answers at 127.0.0.1:1"), .unreachable("the host has no address"),
+            .tlsFailure("unknown authority"), .connectionLost("nobody answers"), .networkUnavailable,
+        ] as [ConnectionReason])
+    func causeOfTimeLimit(_ cause: ConnectionReason) {
+        for isDialing in [false, true] where cause != .networkUnavailable || !isDialing {
+            var driver = MachineDriver(ReconnectPolicy(schedule: [.seconds(isDialing ? 1 : 60)]))
+            driver.connect(limit: .seconds(5))
+            if cause == .networkUnavailable { driver.handle(.networkLost) }
+            driver.fail(cause)
+            driver.advance(.seconds(5))
+            #expect(driver.status.reason == .timeLimit(.seconds(5), after: cause), "\(isDialing)")
+            let detail = cause == .networkUnavailable ? "There is no network." : cause.words
+            #expect(
+                driver.completions.first??.words == "No connection within 5 seconds. \(detail)\(Self.advice(cause))")
+        }
+    }
+
+    private static func advice(_ cause: ConnectionReason) -> String {
+        cause == .networkUnavailable ? " Connect again when it is back." : ""
+    }
+
+    @Test("B8: a limit that passes during the first attempt says what was waited for")
+    func firstAttemptAtTimeLimit() {
+        var driver = MachineDriver()
+        driver.connect(limit: .seconds(5))
+        driver.advance(.seconds(5))
+        #expect(driver.status.reason?.hindrance == .unreachable("no server has answered yet"))
+
+        driver = MachineDriver()
+        driver.connect(limit: .seconds(5))
+        driver.handle(.dialSucceeded(generation: 1))
+        driver.advance(.seconds(5))
+        #expect(driver.status.reason?.words.contains("took the login") == true)
     }
 
     @Test(

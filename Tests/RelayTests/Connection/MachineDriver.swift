@@ -91,3 +91,11 @@ struct MachineDriver {
         return driver
     }
 }
+
+extension ConnectionReason {
+    /// The limit that was not kept, whatever was in the way.
+    var timeLimit: Duration? { if case .timeLimit(let limit, _) = self { limit } else { nil } }
+
+    /// What was in the way of keeping a limit.
+    var hindrance: ConnectionReason? { if case .timeLimit(_, let cause) = self { cause } else { nil } }
+}
