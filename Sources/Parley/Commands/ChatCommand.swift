@@ -24,13 +24,11 @@ struct ChatCommand: ParsableCommand {
         if let suspendAfter, !(suspendAfter >= 0 && suspendAfter < 1e9) {
             throw ValidationError("--suspend-after takes a number of seconds, 0 or more.")
         }
-        for topic in topics {
-            do throws(TopicError) { _ = try TopicPattern(topic) } catch { throw ValidationError("\(error)") }
-        }
     }
 
     func run() throws {
         try reportingFailures {
+            for topic in topics { _ = try StoreOptions.pattern(topic) }
             let plan = try connection.plan()
             let seconds = suspendAfter ?? plan.suspendAfter
             let policy = seconds.map { $0 > 0 ? LifecyclePolicy.suspend(after: .seconds($0)) : .ignore } ?? .rongcloud

@@ -139,7 +139,11 @@ struct ConnectionOptions: ParsableArguments {
             }
             return .privateNetwork(user: profile.user ?? Self.loginName(environment))
         }
-        let addresses = try RelayConfiguration.addresses(profile.servers)
+        let addresses: [ServerAddress]
+        do throws(RelayError) { addresses = try RelayConfiguration.addresses(profile.servers) } catch {
+            let code = server.isEmpty ? CommandFailure.badConfiguration : CommandFailure.usage
+            throw CommandFailure(code, error.words)
+        }
         return .servers(addresses, try source.credentials(), user: profile.user)
     }
 

@@ -30,10 +30,12 @@ struct HistoryCommand: AsyncParsableCommand {
         for text in [start, end].compactMap({ $0 }) where PastTime(text) == nil {
             throw ValidationError("A time is all, a length such as 15m, or ISO 8601.")
         }
+        guard (1...10_000).contains(limit) else { throw ValidationError("--limit takes a number from 1 to 10000.") }
     }
 
     func run() async throws {
         try await reportingFailures {
+            _ = try StoreOptions.pattern(topic)
             let connector = try Connector(connection.plan())
             let client = try await connector.connect()
             let (first, last) = (Self.time(start) ?? Timestamp(milliseconds: 0), end.flatMap(Self.time))

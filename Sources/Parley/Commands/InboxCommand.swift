@@ -30,6 +30,11 @@ struct InboxListCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object for each page.")
     var json = false
 
+    func validate() throws {
+        guard let limit, !(1...RelayClient.maximumPage).contains(limit) else { return }
+        throw ValidationError("--limit takes a number from 1 to \(RelayClient.maximumPage).")
+    }
+
     func run() async throws {
         try await reportingFailures {
             let plan = try connection.plan()
@@ -40,10 +45,11 @@ struct InboxListCommand: AsyncParsableCommand {
                 throw error
             }
             // A user's first visit has the network set up the postbox.
-            _ = try? await client.postboxes()
+            let known = try? await client.postboxes()
+            let wanted = try Self.id(of: postbox, among: known)
             var token = nextToken
             repeat {
-                let page = try await client.listMessages(limit: pageLimit, nextToken: token, postbox: postbox)
+                let page = try await client.listMessages(limit: pageLimit, nextToken: token, postbox: wanted)
                 write(page)
                 // It deletes nothing here: of a page alone nobody knows what else there was.
                 let kept = KeptLetterPage(
@@ -53,6 +59,19 @@ struct InboxListCommand: AsyncParsableCommand {
             } while all && token != nil
             await client.close()
         }
+    }
+
+    /// The postbox that is meant. One that is mistyped would look as if it were empty.
+    ///
+    /// - Parameter known: the user's postboxes; nil where the network did not tell them.
+    static func id(of name: String?, among known: [Postbox]?) throws(CommandFailure) -> String? {
+        guard let name, let known else { return name }
+        if let postbox = known.first(where: { $0.id == name }) ?? known.first(where: { $0.name == name }) {
+            return postbox.id
+        }
+        let names = known.map(\.name).sorted().joined(separator: ", ")
+        let others = names.isEmpty ? "There are none; parley postbox create makes one." : "These are: \(names)."
+        throw CommandFailure(CommandFailure.badData, "There is no postbox “\(name)”. \(others)")
     }
 
     private var pageLimit: Int? { limit ?? (all ? RelayClient.maximumPage : nil) }

@@ -35,16 +35,19 @@ struct NetworkStartCommand: AsyncParsableCommand {
 /// `parley network stop`.
 struct NetworkStopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stop", abstract: "Stop the private network, or let it end with its last client.")
+        commandName: "stop", abstract: "Stop the private network, or let it end with its last client.",
+        discussion: "While clients use it, it goes on, and the exit status is 75; it ends after the last one.")
     @Flag(help: "Stop it even while clients use it.") var force = false
     @Flag(help: "Print one JSON object.") var json = false
 
     func run() async throws {
         try await reportingFailures {
-            if try await NetworkControl.stop(evenIfUsed: force) == .inUse {
-                Output.complain("parley: clients still use the network; it ends after the last one, or with --force")
-            }
+            let outcome = try await NetworkControl.stop(evenIfUsed: force)
             if json { try await NetworkStatusCommand.write(json: true) }
+            guard outcome == .inUse else { return }
+            throw CommandFailure(
+                CommandFailure.notAcknowledged,
+                "Clients still use the network, so it runs on. It ends after the last one, or now with --force.")
         }
     }
 }

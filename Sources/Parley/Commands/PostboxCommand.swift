@@ -18,25 +18,36 @@ struct PostboxOptions: ParsableArguments {
     @Flag(help: "Print one JSON object for each postbox.")
     var json = false
 
-    func run(_ body: (RelayClient) async throws -> [Postbox]) async throws {
+    /// Does something with postboxes and prints them.
+    ///
+    /// - Parameter outcome: what has become of each, for a person; nil for whether it is enabled.
+    func run(_ outcome: String? = nil, _ body: (RelayClient) async throws -> [Postbox]) async throws {
         try await reportingFailures {
             let client = try await Connector(connection.plan()).connect()
             let postboxes: [Postbox]
             do { postboxes = try await body(client) } catch let error as RelayError { throw client.explained(error) }
-            for postbox in postboxes { write(postbox) }
+            for postbox in postboxes {
+                if json { Output.json(postbox.json) } else { Output.line(postbox.line(outcome)) }
+            }
             await client.close()
         }
     }
+}
 
-    private func write(_ postbox: Postbox) {
-        if json {
-            Output.json([
-                "id": .string(postbox.id), "name": .string(postbox.name), "sudoId": .string(postbox.sudoId),
-                "isEnabled": .bool(postbox.isEnabled), "createdAt": .string(postbox.createdAt.iso8601),
-            ])
-        } else {
-            Output.line("\(Output.safe(postbox.name))  \(postbox.isEnabled ? "enabled" : "disabled")")
-        }
+extension Postbox {
+    /// The object that scripts read.
+    var json: MessageMap {
+        [
+            "id": .string(id), "name": .string(name), "sudoId": .string(sudoId), "isEnabled": .bool(isEnabled),
+            "createdAt": .string(createdAt.iso8601),
+        ]
+    }
+
+    /// The line that people read.
+    ///
+    /// - Parameter outcome: what has become of it; nil for whether it is enabled.
+    func line(_ outcome: String? = nil) -> String {
+        "\(Output.safe(name))  \(outcome ?? (isEnabled ? "enabled" : "disabled"))"
     }
 }
 
@@ -83,5 +94,5 @@ struct PostboxDeleteCommand: AsyncParsableCommand {
     @OptionGroup var options: PostboxOptions
     @Argument(help: "Its name.") var name: String
 
-    func run() async throws { try await options.run { [try await $0.deletePostbox(name)] } }
+    func run() async throws { try await options.run("deleted") { [try await $0.deletePostbox(name)] } }
 }

@@ -33,7 +33,7 @@ struct SendCommand: AsyncParsableCommand {
     var text: String?
 
     func validate() throws {
-        guard timeout > 0, timeout.isFinite else { throw ValidationError("--timeout takes seconds, more than 0.") }
+        guard timeout > 0, timeout < 1e9 else { throw ValidationError("--timeout takes seconds, more than 0.") }
         if lines, text != nil { throw ValidationError("--lines reads standard input, so it cannot be used with TEXT.") }
     }
 

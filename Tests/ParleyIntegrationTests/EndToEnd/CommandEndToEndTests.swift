@@ -177,7 +177,12 @@ extension EndToEndTests {
                     "inbox", "list", "--postbox", "work", "--all", "--as", "bob", "--json")
                 #expect(list.flatMap { $0["items"].array }.map { $0["message"].string } == ["kept", "again"])
 
-                #expect(try await network.parley("postbox", "delete", "work", "--as", "bob").exitCode == 0)
+                let mistyped = try await network.parley("inbox", "list", "--postbox", "wrok", "--as", "bob")
+                #expect(mistyped.exitCode == 65 && mistyped.output.isEmpty, "\(mistyped)")
+                #expect(mistyped.diagnostics.contains("no postbox “wrok”. These are: personal, work."), "\(mistyped)")
+
+                let deleted = try await network.parley("postbox", "delete", "work", "--as", "bob")
+                #expect(deleted.exitCode == 0 && deleted.output == "work  deleted\n", "\(deleted)")
                 #expect(try await network.letters(of: "bob").allSatisfy { $0.hasPrefix("Welcome") })
             }
         }
@@ -197,7 +202,9 @@ extension EndToEndTests {
                 let tail = try network.start("tail", "chat.lobby", "--as", "alice")
                 try await eventually("one client") { try await network.clientCount() == 1 }
                 let used = try await network.parley("network", "stop")
-                #expect(used.exitCode == 0 && used.diagnostics.contains("still use the network"), "\(used)")
+                #expect(used.exitCode == 75 && used.diagnostics.contains("still use the network"), "\(used)")
+                let described = try await network.parley("network", "stop", "--json")
+                #expect(try described.exitCode == 75 && JSONLine(described.output)["running"].bool == true)
                 #expect(PrivateNetworkFixture.isRunning(description.serverPid))
                 tail.signal(SIGTERM)
                 try await tail.waitForExit()
@@ -268,8 +275,11 @@ extension EndToEndTests {
             let usage = [
                 ["send"], ["nonsense", "--no-such-flag"], ["tail"], ["tail", "chat.lobby", "--count", "0"],
                 ["tail", "chat.lobby", "--since", "yesterday"], ["send", "chat.lobby", "x", "--timeout", "0"],
-                ["send", "chat.lobby", "x", "--lines"], ["chat", "--suspend-after", "-1"], ["chat", "a..b"],
-                ["history", "chat.lobby"], ["inbox", "watch", "--count", "0"],
+                ["send", "chat.lobby", "x", "--lines"], ["chat", "--suspend-after", "-1"],
+                ["history", "chat.lobby"], ["history", "chat.lobby", "--start", "all", "--limit", "0"],
+                ["history", "chat.lobby", "--start", "all", "--limit", "10001"], ["inbox", "list", "--limit", "0"],
+                ["inbox", "list", "--limit", "101"], ["search", "x", "--limit", "1001"],
+                ["send", "chat.lobby", "x", "--server", "http://127.0.0.1:1"], ["inbox", "watch", "--count", "0"],
                 ["send", "chat.lobby", "x", "--as", "a", "--server", "nats://127.0.0.1:1"],
                 ["send", "chat.lobby", "x", "--creds", "/nonexistent"],
                 ["network", "user", "add", "x", "--expires", "soon"], ["watch", "--for", "soon"],
@@ -283,7 +293,9 @@ extension EndToEndTests {
             }
             let data = [
                 ["send", "chat..lobby", "x"], ["send", "chat.*", "x"], ["tail", "chat.>.x"],
-                ["inbox", "post", "nobody", "x"], ["network", "user", "add", "no spaces"],
+                ["chat", "a..b"], ["a..b"], ["history", "chat..a", "--start", "all"], ["store", "export", "a..b"],
+                ["search", "x", "--in", "a..b"], ["inbox", "post", "nobody", "x"],
+                ["network", "user", "add", "no spaces"],
             ]
             for arguments in data {
                 let result = try await network.run(arguments)

@@ -1,0 +1,84 @@
+import Relay
+import TestSupport
+import Testing
+
+@testable import Parley
+
+@Suite("Commands: what options take, and what postboxes are called")
+struct OptionsTests {
+    private static func postbox(_ id: String, name: String? = nil, isEnabled: Bool = true) -> Postbox {
+        Postbox(id: id, name: name ?? id, sudoId: "sudo", isEnabled: isEnabled, createdAt: Desk.wall)
+    }
+
+    @Test(
+        "A number out of its range is wrong usage in every command",
+        arguments: [
+            ["history", "a", "--start", "all", "--limit", "0"], ["history", "a", "--start", "all", "--limit", "-1"],
+            ["history", "a", "--start", "all", "--limit", "10001"], ["inbox", "list", "--limit", "0"],
+            ["inbox", "list", "--limit", "101"], ["search", "x", "--limit", "0"], ["search", "x", "--limit", "1001"],
+            ["tail", "a", "--count", "0"], ["inbox", "watch", "--count", "0"], ["kv", "watch", "--count", "0"],
+            ["send", "a", "b", "--timeout", "0"], ["send", "a", "b", "--timeout", "1e30"],
+            ["send", "a", "b", "--timeout", "nan"],
+            ["outbox", "send", "--timeout", "0"],
+        ])
+    func ranges(_ words: [String]) {
+        do {
+            _ = try ParleyCommand.parseAsRoot(words)
+            Issue.record("\(words) was taken")
+        } catch {
+            #expect(ParleyCommand.exitCode(for: error).rawValue == CommandFailure.usage)
+        }
+    }
+
+    @Test("The ends of a range are in it")
+    func ends() throws {
+        for limit in ["1", "10000"] { _ = try HistoryCommand.parse(["a", "--start", "all", "--limit", limit]) }
+        for limit in ["1", "100"] { _ = try InboxListCommand.parse(["--limit", limit]) }
+        _ = try InboxListCommand.parse([])
+    }
+
+    @Test("A topic that is none is bad data, in the chat as everywhere")
+    func topics() throws {
+        let chat = try ChatCommand.parse(["a..b"])
+        #expect { try chat.run() } throws: { ParleyCommand.exitCode(for: $0).rawValue == CommandFailure.badData }
+    }
+
+    @Test("A server's address that is none is wrong usage in a flag, and a bad configuration in a profile")
+    func addresses() throws {
+        let folder = try TemporaryDirectory("config")
+        try folder.write("{ profiles: { default: { servers: ['http://x'] } } }", to: "config.json")
+        for (words, code) in [
+            (["--server", "http://x"], CommandFailure.usage),
+            (["--config", folder.path("config.json")], CommandFailure.badConfiguration),
+        ] {
+            let failure = #expect(throws: CommandFailure.self) {
+                try ConnectionOptions.parse(words).plan(["XDG_CONFIG_HOME": folder.path])
+            }
+            #expect(failure?.code == code && failure?.text.contains("nats://") == true)
+        }
+    }
+
+    @Test("A postbox is found by its identifier or its name, and a mistyped one names those that there are")
+    func postboxes() throws {
+        let known = [Self.postbox("p2", name: "work"), Self.postbox("personal"), Self.postbox("work", name: "other")]
+        #expect(try InboxListCommand.id(of: "personal", among: known) == "personal")
+        #expect(try InboxListCommand.id(of: "work", among: known) == "work")
+        #expect(try InboxListCommand.id(of: "other", among: known) == "work")
+        #expect(try InboxListCommand.id(of: nil, among: known) == nil)
+        // Where nobody can tell, the network's answer counts.
+        #expect(try InboxListCommand.id(of: "wrok", among: nil) == "wrok")
+        let failure = #expect(throws: CommandFailure.self) { try InboxListCommand.id(of: "wrok", among: known) }
+        #expect(failure?.code == 65)
+        #expect(failure?.text == "There is no postbox “wrok”. These are: other, personal, work.")
+        let none = #expect(throws: CommandFailure.self) { try InboxListCommand.id(of: "wrok", among: []) }
+        #expect(none?.text.contains("parley postbox create") == true)
+    }
+
+    @Test("A postbox that was deleted is said to be, others whether they are enabled")
+    func postboxLines() {
+        #expect(Self.postbox("work").line() == "work  enabled")
+        #expect(Self.postbox("work", isEnabled: false).line() == "work  disabled")
+        #expect(Self.postbox("work", isEnabled: false).line("deleted") == "work  deleted")
+        #expect(!Self.postbox("wo\u{1B}rk").line().contains("\u{1B}"))
+    }
+}
