@@ -276,11 +276,9 @@ extension PostboxMessage {
         ]
     }
 
-    /// The letter for a person: a letter of several lines goes on below, indented, so that each letter begins at the
-    /// left edge and nothing in it can look like another one.
+    /// The letter for a person.
     var line: String {
         let who = from.map { Output.safe($0) } ?? "–"
-        let text = Output.safeLines(message).joined(separator: "\n    ")
-        return "\(id)  \(createdAt.iso8601)  \(Output.safe(postboxId))  \(who): \(text)"
+        return "\(id)  \(createdAt.iso8601)  \(Output.safe(postboxId))  \(who): \(Output.indented(message))"
     }
 }

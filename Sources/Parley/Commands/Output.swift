@@ -11,7 +11,7 @@ import Terminal
 
 /// What commands print: lines on standard output, complaints on standard error, written at once and in full.
 enum Output {
-    /// Prints a line. A reader that has gone away ends the program, as it does with every filter.
+    /// Prints a line. A reader that has gone away ends the program without a word, as it does with every filter.
     static func line(_ text: String) {
         write(Array((text + "\n").utf8)[...], to: STDOUT_FILENO)
     }
@@ -39,6 +39,14 @@ enum Output {
     /// As `safe`, with the text's own line breaks kept.
     static func safeLines(_ text: String) -> [String] { SafeText.lines(text).map(\.description) }
 
+    /// As `safe`, for a text with something before it on its first line: a text of several lines goes on below, indented, so
+    /// that each entry begins at the left edge and nothing in a text can look like another entry.
+    static func indented(_ text: String) -> String {
+        // Most text is plain and of one line, and needs no look at its characters.
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
+        return safeLines(text).joined(separator: "\n    ")
+    }
+
     /// Whether standard output is a terminal whose person has not asked for plain text.
     static var isColored: Bool {
         guard isatty(STDOUT_FILENO) == 1 else { return false }
@@ -50,12 +58,18 @@ enum Output {
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {
-                if errno == EINTR { continue }
-                if errno == EAGAIN {
+                let error = errno
+                if error == EINTR { continue }
+                if error == EAGAIN {
                     var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     poll(&ready, 1, -1)
                     continue
                 }
+                // Nobody is told where nobody can be; the exit status will say how it went.
+                guard descriptor == STDOUT_FILENO else { return }
+                // The event loops ignore the signal that ends a filter, since a broken connection is no reason to end.
+                if error == EPIPE { TerminalSession.endProcess(by: SIGPIPE) }
+                complain("parley: standard output cannot be written: \(String(cString: strerror(error)))")
                 exit(CommandFailure.cannotCreate)
             }
             bytes = bytes.dropFirst(count)

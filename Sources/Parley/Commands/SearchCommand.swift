@@ -113,11 +113,12 @@ extension KeptLetter {
 
     /// The line that people read.
     fileprivate var foundLine: String {
+        let (place, who) = (Output.safe(postbox), Output.safe(person ?? "?"))
         let words =
             switch direction {
-            case .received: "letter to \(postbox)  \(person ?? "?"): \(text)"
-            case .sent: "letter to \(person ?? "?")/\(postbox)  \(text)"
+            case .received: "letter to \(place)  \(who):"
+            case .sent: "letter to \(who)/\(place) "
             }
-        return "\(time.iso8601)  \(Output.safe(words))"
+        return "\(time.iso8601)  \(words) \(Output.indented(text))"
     }
 }

@@ -181,6 +181,20 @@ struct StoreCommandTests {
         #expect(try await store.parley("chta").exitCode == 64)
     }
 
+    #if os(Linux)
+        @Test("Output that cannot be written is told, with its exit status")
+        func fullOutput() async throws {
+            let store = try StoreCommands()
+            let result = try await ChildProcess.run(
+                "/bin/sh", ["-c", "\"$0\" store status --as alice >/dev/full", try BuiltProduct.url("parley").path],
+                environment: [
+                    "XDG_DATA_HOME": store.folder.path("data"), "XDG_CONFIG_HOME": store.folder.path("config"),
+                ])
+            #expect(result.exitCode == 73, "\(result)")
+            #expect(result.diagnostics.hasPrefix("parley: standard output cannot be written: "), "\(result)")
+        }
+    #endif
+
     @Test("A damaged store is put aside and said to be, once; one that cannot be opened is left alone")
     func trouble() async throws {
         let store = try StoreCommands()

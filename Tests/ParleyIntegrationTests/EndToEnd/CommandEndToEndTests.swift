@@ -22,6 +22,12 @@ extension EndToEndTests {
                     "send", "chat.lobby", "--as", "alice", "--lines", "--json", input: "x\n\ny\nz")
                 #expect(lines.map { $0["seq"].int } == [3, 4, 5])
                 #expect(try await network.texts(on: "chat.lobby") == ["a text", "two\nlines", "x", "y", "z"])
+                // A text's further lines cannot look like other messages.
+                let tail = try await network.parley(
+                    "tail", "chat.lobby", "--since", "all", "--count", "2", "--as", "bob")
+                #expect(tail.exitCode == 0 && tail.output.hasSuffix("  chat.lobby  alice: two\n    lines\n"), "\(tail)")
+                let history = try await network.parley("history", "chat.lobby", "--start", "all", "--as", "bob")
+                #expect(history.output.contains("  chat.lobby  alice: two\n    lines\n2"), "\(history)")
 
                 for isAgain in [false, true] {
                     let named = try await network.objects(
@@ -184,6 +190,25 @@ extension EndToEndTests {
                 let deleted = try await network.parley("postbox", "delete", "work", "--as", "bob")
                 #expect(deleted.exitCode == 0 && deleted.output == "work  deleted\n", "\(deleted)")
                 #expect(try await network.letters(of: "bob").allSatisfy { $0.hasPrefix("Welcome") })
+            }
+        }
+
+        @Test("A reader that has gone away ends a command without a word, as it ends every filter")
+        func goneReader() async throws {
+            try await PrivateNetworkFixture.run { network in
+                // Far more than a pipe takes.
+                let lines = String(repeating: String(repeating: "x", count: 1_000) + "\n", count: 2_000)
+                let sent = try await network.parley("send", "chat.lobby", "--lines", "--as", "alice", input: lines)
+                #expect(sent.exitCode == 0, "\(sent)")
+                for command in ["tail chat.lobby --since all", "history chat.lobby --start all --limit 2000"] {
+                    let script = "{ \"$0\" \(command) --as bob; echo \"status $?\" >&2; } | head -n 1"
+                    let result = try await ChildProcess.run(
+                        "/bin/sh", ["-c", script, try BuiltProduct.url("parley").path],
+                        environment: network.environment)
+                    #expect(result.exitCode == 0 && result.lines.count == 1, "\(result)")
+                    // 128 and the number of SIGPIPE, as a shell says it.
+                    #expect(result.diagnostics == "status 141\n", "\(result.diagnostics)")
+                }
             }
         }
 

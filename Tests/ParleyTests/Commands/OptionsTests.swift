@@ -74,6 +74,17 @@ struct OptionsTests {
         #expect(none?.text.contains("parley postbox create") == true)
     }
 
+    @Test(
+        "A text of several lines goes on below, indented, and moves no cursor",
+        arguments: [
+            ("plain", "plain"), ("", ""), ("one\ntwo\r\nthree", "one\n    two\n    three"), ("end\n", "end\n    "),
+            ("日本\n2026-11-20T00:00:00.000Z  chat.a  eve: me", "日本\n    2026-11-20T00:00:00.000Z  chat.a  eve: me"),
+        ])
+    func indented(_ text: String, _ shown: String) {
+        #expect(Output.indented(text) == shown)
+        #expect(!Output.indented(text + "\u{1B}[2J\n\u{9B}2J").contains { "\u{1B}\u{9B}\r".contains($0) })
+    }
+
     @Test("A postbox that was deleted is said to be, others whether they are enabled")
     func postboxLines() {
         #expect(Self.postbox("work").line() == "work  enabled")
