@@ -6,6 +6,13 @@ import Relay
 #else
     import Foundation
 #endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// Who to be and where to connect, for every subcommand.
 struct ConnectionOptions: ParsableArguments {
@@ -137,7 +144,7 @@ struct ConnectionOptions: ParsableArguments {
             if creds != nil {
                 throw CommandFailure(CommandFailure.usage, "--creds needs a server: add --server URL.")
             }
-            return .privateNetwork(user: profile.user ?? Self.loginName(environment))
+            return .privateNetwork(user: profile.user ?? Self.loginName(environment, account: Self.accountName))
         }
         let addresses: [ServerAddress]
         do throws(RelayError) { addresses = try RelayConfiguration.addresses(profile.servers) } catch {
@@ -152,11 +159,26 @@ struct ConnectionOptions: ParsableArguments {
         return home + text.dropFirst(1)
     }
 
-    /// The login's name as far as it can be a user's name.
-    private static func loginName(_ environment: [String: String]) -> String {
-        let login = environment["USER"] ?? environment["LOGNAME"] ?? ""
-        let kept = login.filter { $0.isASCII && ($0.isLetter || $0.isNumber || "+=_-".contains($0)) }.prefix(64)
-        return kept.isEmpty ? "me" : String(kept)
+    /// The login's name as far as it can be a user's name: the environment's, or else the account's. A service or a container
+    /// has mostly the account alone.
+    static func loginName(_ environment: [String: String], account: () -> String?) -> String {
+        usable(environment["USER"]) ?? usable(environment["LOGNAME"]) ?? usable(account()) ?? "me"
+    }
+
+    /// What of a name can be a user's; nil where nothing can.
+    private static func usable(_ name: String?) -> String? {
+        let kept = (name ?? "").filter { $0.isASCII && ($0.isLetter || $0.isNumber || "+=_-".contains($0)) }
+        return kept.isEmpty ? nil : String(kept.prefix(64))
+    }
+
+    /// The name of the account that the program runs as; nil where the system does not know it.
+    private static func accountName() -> String? {
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        // As long an entry as any system has: names come from directories, too.
+        var texts = [CChar](repeating: 0, count: 64 << 10)
+        guard getpwuid_r(geteuid(), &entry, &texts, texts.count, &found) == 0, let found else { return nil }
+        return found.pointee.pw_name.map { String(cString: $0) }
     }
 }
 

@@ -23,6 +23,8 @@ extension TopicError: CustomStringConvertible {
         case .empty: "The topic is empty. Name one, such as chat.lobby."
         case .tooLong(let bytes):
             "The topic has \(bytes) bytes and at most \(TopicGrammar.maximumLength) are accepted. Shorten it."
+        case .invalidCharacter(let character) where !character.isASCII:
+            "RelayX's grammar allows a topic only A-Z, a-z, 0-9, - _ ~ and dots."
         case .invalidCharacter(let character):
             "A topic cannot contain \(TopicError.shown(character)). Use letters, digits, - _ ~ and dots."
         case .emptyToken: "A topic cannot begin or end with a dot, or have two dots together."
@@ -34,7 +36,7 @@ extension TopicError: CustomStringConvertible {
 
     private static func shown(_ character: Character) -> String {
         guard let ascii = character.asciiValue, ascii > 0x20, ascii < 0x7F else {
-            return character == " " ? "a space" : "control or non-ASCII characters"
+            return character == " " ? "a space" : "control characters"
         }
         return String(character)
     }

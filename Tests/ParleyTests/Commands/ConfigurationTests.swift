@@ -1,3 +1,4 @@
+import Foundation
 import Relay
 import TestSupport
 import Testing
@@ -29,8 +30,24 @@ struct ConfigurationTests {
     @Test("Without anything it is the private network, as the login's name")
     func nothing() throws {
         #expect(user(try plan([], environment: ["USER": "al ice/1"])) == "alice1")
-        #expect(user(try plan([], environment: ["USER": "日本"])) == "me")
         #expect(user(try plan(["--as", "bob"])) == "bob")
+    }
+
+    @Test("Without a name in the environment that can be a user's, the account's counts")
+    func account() throws {
+        func name(_ environment: [String: String], _ account: String?) -> String {
+            ConnectionOptions.loginName(environment, account: { account })
+        }
+        #expect(name([:], "svc-chat") == "svc-chat")
+        #expect(name(["USER": "", "LOGNAME": ""], "svc chat") == "svcchat")
+        #expect(name(["USER": "日本"], "root") == "root")
+        #expect(name(["USER": "日本", "LOGNAME": "nihon"], "root") == "nihon")
+        #expect(name(["USER": "alice", "LOGNAME": "bob"], "root") == "alice")
+        #expect(name(["USER": String(repeating: "a", count: 100)], nil) == String(repeating: "a", count: 64))
+        #expect(name([:], nil) == "me" && name([:], "日本") == "me")
+        // The account of whoever runs this, as the system has it.
+        let own = getpwuid(geteuid()).map { String(cString: $0.pointee.pw_name) }
+        #expect(user(try plan([])) == name([:], own))
     }
 
     @Test("Flags win over the file; the file may hold comments")

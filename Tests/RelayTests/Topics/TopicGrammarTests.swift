@@ -39,6 +39,17 @@ import Testing
         #expect(!error.description.isEmpty)
     }
 
+    @Test("B35: a name that is not ASCII is refused with the grammar that does not take it")
+    func notASCII() {
+        for (name, character) in [("café", "é"), ("日本", "日"), ("chat.👍", "👍")] as [(String, Character)] {
+            let error = #expect(throws: TopicError.self) { try Topic(name) }
+            #expect(error == .invalidCharacter(character))
+            #expect(error?.description == "RelayX's grammar allows a topic only A-Z, a-z, 0-9, - _ ~ and dots.")
+        }
+        #expect(TopicError.invalidCharacter("\u{7}").description.contains("control characters"))
+        #expect(TopicError.invalidCharacter(" ").description.contains("a space"))
+    }
+
     @Test("B35: system event names are refused", arguments: TopicGrammar.reservedNames.sorted())
     func reserved(_ name: String) {
         #expect(throws: TopicError.reserved(name)) { try Topic(name) }
