@@ -102,6 +102,7 @@ enum SlashCommand: Hashable, Sendable {
         case "history": return .history
         case "search":
             guard !argument.isEmpty else { throw usage("search") }
+            if let missing = SearchQuery.missingValue(in: argument) { throw .search(missing) }
             if let mistake = SearchQuery(argument).mistake { throw .search(mistake) }
             return .search(argument)
         case "delete": return .delete

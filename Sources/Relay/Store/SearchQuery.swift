@@ -58,6 +58,17 @@ public struct SearchQuery: Hashable, Sendable {
         while let part = reader.next() { take(part, secondsFromGMT) }
     }
 
+    /// The name of the first filter in a text that has nothing right behind its colon, as in `from: bob`: it counts as a word
+    /// to look for, which few people mean. Nil where there is none.
+    public static func filterWithoutValue(in text: String) -> String? {
+        var reader = QueryReader(text.prefix(4_096))
+        while let part = reader.next() {
+            guard let name = part.unfinishedFilter?.lowercased(), !part.isExcluded else { continue }
+            if ["from", "in", "after", "before"].contains(name) { return name }
+        }
+        return nil
+    }
+
     /// Whether there is nothing to look for.
     public var isEmpty: Bool {
         !terms.contains { !$0.isExcluded } && senders.isEmpty && topics.isEmpty && after == nil && before == nil
@@ -169,6 +180,8 @@ extension SearchQuery.Term {
 private struct QueryPart {
     /// What stands before the colon.
     var filter: String?
+    /// The same, where nothing stands behind the colon.
+    var unfinishedFilter: String?
     var text: String
     var isQuoted: Bool
     var isExcluded: Bool
@@ -194,9 +207,14 @@ private struct QueryReader {
         let filter = String(word[..<colon])
         let value = word[word.index(after: colon)...]
         if value.isEmpty, rest.first == "\"" {
-            return QueryPart(filter: filter, text: quotation(), isQuoted: true, isExcluded: isExcluded)
+            let text = quotation()
+            let unfinished = text.allSatisfy(\.isWhitespace) ? filter : nil
+            return QueryPart(
+                filter: filter, unfinishedFilter: unfinished, text: text, isQuoted: true, isExcluded: isExcluded)
         }
-        guard !value.isEmpty else { return QueryPart(text: filter, isQuoted: false, isExcluded: isExcluded) }
+        guard !value.isEmpty else {
+            return QueryPart(unfinishedFilter: filter, text: filter, isQuoted: false, isExcluded: isExcluded)
+        }
         return QueryPart(filter: filter, text: String(value), isQuoted: false, isExcluded: isExcluded)
     }
 

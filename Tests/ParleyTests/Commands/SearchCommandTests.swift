@@ -32,6 +32,18 @@ struct SearchCommandTests {
         #expect(failure?.code == 64)
     }
 
+    @Test("A filter with nothing behind its colon is wrong usage, and says what is missing")
+    func missingValues() throws {
+        for (words, missing) in [
+            (["from:"], "from: needs a name"), (["build", "from:", "bob"], "from: needs a name"),
+            (["in:", "--in", "a"], "in: needs a topic"), (["x after:"], "after: needs a date"),
+        ] {
+            let failure = #expect(throws: CommandFailure.self) { try query(words) }
+            #expect(failure?.code == 64 && failure?.text.contains(missing) == true, "\(words)")
+        }
+        #expect(try query(["to:", "bob"]) == SearchQuery("to bob"))
+    }
+
     @Test("The store's commands take a topic, and identity and server may stand before them")
     func store() throws {
         #expect(try StoreExportCommand.parse(["chat.>", "--json"]).topic == "chat.>")

@@ -93,6 +93,8 @@ struct SearchTests {
             ("/search", "Write it as /search WORDS"), ("/search !!!", "There is nothing to look for"),
             ("/search -only", "There is nothing to look for"),
             ("/search x before:tomorrow", "before:tomorrow is no date."), ("/search in:a..b", "a..b is no topic."),
+            ("/search from:", "from: needs a name right behind it"), ("/search x in: chat.qa", "in: needs a topic"),
+            ("/search BEFORE: 2026-11-20", "before: needs a date"),
         ])
     func mistakes(_ text: String, _ words: String) {
         var desk = Desk.joined("chat.lobby")

@@ -94,4 +94,18 @@ struct SearchQueryTests {
         #expect(query.terms.count == SearchQuery.maximumTerms)
         #expect(query.senders.count == SearchQuery.maximumTerms && query.topics.count == SearchQuery.maximumTerms)
     }
+
+    @Test(
+        "A filter without a value is found, and what only looks like one is not",
+        arguments: [
+            ("from:", "from"), ("x from: bob", "from"), ("In: chat.qa", "in"), ("from:\"\"", "from"),
+            ("from:bob after:", "after"), ("before:\" \" x", "before"), ("in:a from:", "from"),
+            ("from:bob", nil), ("to: bob", nil), ("from", nil), ("\"from: bob\"", nil), ("-from: x", nil), (":", nil),
+            ("from:\"bob\"", nil), ("", nil), ("http://from:", nil),
+        ] as [(String, String?)])
+    func filterWithoutValue(_ text: String, _ filter: String?) {
+        #expect(SearchQuery.filterWithoutValue(in: text) == filter)
+        // It goes on counting as a word, so that no text is an error for other callers.
+        if filter != nil { #expect(!SearchQuery(text).isEmpty) }
+    }
 }
