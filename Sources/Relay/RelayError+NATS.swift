@@ -11,7 +11,8 @@ extension ConnectionReason {
         case .proxy(let text): self = .proxyUnavailable(text)
         case .tls(let text): self = .tlsFailure(text)
         case .tlsRequired: self = .tlsFailure("the server requires TLS; use a tls:// address")
-        case .unresolvableHost, .connectionRefused, .unreachable, .timeout, .connectionLimit, .invalidArgument,
+        case .unreachable(let text): self = .unreachable(text)
+        case .unresolvableHost, .connectionRefused, .timeout, .connectionLimit, .invalidArgument,
             .invalidSubject, .protocolViolation:
             self = .unreachable(Self.clause(error))
         case .closedByServer, .connectionLost, .staleConnection, .closed, .cancelled, .noResponders,

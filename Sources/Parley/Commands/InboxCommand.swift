@@ -49,7 +49,10 @@ struct InboxListCommand: AsyncParsableCommand {
             let wanted = try Self.id(of: postbox, among: known)
             var token = nextToken
             repeat {
-                let page = try await client.listMessages(limit: pageLimit, nextToken: token, postbox: wanted)
+                let page: ListOutput<PostboxMessage>
+                do throws(RelayError) {
+                    page = try await client.listMessages(limit: pageLimit, nextToken: token, postbox: wanted)
+                } catch { throw client.explained(error) }
                 write(page)
                 // It deletes nothing here: of a page alone nobody knows what else there was.
                 let kept = KeptLetterPage(
@@ -146,7 +149,10 @@ struct InboxDeleteCommand: AsyncParsableCommand {
             var result = BulkDeletion()
             for start in stride(from: 0, to: ids.count, by: BulkDeletion.maximumCount) {
                 let chunk = Array(ids[start..<min(ids.count, start + BulkDeletion.maximumCount)])
-                let part = try await client.bulkDeleteMessage(withMessageIds: chunk)
+                let part: BulkDeletion
+                do throws(RelayError) { part = try await client.bulkDeleteMessage(withMessageIds: chunk) } catch {
+                    throw client.explained(error)
+                }
                 result.deleted += part.deleted
                 result.failed += part.failed
             }
@@ -198,7 +204,10 @@ struct InboxPostCommand: AsyncParsableCommand {
             guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
             let plan = try connection.plan()
             let client = try await Connector(plan).connect()
-            let receipt = try await client.post(to: String(parts[0]), postbox: String(parts[1]), text: body)
+            let receipt: PublishReceipt
+            do throws(RelayError) {
+                receipt = try await client.post(to: String(parts[0]), postbox: String(parts[1]), text: body)
+            } catch { throw client.explained(error) }
             if json { Output.json(["id": .string(receipt.id), "seq": .integer(receipt.sequence)]) }
             await client.close()
             let letter = KeptLetter(
