@@ -9,8 +9,8 @@ extension Frame {
         if let divider = layout.divider {
             canvas.write("┴", row: rule.row, column: divider.column, style: theme.rule)
         }
-        guard model.isOffline, !model.compose.isEmpty else { return }
-        let words = SafeText(" \(offlineWords) ").truncated(columns: rule.columns - 4)
+        guard !model.compose.isEmpty, let prospect = prospectWords else { return }
+        let words = SafeText(" \(prospect) ").truncated(columns: rule.columns - 4)
         canvas.write(words, row: rule.row, column: rule.column + 2, style: theme.waiting)
     }
 
@@ -39,17 +39,32 @@ extension Frame {
         canvas.cursor = Position(row: text.row + cursor.row, column: text.column + cursor.column)
     }
 
+    /// What stands in the place of the text: where it would go, or that it would wait. Only what can be sent is promised.
     private var placeholder: String {
-        if model.isOffline { return offlineWords }
-        return model.view.pane.placeholder(in: model)
+        let words = model.view.pane.placeholder(in: model)
+        switch model.prospect {
+        case .goes: return words
+        case .waits, .needsConnecting: return prospectWords ?? words
+        case .goesNowhere: return model.isOffline ? "\(offline): \(words)" : words
+        }
     }
 
-    private var offlineWords: String {
+    /// What has to be said of the text; nil where it simply goes.
+    private var prospectWords: String? {
+        switch model.prospect {
+        case .goes: nil
+        case .waits: "\(offline): will be sent when connected"
+        case .needsConnecting: "disconnected: /reconnect to send"
+        case .goesNowhere(let words): words
+        }
+    }
+
+    /// That there is no connection, and for how long where it is long.
+    private var offline: String {
         switch model.status.state {
-        case .disconnected: "disconnected: /reconnect to send"
-        case .connecting, .reconnecting:
-            "\(StatusText.longOutage(model.status, now: now) ?? "offline"): will be sent when connected"
-        case .initialized, .connected, .suspended: "offline: will be sent when connected"
+        case .disconnected: "disconnected"
+        case .connecting, .reconnecting: StatusText.longOutage(model.status, now: now) ?? "offline"
+        case .initialized, .connected, .suspended: "offline"
         }
     }
 

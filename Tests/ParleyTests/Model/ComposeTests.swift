@@ -27,6 +27,38 @@ struct ComposeTests {
         #expect(desk.screen().first?.contains("⇅ 1") == true)
     }
 
+    @Test("B54: what goes nowhere is not said to be sent later")
+    func noPromise() {
+        for state in [ConnectionStatus.State.reconnecting, .connecting, .suspended, .disconnected] {
+            var desk = Desk.joined("alerts.>", state: state)
+            let offline = state == .disconnected ? "disconnected" : "offline"
+            #expect(desk.screen().contains { $0.hasPrefix(" > \(offline): /join a topic to write") })
+            desk.type("typed")
+            #expect(desk.screen().contains { $0.contains("─ alerts.> is a pattern for many topics. /join the one") })
+            #expect(!desk.screen().contains { $0.contains("will be sent") || $0.contains("to send") })
+        }
+        // Nothing typed in the postbox or before the first topic goes anywhere by itself either, connected or not.
+        for text in ["typed", "/join chat.qa", "/post bob", "/kv get a"] {
+            var desk = Desk(state: .reconnecting)
+            desk.type(text)
+            #expect(!desk.screen().contains { $0.contains("will be sent") }, "\(text)")
+        }
+        var connected = Desk.joined("alerts.>")
+        connected.type("typed")
+        #expect(connected.screen().contains { $0.contains("─ alerts.> is a pattern for many topics.") })
+    }
+
+    @Test(
+        "B54: commands that wait for a connection say so",
+        arguments: ["/post bob/home lunch?", "/kv put a b", "/say x"])
+    func waitingCommands(text: String) {
+        var desk = Desk.joined("chat.lobby", state: .reconnecting)
+        desk.type(text)
+        #expect(desk.screen().contains { $0.contains("─ offline: will be sent when connected ─") })
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        #expect(!desk.screen().contains { $0.contains("will be sent") })
+    }
+
     @Test("A paste keeps its line breaks and sends nothing; more than five lines are sent after a question")
     func paste() {
         var desk = Desk.joined("chat.lobby")

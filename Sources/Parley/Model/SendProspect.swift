@@ -1,0 +1,50 @@
+import Relay
+
+/// What becomes of what is written, as far as that is not simply that it is sent.
+enum SendProspect: Hashable, Sendable {
+    /// It goes at once, or does something here.
+    case goes
+    /// It waits until there is a connection.
+    case waits
+    /// It is kept, and leaves only after a new connection is asked for.
+    case needsConnecting
+    /// It goes nowhere, and why.
+    case goesNowhere(String)
+}
+
+extension ChatModel {
+    /// What becomes of the text being written, or of one that would be written now.
+    var prospect: SendProspect {
+        let text = compose.text
+        if text.first == "/", !text.hasPrefix("//") {
+            // A half-written command promises nothing yet.
+            guard let command = try? SlashCommand.parse(text), command.isSent else { return .goes }
+            if case .say = command { return prospectOfLine }
+            return prospectOfMessage
+        }
+        return prospectOfLine
+    }
+
+    /// What becomes of a line to what is in view.
+    private var prospectOfLine: SendProspect {
+        if case .nobody(let words) = view.pane.addressee(in: self) { return .goesNowhere(words) }
+        return prospectOfMessage
+    }
+
+    /// What becomes of anything that the outbox takes.
+    private var prospectOfMessage: SendProspect {
+        guard isOffline else { return .goes }
+        return status.state == .disconnected ? .needsConnecting : .waits
+    }
+}
+
+extension SlashCommand {
+    /// Whether what it says is handed to the outbox, where it waits while there is no connection.
+    fileprivate var isSent: Bool {
+        switch self {
+        case .say, .post: true
+        case .keyValue(let request): request.change != nil
+        case .join, .leave, .resend, .discard, .history, .search, .delete, .close, .reconnect, .log, .help, .quit: false
+        }
+    }
+}
