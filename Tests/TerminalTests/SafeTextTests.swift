@@ -90,6 +90,11 @@ struct SafeTextTests {
         #expect(text.truncated(columns: 3).description == "a…")
         #expect(text.truncated(columns: 4).description == "a漢b")
         #expect(text.truncated(columns: 0).isEmpty)
+        #expect(SafeText("chat.quality").shortened(columns: 9).description == "chat…lity")
+        #expect(SafeText("漢漢漢漢").shortened(columns: 6).description == "漢…漢")
+        #expect(SafeText("漢漢漢漢").shortened(columns: 7).description == "漢…漢漢")
+        #expect((0...3).map { SafeText("abcd").shortened(columns: $0).description } == ["", "…", "a…", "a…d"])
+        #expect(text.shortened(columns: 4) == text)
         #expect(text.padded(columns: 6).description == "a漢b  ")
         #expect(text.padded(columns: 3).width == 3)
     }

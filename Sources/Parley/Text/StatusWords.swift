@@ -65,6 +65,26 @@ extension ConnectionReason {
     }
 }
 
+extension ConnectionReason {
+    /// What the server or the system said, where it said something: remote text.
+    var detail: String? {
+        let detail: String? =
+            switch self {
+            case .connectionLost(let words), .unreachable(let words), .invalidCredentials(let words),
+                .authenticationFailed(let words), .proxyUnavailable(let words), .tlsFailure(let words),
+                .store(let words):
+                words
+            case .accessExpired(let words), .banned(let words), .deactivated(let words),
+                .permissionsChanged(let words), .kicked(_, let words):
+                words
+            case .closedByUser, .networkUnavailable, .timeLimit, .windowExpired, .backgrounded, .tokenExpired,
+                .kickedByOtherDevice, .appBlocked, .unknown:
+                nil
+            }
+        return detail?.isEmpty == true ? nil : detail
+    }
+}
+
 /// One change of a connection's status, in the parts that a line about it shows.
 struct StatusChange: Hashable, Sendable {
     let state: ConnectionStatus.State

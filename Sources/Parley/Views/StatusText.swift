@@ -1,11 +1,16 @@
 import Relay
 import Terminal
 
-/// The connection's status in symbol and word, longest form first: a narrow screen takes the first that fits.
+/// The connection's status in the parts that the title line chooses from, as far as there is room.
 struct StatusText: Hashable {
-    let forms: [String]
-    /// For a screen that even the shortest form is too wide for.
-    let abbreviation: String
+    /// The symbol and the word, which are always shown.
+    let title: String
+    /// The figures behind it, the longest form first: the round trip, or the attempt and the time to the next one.
+    let figures: [String]
+    /// How long an outage lasts that is a long one, the longest form first.
+    let outage: [String]
+    /// Why it is so.
+    let reason: ReasonText?
     let kind: Kind
 
     /// How a status is coloured.
@@ -25,36 +30,24 @@ struct StatusText: Hashable {
 
     init(_ status: ConnectionStatus, now: ContinuousClock.Instant) {
         kind = Kind(status.state)
-        let title = "\(status.state.symbol) \(status.state.word)"
+        title = "\(status.state.symbol) \(status.state.word)"
+        var figures: [String] = []
+        var outage: [String] = []
         switch status.state {
-        case .initialized:
-            forms = [title]
-            abbreviation = "\(status.state.symbol) OFF"
+        case .initialized, .suspended, .disconnected: break
         case .connected:
             let failing = status.failingTopics.count
             let without = failing > 0 ? " · without \(Wording.count(failing, "topic"))" : ""
-            let timed = status.roundTripTime.map { "\(title) \(Wording.latency($0))\(without)" }
-            forms = [timed, failing > 0 ? title + without : nil, title].compactMap(\.self)
-            abbreviation = "\(status.state.symbol) ON"
-        case .connecting:
-            forms = Self.attempts(title, status, now: now, showsFirst: false)
-            abbreviation = status.state.symbol
+            let timed = status.roundTripTime.map { " \(Wording.latency($0))\(without)" }
+            figures = [timed, failing > 0 ? without : nil].compactMap(\.self)
+        case .connecting: figures = Self.attempts(status, now: now, showsFirst: false)
         case .reconnecting:
-            forms = Self.attempts(title, status, now: now, showsFirst: true)
-            abbreviation = status.state.symbol
-        case .suspended:
-            forms = Self.explained(title, status.reason)
-            abbreviation = status.state.symbol
-        case .disconnected:
-            forms = Self.explained(title, status.reason)
-            abbreviation = "\(status.state.symbol) OFF"
+            figures = Self.attempts(status, now: now, showsFirst: true)
+            if let words = Self.longOutage(status, now: now) { outage = [" · \(words)", " · long outage"] }
         }
-    }
-
-    /// The title with the reason in a sentence, in a few words, and without.
-    private static func explained(_ title: String, _ reason: ConnectionReason?) -> [String] {
-        guard let reason else { return [title] }
-        return ["\(title) · \(reason.words)", "\(title) · \(reason.shortWords)", title]
+        self.figures = figures
+        self.outage = outage
+        reason = status.state == .connected ? nil : status.reason.map { ReasonText($0) }
     }
 
     /// How long an outage has lasted that is a long one; nil for any other status.
@@ -64,25 +57,49 @@ struct StatusText: Hashable {
     }
 
     private static func attempts(
-        _ title: String, _ status: ConnectionStatus, now: ContinuousClock.Instant, showsFirst: Bool
+        _ status: ConnectionStatus, now: ContinuousClock.Instant, showsFirst: Bool
     ) -> [String] {
         let attempt = status.attempt > 1 || showsFirst && status.attempt > 0 ? " attempt \(status.attempt)" : ""
         let wait = status.nextRetryAt.flatMap { $0 > now ? Wording.wait(now.duration(to: $0)) : nil }
+        if let wait { return ["\(attempt) · in \(wait)", " \(wait)"] }
         // Without a network nothing is tried, so nothing is under way.
-        let isPaused = status.reason == .networkUnavailable
-        let next = wait.map { " · in \($0)" } ?? (showsFirst && !isPaused ? " · now" : "")
-        let whole = title + attempt + next
-        var forms: [String] = []
-        if let outage = longOutage(status, now: now) {
-            forms += explained("\(whole) · \(outage)", status.reason)
-            forms.append("\(title)\(next) · long outage")
-        } else {
-            forms += explained(whole, status.reason)
-        }
-        forms.append(whole)
-        if isPaused { forms.append("\(title) · \(ConnectionReason.networkUnavailable.shortWords)") }
-        if let wait { forms.append("\(title) \(wait)") }
-        forms.append(title)
-        return forms
+        let isTrying = showsFirst && status.reason != .networkUnavailable
+        return isTrying ? ["\(attempt) · now"] : attempt.isEmpty ? [] : [attempt]
+    }
+}
+
+/// Why a connection is as it is, in as many words as there is room for.
+struct ReasonText: Hashable {
+    /// A sentence or two, with what can be done.
+    private let sentence: SafeText
+    /// Two words or three.
+    private let short: SafeText
+    /// What the server or the system said.
+    private let detail: SafeText?
+
+    /// Under so many columns nothing can be read.
+    static let least = 8
+    /// Characters that are looked at; it is remote text.
+    private static let limit = 512
+
+    init(_ reason: ConnectionReason) {
+        sentence = SafeText(String(reason.words.prefix(Self.limit)))
+        short = SafeText(String(reason.shortWords.prefix(Self.limit)))
+        detail = reason.detail.map { SafeText(String($0.prefix(Self.limit))) }
+    }
+
+    /// The few words for it, in at most `columns`; nil where these are too few for anything.
+    func brief(columns: Int) -> SafeText? {
+        columns >= min(Self.least, short.width) ? short.shortened(columns: columns) : nil
+    }
+
+    /// As much as fits into `columns`: what was said is cut in its middle, as its end often names the place.
+    func fitting(columns: Int) -> SafeText? {
+        if sentence.width <= columns { return sentence }
+        guard let detail else { return brief(columns: columns) }
+        let begin = short + SafeText(": ")
+        let room = columns - begin.width
+        return room >= min(Self.least, detail.width)
+            ? begin + detail.shortened(columns: room) : brief(columns: columns)
     }
 }

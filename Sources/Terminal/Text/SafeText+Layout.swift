@@ -45,6 +45,16 @@ extension SafeText {
         return text
     }
 
+    /// The text in at most `columns`, with an ellipsis in its middle when it was cut, so that texts stay apart that begin
+    /// alike. In less than three columns there is no middle, and the end is cut.
+    public func shortened(columns: Int) -> SafeText {
+        if width <= columns { return self }
+        guard columns >= 3 else { return truncated(columns: columns) }
+        var text = prefix(columns: columns / 2)
+        text.append(Cluster(base: 0x2026, width: 1))
+        return text + suffix(columns: columns - text.width)
+    }
+
     /// The text in exactly `columns`: cut with an ellipsis, or filled with spaces on its right.
     public func padded(columns: Int) -> SafeText {
         let text = truncated(columns: columns)

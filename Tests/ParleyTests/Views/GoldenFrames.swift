@@ -94,7 +94,7 @@ struct GoldenFrames {
         expect(
             Scene.chat(size),
             """
-            ─ ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
+             alice  ● CONNECTED 0.4 ms ⇅ 0 # 9 ✉ 12
             ── chat.lobby ──────────────────────────
             ── 7 messages are gone ────────────────
             ── new ────────────────────────────────
@@ -137,7 +137,7 @@ struct GoldenFrames {
         expect(
             Scene.outage(size),
             """
-            ──────── ↻ RECONNECTING attempt 3 · in 4 s · connection lost   ⇅ 1   # 9   ✉ 12
+             alice ─ ↻ RECONNECTING attempt 3 · in 4 s · connection lost   ⇅ 1   # 9   ✉ 12
              TOPICS             │── chat.lobby ─────────────────────────────────────────────
             ▌chat.lobby         │── the beginning ─────────────────────────────────────────
              chat.qa            │── Thursday 20 November ──────────────────────────────────
@@ -170,7 +170,7 @@ struct GoldenFrames {
         expect(
             Scene.outage(size),
             """
-            ─ ↻ RECONNECTING 4 s   ⇅ 1   # 9   ✉ 12
+             alice  ↻ RECONNECTING 4 s ⇅ 1 # 9 ✉ 12
             ── chat.lobby ──────────────────────────
              10:05  李小龍  日本語のテキスト 👍    ↺
              10:00  alice   too much               ✗
@@ -224,7 +224,7 @@ struct GoldenFrames {
         expect(
             Scene.inbox(size),
             """
-            ─────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 31
+             alice  ● CONNECTED 0.4 ms   ⇅ 0   ✉ 31
             ── postbox ─ page 1, more ▸ ─ 1 mark… ──
             ── from carol to personal, 21 Nov 10… ──
              A word about the release:
@@ -317,7 +317,7 @@ struct GoldenFrames {
         expect(
             Scene.log(size),
             """
-            ─ ● CONNECTED 2.0 ms   ⇅ 0   # 9   ✉ 12
+             alice  ● CONNECTED 2.0 ms ⇅ 0 # 9 ✉ 12
             ── connection log ─ 11 entries ─────────
               attempt 1 · next try in 2.5 s · The
               server cannot be reached (nothing
@@ -338,7 +338,7 @@ struct GoldenFrames {
         expect(
             Scene.log(size),
             """
-            ─────── ● CONNECTED
+             alice  ● CONNECTED
               CONNECTED · 2.0 ms
               · after 2.6 s
               reconnecting
