@@ -51,6 +51,8 @@ struct ChatModel: Equatable, Sendable {
     var title = ""
     /// Whether ^C was pressed just now on an empty compose pane.
     var quitIsArmed = false
+    /// When the present attempt to connect began; nil while none is under way.
+    var attemptBegan: ContinuousClock.Instant?
     /// When a key last asked for a connection attempt.
     var lastNudge: ContinuousClock.Instant?
     /// The topics that the person has named, while the local store is being opened; nil otherwise.
@@ -180,7 +182,7 @@ struct ChatModel: Equatable, Sendable {
             let tick = retry.advanced(by: .zero - whole)
             next = next.map { min($0, tick) } ?? tick
         }
-        if status.isLongOutage, let began = status.outageBegan {
+        for began in [status.isLongOutage ? status.outageBegan : nil, attemptBegan].compactMap(\.self) {
             let tick = instant.advanced(by: Wording.untilElapsedChanges(began.duration(to: instant)))
             next = next.map { min($0, tick) } ?? tick
         }

@@ -93,10 +93,14 @@ struct ChatSession {
     private struct ShownTime: Equatable {
         let notice: ChatModel.Notice?
         let outage: String?
+        let attempt: String?
     }
 
     private var shownTime: ShownTime {
-        ShownTime(notice: model.notice, outage: StatusText.longOutage(model.status, now: model.now.instant))
+        let now = model.now.instant
+        return ShownTime(
+            notice: model.notice, outage: StatusText.longOutage(model.status, now: now),
+            attempt: StatusText.trying(since: model.attemptBegan, now: now))
     }
 
     private func draw() {

@@ -27,6 +27,14 @@ extension ConnectionStatus.State {
 }
 
 extension ConnectionStatus {
+    /// Whether an attempt to connect is under way. Without a network nothing is tried.
+    var isTrying: Bool {
+        switch state {
+        case .connecting, .reconnecting: attempt > 0 && nextRetryAt == nil && reason != .networkUnavailable
+        case .initialized, .connected, .suspended, .disconnected: false
+        }
+    }
+
     /// Whether this is news to a person after `earlier`: a state, a reason, an attempt or a wait. A round trip
     /// measured anew does not.
     func isNews(after earlier: ConnectionStatus?) -> Bool {

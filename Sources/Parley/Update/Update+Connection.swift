@@ -7,6 +7,8 @@ extension ChatModel {
         let before = status
         status = newStatus
         log.record(newStatus, at: now)
+        let isSameAttempt = before.isTrying && before.state == newStatus.state && before.attempt == newStatus.attempt
+        if !newStatus.isTrying { attemptBegan = nil } else if !isSameAttempt { attemptBegan = now.instant }
         guard before.state != newStatus.state else { return [] }
         withdrawNotice(about: .connection)
         if before.state == .connected { requeue() }

@@ -7,8 +7,8 @@ extension Frame {
         canvas.fill(area, with: "─", style: theme.rule)
         let counts = TitleLine.Counts(
             queued: model.queuedCount, unread: model.unreadMessages, letters: model.waitingLetters)
-        let line = TitleLine(
-            model.identity, StatusText(model.status, now: now), counts, columns: area.columns)
+        let status = StatusText(model.status, attemptBegan: model.attemptBegan, now: now)
+        let line = TitleLine(model.identity, status, counts, columns: area.columns)
         let start = max(0, area.columns - line.status.width - line.counts.width - 1)
         canvas.write(line.left + SafeText(" "), row: area.row, column: area.column, style: theme.title)
         if start > 0 { canvas.write(" ", row: area.row, column: start - 1) }

@@ -27,7 +27,7 @@ enum HelpText {
             .entry("↺", "somebody's line, recovered after an outage"),
             .blank, .heading("In the title"),
             .entry("○ ◌ ●", "not connected, connecting, connected with the round trip"),
-            .entry("↻", "reconnecting: the attempt, the next one, the reason"),
+            .entry("↻", "reconnecting: the attempt, when it comes or how long it lasts, the reason"),
             .entry("⏸ ✕", "suspended while you are away; disconnected"),
             .entry("⇅", "lines and letters that are not sent yet"),
             .entry("#", "unread messages in all topics"),

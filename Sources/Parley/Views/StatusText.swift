@@ -28,7 +28,12 @@ struct StatusText: Hashable {
         }
     }
 
-    init(_ status: ConnectionStatus, now: ContinuousClock.Instant) {
+    /// - Parameters:
+    ///   - attemptBegan: when the present attempt to connect began; nil where that is not known.
+    ///   - now: the present moment, for what counts down or up.
+    init(
+        _ status: ConnectionStatus, attemptBegan: ContinuousClock.Instant? = nil, now: ContinuousClock.Instant
+    ) {
         kind = Kind(status.state)
         title = "\(status.state.symbol) \(status.state.word)"
         var figures: [String] = []
@@ -40,9 +45,8 @@ struct StatusText: Hashable {
             let without = failing > 0 ? " · without \(Wording.count(failing, "topic"))" : ""
             let timed = status.roundTripTime.map { " \(Wording.latency($0))\(without)" }
             figures = [timed, failing > 0 ? without : nil].compactMap(\.self)
-        case .connecting: figures = Self.attempts(status, now: now, showsFirst: false)
-        case .reconnecting:
-            figures = Self.attempts(status, now: now, showsFirst: true)
+        case .connecting, .reconnecting:
+            figures = Self.attempts(status, attemptBegan, now: now)
             if let words = Self.longOutage(status, now: now) { outage = [" · \(words)", " · long outage"] }
         }
         self.figures = figures
@@ -56,15 +60,31 @@ struct StatusText: Hashable {
         return "offline for \(Wording.elapsed(began.duration(to: now)))"
     }
 
+    /// How long the present attempt has lasted; nil where none is under way, or it has just begun.
+    static func trying(since began: ContinuousClock.Instant?, now: ContinuousClock.Instant) -> String? {
+        guard let began, began.duration(to: now) >= .seconds(1) else { return nil }
+        return Wording.elapsed(began.duration(to: now))
+    }
+
+    /// Which attempt it is, and the time to it or since it began.
     private static func attempts(
-        _ status: ConnectionStatus, now: ContinuousClock.Instant, showsFirst: Bool
+        _ status: ConnectionStatus, _ began: ContinuousClock.Instant?, now: ContinuousClock.Instant
     ) -> [String] {
-        let attempt = status.attempt > 1 || showsFirst && status.attempt > 0 ? " attempt \(status.attempt)" : ""
-        let wait = status.nextRetryAt.flatMap { $0 > now ? Wording.wait(now.duration(to: $0)) : nil }
-        if let wait { return ["\(attempt) · in \(wait)", " \(wait)"] }
+        let isFirst = status.state == .connecting && status.attempt <= 1
+        let attempt = isFirst || status.attempt == 0 ? "" : " attempt \(status.attempt)"
+        if let retry = status.nextRetryAt, retry > now {
+            let wait = Wording.wait(now.duration(to: retry))
+            return ["\(attempt) · in \(wait)", " \(wait)"]
+        }
+        let elapsed = trying(since: began, now: now)
+        // The word CONNECTING says already what the time is for.
+        if status.state == .connecting {
+            return elapsed.map { ["\(attempt) · for \($0)", " · for \($0)"] } ?? [attempt]
+        }
         // Without a network nothing is tried, so nothing is under way.
-        let isTrying = showsFirst && status.reason != .networkUnavailable
-        return isTrying ? ["\(attempt) · now"] : attempt.isEmpty ? [] : [attempt]
+        if status.reason == .networkUnavailable { return [attempt] }
+        let words = elapsed.map { "connecting \($0)" } ?? "connecting"
+        return ["\(attempt) · \(words)", " · \(words)"]
     }
 }
 
