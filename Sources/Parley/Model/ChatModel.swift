@@ -118,9 +118,13 @@ struct ChatModel: Equatable, Sendable {
         }
         let kind: Kind
         let text: String
+        let since: ContinuousClock.Instant
         /// When it goes away by itself.
         let until: ContinuousClock.Instant
         var subject = Subject.event
+
+        /// So long it stays whatever is typed, since it may have come while somebody was typing.
+        static let readingTime = Duration.seconds(2)
     }
 
     /// What the client core is asked to deliver.
@@ -145,10 +149,19 @@ struct ChatModel: Equatable, Sendable {
     /// Adds to the connection log.
     mutating func note(_ text: String) { log.record(text, at: now) }
 
-    /// Says something on the bottom line.
+    /// Says something on the bottom line for a while. A failure can be read in the log from then on.
     mutating func say(_ text: String, _ kind: Notice.Kind = .information, about subject: Notice.Subject = .event) {
         let wait: Duration = kind == .failure ? .seconds(12) : .seconds(6)
-        notice = Notice(kind: kind, text: text, until: now.instant.advanced(by: wait), subject: subject)
+        notice = Notice(
+            kind: kind, text: text, since: now.instant, until: now.instant.advanced(by: wait), subject: subject)
+        // The log has the connection's own failures with its states.
+        if kind == .failure, subject != .connection { log.record(text, isFailure: true, at: now) }
+    }
+
+    /// Whoever types on has read what stands on the bottom line, and the hints come back.
+    mutating func passNotice() {
+        guard let notice, notice.since.duration(to: now.instant) >= Notice.readingTime else { return }
+        self.notice = nil
     }
 
     /// Takes away a notice whose subject is settled.

@@ -18,6 +18,16 @@ struct ConnectionLog: Equatable, Sendable {
         case life(Life)
         /// Anything else that is worth keeping, such as lost messages of a topic.
         case remark(String)
+        /// Something that the person was told did not work.
+        case failure(String)
+
+        /// The sentence of what is no status.
+        fileprivate var sentence: String? {
+            switch self {
+            case .remark(let words), .failure(let words): words
+            case .status, .life: nil
+            }
+        }
     }
 
     /// The life of the program in its terminal.
@@ -72,9 +82,15 @@ struct ConnectionLog: Equatable, Sendable {
     /// Adds something that is no status.
     mutating func record(_ life: Life, at now: Moment) { append(.life(life), at: now.wall) }
 
-    /// Adds a sentence.
-    mutating func record(_ remark: String, at now: Moment) {
-        append(.remark(String(remark.prefix(1_024))), at: now.wall)
+    /// Adds a sentence. What is told to the person and noted within a second is one entry.
+    mutating func record(_ sentence: String, isFailure: Bool = false, at now: Moment) {
+        let words = String(sentence.prefix(1_024))
+        if let last = entries.last, case .failure = last.event, last.event.sentence == words,
+            now.wall.milliseconds - last.at.milliseconds < 1_000
+        {
+            return
+        }
+        append(isFailure ? .failure(words) : .remark(words), at: now.wall)
     }
 
     /// The place of the first entry with this serial or a later one.

@@ -9,6 +9,7 @@ extension ChatModel {
             log.record(change ? input == .focusIn ? .focusReturned : .signOfLife : .focusLost, at: now)
         }
         var effects = noteAttention(change)
+        if input.isTyped { passNotice() }
         switch input {
         case .focusIn, .focusOut, .reply:
             return effects
@@ -152,4 +153,14 @@ extension ChatModel {
     }
 
     private var pageRows: Int { max(1, layout(on: size).main.rows - 1) }
+}
+
+extension InputEvent {
+    /// Whether the person did something with the keys or the mouse.
+    fileprivate var isTyped: Bool {
+        switch self {
+        case .key, .paste, .mouse: true
+        case .focusIn, .focusOut, .reply: false
+        }
+    }
 }

@@ -77,8 +77,7 @@ extension Frame {
             return
         }
         guard let area = layout.hint else {
-            // Without a bottom line, a notice takes the rest of the prompt's row while nothing is written there.
-            if let notice = model.notice, model.compose.isEmpty { draw(notice, in: layout.compose.split(left: 3).rest) }
+            if let notice = model.notice { drawOverMain(notice) }
             return
         }
         if let notice = model.notice {
@@ -115,10 +114,44 @@ extension Frame {
     }
 
     private mutating func draw(_ notice: ChatModel.Notice, in area: Rect) {
-        let style = notice.kind == .failure ? theme.failure : theme.marker
         canvas.fill(area)
-        let words = SafeText(String(notice.text.prefix(1_024))).truncated(columns: area.columns - 2)
-        canvas.write(words, row: area.row, column: area.column + 1, style: style)
+        let words = SafeText(String(notice.text.prefix(1_024)))
+        let room = area.columns - 2
+        let style = style(of: notice)
+        guard words.width > room, notice.kind == .failure, let log = logHint, log.width < room / 3 else {
+            canvas.write(words.truncated(columns: room), row: area.row, column: area.column + 1, style: style)
+            return
+        }
+        // What does not fit can be read in the log.
+        let begin = words.truncated(columns: room - log.width)
+        canvas.write(begin, row: area.row, column: area.column + 1, style: style)
+        canvas.write(log, row: area.row, column: area.endColumn - 1 - log.width, style: theme.hintKey)
+    }
+
+    /// Without a bottom line, a notice takes the last rows of the main pane, so that it is seen whatever is being written.
+    private mutating func drawOverMain(_ notice: ChatModel.Notice) {
+        let area = layout.main
+        let lines = SafeText(String(notice.text.prefix(1_024))).wrapped(columns: area.columns - 2)
+        let rows = min(lines.count, max(1, area.rows - 1))
+        guard !area.isEmpty, let last = lines.prefix(rows).last else { return }
+        for (offset, line) in lines.prefix(rows).enumerated() {
+            let row = Rect(row: area.endRow - rows + offset, column: area.column, rows: 1, columns: area.columns)
+            canvas.fill(row)
+            let isCut = offset == rows - 1 && rows < lines.count
+            let words = isCut ? (last + SafeText(" ") + lines[rows]).truncated(columns: area.columns - 2) : line
+            canvas.write(words, row: row.row, column: row.column + 1, style: style(of: notice))
+        }
+    }
+
+    private func style(of notice: ChatModel.Notice) -> Style {
+        notice.kind == .failure ? theme.failure : theme.marker
+    }
+
+    /// The key that shows the log.
+    private var logHint: SafeText? {
+        let binding = KeyBinding.everywhere.first { $0.action == .connectionLog }
+        guard let key = binding?.keys.first, let hint = binding?.hint else { return nil }
+        return SafeText(" \(key.label) \(hint)")
     }
 
     private mutating func drawQuestion(_ question: Question) {

@@ -71,6 +71,7 @@ struct LogLayout: ScrollableRows {
             return (mark, SafeText(change.details.joined(separator: " · ")), change.state)
         case .life(let life): return (SafeText("·"), SafeText(life.words), nil)
         case .remark(let words): return (SafeText("·"), SafeText(words), nil)
+        case .failure(let words): return (SafeText("✗"), SafeText(words), nil)
         }
     }
 

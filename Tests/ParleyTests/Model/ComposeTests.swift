@@ -177,6 +177,56 @@ struct ComposeTests {
         #expect(desk.model.notice == nil)
     }
 
+    @Test("A notice goes with time, or with a key once it could be read, and the hints come back")
+    func noticesGo() {
+        var desk = Desk.joined("chat.lobby")
+        desk.enter("/nonsense")
+        desk.press(.control("c"))
+        #expect(desk.screen().last?.contains("Cleared") == true)
+        desk.wait(.seconds(7))
+        #expect(desk.screen().last?.hasPrefix(" F1 help") == true)
+
+        desk.enter("/nonsense")
+        // Whoever is typing while it comes still reads it.
+        desk.wait(.milliseconds(500))
+        desk.type("x")
+        #expect(desk.screen().last?.contains("There is no command /nonsense.") == true)
+        desk.wait(.milliseconds(1_500))
+        desk.type("x")
+        #expect(desk.model.notice == nil && desk.screen().last?.contains("Enter send") == true)
+    }
+
+    @Test("What did not work can be read in the log, once, and a long failure says which key shows it")
+    func failuresInTheLog() {
+        let words = "The local store takes nothing any more, since the disk is full: free some space on it, then go on."
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.notice(words, isFailure: true))
+        desk.wait(.milliseconds(3))
+        desk.send(.log(words))
+        desk.send(.notice("Watching a.*, 3 keys now.", isFailure: false))
+        desk.send(.notice(words, isFailure: true))
+        #expect(desk.screen().last?.hasSuffix("… F8 log") == true)
+        desk.press(.function(8))
+        #expect(desk.screen().contains { $0.contains("connection log ─ 1 entry") })
+        #expect(desk.screen().contains { $0.contains("✗ The local store takes nothing") })
+        // The same failure at another time is another one.
+        desk.wait(.seconds(5))
+        desk.send(.notice(words, isFailure: true))
+        #expect(desk.screen().contains { $0.contains("connection log ─ 2 entries") })
+        #expect(desk.screen(Size(rows: 24, columns: 160)).last?.hasSuffix("then go on.") == true)
+    }
+
+    @Test("A notice is seen on the smallest screen too, and so is the text being written")
+    func noticeOnTheSmallest() {
+        var desk = Desk.joined("chat.lobby", size: Size(rows: 5, columns: 20))
+        desk.send(.topic("chat.lobby", .messages((1...9).map { message($0, "m\($0)") })))
+        desk.enter("/jion x")
+        #expect(desk.screen().dropFirst(2) == [" There is no", " command /jion. /h…", " > /jion x"])
+        #expect(desk.screen()[1].contains("m7"))
+        desk.wait(.seconds(12))
+        #expect(desk.screen().dropFirst().map { $0.suffix(2) } == ["m7", "m8", "m9", " x"])
+    }
+
     @Test("B35: nothing is published to a pattern")
     func pattern() {
         var desk = Desk.joined("alerts.>")
