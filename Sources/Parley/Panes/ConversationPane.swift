@@ -69,11 +69,10 @@ struct ConversationPane: Pane {
         guard let conversation = frame.model.conversations.named(name), conversation.scroll != .bottom else {
             return "⇣ bottom"
         }
+        if conversation.unread > 0 { return "↓ \(Wording.compact(conversation.unread)) new" }
         let area = frame.layout.main
         let texts = frame.model.conversationLayout(conversation, columns: area.columns)
-        let below = texts.viewport(rows: area.rows).rowsBelow
-        return conversation.unread > 0
-            ? "↓ \(Wording.compact(conversation.unread)) new" : "↓ \(Wording.compact(below)) below"
+        return texts.wordsBelow(rows: area.rows) ?? "⇣ bottom"
     }
 
     func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool {

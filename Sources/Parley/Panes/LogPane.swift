@@ -55,7 +55,7 @@ struct LogPane: Pane {
         if edge == .end { return "⇣ newest" }
         let area = frame.layout.main
         let texts = frame.model.logLayout(columns: area.columns)
-        return "↓ \(Wording.compact(texts.viewport(rows: area.rows, scroll: edge).rowsBelow)) below"
+        return texts.wordsBelow(edge, rows: area.rows) ?? "⇣ newest"
     }
 
     func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool { action != .toEnd || edge != .end }

@@ -82,6 +82,9 @@ struct ConversationLayout: ScrollableRows {
 
     // MARK: The viewport
 
+    /// What is below the edge of a pane of `rows`; nil where nothing is.
+    func wordsBelow(rows: Int) -> String? { wordsBelow(bottomEdge, rows: rows) }
+
     /// The lines that a pane of `rows` shows, and how many rows of the conversation are below its edge.
     func viewport(rows: Int) -> (lines: [Line], rowsBelow: Int) { visibleLines(rows: rows, above: bottomEdge) }
 

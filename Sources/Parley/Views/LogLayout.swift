@@ -82,6 +82,9 @@ struct LogLayout: ScrollableRows {
         visibleLines(rows: rows, above: edge(of: scroll))
     }
 
+    /// What is below the edge of a pane of `rows`; nil where nothing is.
+    func wordsBelow(_ scroll: LogScroll, rows: Int) -> String? { wordsBelow(edge(of: scroll), rows: rows) }
+
     /// The scroll position `lines` above the given one (below it when negative), kept inside the log.
     func scrolled(_ scroll: LogScroll, up lines: Int, rows: Int) -> LogScroll {
         self.scroll(at: moved(edge(of: scroll), up: lines, rows: rows))

@@ -38,6 +38,16 @@ extension ScrollableRows {
         return (shown, rowCount - 1 - bottom.index)
     }
 
+    /// What is below this edge, in words for the bottom line: rows, or lines of the newest one where that goes on below the
+    /// edge; nil where nothing is.
+    func wordsBelow(_ edge: PaneEdge, rows: Int) -> String? {
+        guard rows > 0, rowCount > 0 else { return nil }
+        let bottom = settled(edge, rows: rows)
+        let count = rowCount - 1 - bottom.index
+        if count > 0 { return "↓ \(Wording.compact(count)) below" }
+        return bottom.hidden > 0 ? "↓ \(Wording.count(bottom.hidden, "line"))" : nil
+    }
+
     /// The edge `lines` above this one (below it when negative), kept inside the list; nil for the newest row's.
     func moved(_ edge: PaneEdge, up lines: Int, rows: Int) -> PaneEdge? {
         guard rows > 0, rowCount > 0 else { return nil }

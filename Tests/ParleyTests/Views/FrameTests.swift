@@ -98,6 +98,15 @@ struct FrameTests {
         #expect(desk.screen().last?.hasSuffix("↓ 3 below") == true)
     }
 
+    @Test("Inside a long message the bottom line counts the lines below")
+    func longMessage() {
+        var desk = Desk.joined("chat.lobby")
+        let text = (1...100).map { "line \($0)" }.joined(separator: "\n")
+        desk.send(.topic("chat.lobby", .messages([message(1, "short"), message(2, text)])))
+        desk.send(.input(.mouse(MouseEvent(kind: .scrollUp, button: .none, row: 5, column: 40))))
+        #expect(desk.screen().last?.hasSuffix("↓ 3 lines") == true)
+    }
+
     @Test("Without colours every style is attributes alone")
     func colorless() {
         let desk = Scene.outage(Size(rows: 24, columns: 80))

@@ -49,10 +49,21 @@ struct ScrollableRowsTests {
         #expect(lines.count == 7 && below == 0)
     }
 
+    @Test("What is below is counted in rows, and inside the newest one in its lines")
+    func below() {
+        let long = Rows(heights: [1, 2, 30])
+        #expect(long.wordsBelow(long.newestEdge, rows: 5) == nil)
+        #expect(long.wordsBelow(PaneEdge(index: 2, hidden: 1), rows: 5) == "↓ 1 line")
+        #expect(long.wordsBelow(PaneEdge(index: 2, hidden: 12), rows: 5) == "↓ 12 lines")
+        #expect(rows.wordsBelow(PaneEdge(index: 2, hidden: 1), rows: 3) == "↓ 1 below")
+        #expect(rows.wordsBelow(PaneEdge(index: 1, hidden: 0), rows: 3) == "↓ 2 below")
+    }
+
     @Test("Without rows, and without a pane, nothing is shown")
     func empty() {
         let none = Rows(heights: [])
         #expect(none.visibleLines(rows: 3, above: none.newestEdge).lines.isEmpty)
+        #expect(none.wordsBelow(none.newestEdge, rows: 3) == nil && rows.wordsBelow(rows.newestEdge, rows: 0) == nil)
         #expect(none.moved(none.newestEdge, up: 1, rows: 3) == nil && none.oldestEdge(rows: 3) == nil)
         #expect(rows.visibleLines(rows: 0, above: rows.newestEdge).lines.isEmpty)
         #expect(rows.moved(rows.newestEdge, up: 1, rows: 0) == nil && rows.oldestEdge(rows: 0) == nil)
