@@ -33,6 +33,9 @@ struct Conversation: Equatable, Sendable {
     private var readThrough: UInt64 = 0
     /// Whether what comes was missed since the program ended last: it is new, though the person sees it come.
     private(set) var isCatchingUp = false
+    /// Up to when messages were missed while the program was suspended, which may come from now on: they are new, though
+    /// the person sees them come. Nil once a later one is here.
+    private var missedThrough: Timestamp?
     /// The widest name so far, in columns.
     private(set) var nameColumns = 4
 
@@ -133,10 +136,13 @@ struct Conversation: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - countsUnread: whether they are out of view now; false for history.
+    ///   - isLive: whether a subscription brings them, so that what was missed is among them.
     ///   - user: who is signed in; lines that claim this name count as own ones. Nil where others share the name.
     /// - Returns: the messages that were new here.
     @discardableResult
-    mutating func receive(_ messages: [TopicMessage], countsUnread: Bool, user: String? = nil) -> [StoredLine] {
+    mutating func receive(
+        _ messages: [TopicMessage], countsUnread: Bool, isLive: Bool = false, user: String? = nil
+    ) -> [StoredLine] {
         var fresh: [StoredLine] = []
         for message in messages {
             let key = MessageKey(topic: message.topic, id: message.id)
@@ -159,7 +165,8 @@ struct Conversation: Equatable, Sendable {
         let added = merge(fresh)
         for line in added {
             makeRoom(forName: line.name)
-            if countsUnread, !line.isOwn { noteUnread(line) }
+            let isMissed = isLive && wasMissed(line)
+            if countsUnread || isMissed, !line.isOwn { noteUnread(line) }
         }
         trim()
         return added
@@ -337,7 +344,22 @@ struct Conversation: Equatable, Sendable {
         if unread == 0 { newMarker = nil }
     }
 
+    /// The program runs again after it was suspended until `time`: what others sent meanwhile is still to come.
+    mutating func resume(at time: Timestamp) {
+        missedThrough = Timestamp(milliseconds: time.milliseconds &+ Self.clockSlack)
+    }
+
+    /// So far, in milliseconds, may the network's clock be ahead without a missed message being taken for a live one.
+    private static let clockSlack: Int64 = 1_000
+
     // MARK: Inside
+
+    private mutating func wasMissed(_ line: StoredLine) -> Bool {
+        guard let missedThrough else { return false }
+        if line.time <= missedThrough { return true }
+        self.missedThrough = nil
+        return false
+    }
 
     /// Widens the names' column for a name. Only an overlong name's beginning can show, so only that is measured.
     private mutating func makeRoom(forName name: String) {
@@ -346,7 +368,7 @@ struct Conversation: Equatable, Sendable {
 
     private mutating func noteUnread(_ line: StoredLine) {
         let position = RowPosition.message(line.sequence)
-        let isFirst = unread == 0 && !(isCatchingUp && newMarker != nil)
+        let isFirst = unread == 0 && !((isCatchingUp || missedThrough != nil) && newMarker != nil)
         if isFirst { newMarker = position } else if let marker = newMarker { newMarker = min(marker, position) }
         unread += 1
     }

@@ -53,6 +53,11 @@ struct ConversationList: Equatable, Sendable {
         return change(&all[index])
     }
 
+    /// Changes all joined topics in place.
+    mutating func updateAll(_ change: (inout Conversation) -> Void) {
+        for index in all.indices { change(&all[index]) }
+    }
+
     /// The one conversation that shows a message of `topic`: the topic itself where it is joined, else the closest
     /// pattern, so that overlapping subscriptions show each message once.
     func home(of topic: String) -> String? {

@@ -151,7 +151,7 @@ extension ChatModel {
             effects += delivered(messages, in: home)
             let added = conversations.update(home) { conversation -> [StoredLine] in
                 let isUnread = home != watched || conversation.isCatchingUp
-                return conversation.receive(messages, countsUnread: isUnread, user: user)
+                return conversation.receive(messages, countsUnread: isUnread, isLive: true, user: user)
             }
             guard let added, !attention.isForeground, added.contains(where: mentionsMe) else { continue }
             rings = true

@@ -26,6 +26,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         effects = model.noteAttention(model.attention.handle(FocusTracker.Event.suspended))
     case .resumed:
         model.log.record(.continued, at: model.now)
+        let time = model.now.wall
+        model.conversations.updateAll { $0.resume(at: time) }
         effects = model.noteAttention(model.attention.handle(FocusTracker.Event.resumed)) + [.redraw]
     case .identified(let identity):
         model.identity = identity

@@ -31,6 +31,35 @@ struct UnreadTests {
         #expect(marker != nil && marker.map { $0 + 1 } == missed)
     }
 
+    @Test("B27: what came while Parley was suspended is marked new on return, and what comes then is not")
+    func suspended() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages([message(1, "seen")])))
+        desk.send(.suspending)
+        desk.wait(.seconds(600))
+        desk.send(.resumed)
+        // It arrives bit by bit, after the return.
+        for (sequence, text, minutes) in [(UInt64(2), "missed", Int64(3)), (3, "missed too", 8), (4, "live", 11)] {
+            desk.send(.topic("chat.lobby", .messages([message(sequence, text, minutes: minutes)])))
+        }
+        let screen = desk.screen()
+        #expect(screen.filter { $0.contains("── new ─") }.count == 1)
+        let marker = screen.firstIndex { $0.contains("── new ─") }
+        let missed = screen.firstIndex { $0.hasSuffix("missed") }
+        #expect(marker != nil && marker.map { $0 + 1 } == missed)
+        #expect(desk.conversation("chat.lobby")?.unread == 0)
+    }
+
+    @Test("What comes after a suspension in which nothing came is not marked new")
+    func suspendedQuietly() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.suspending)
+        desk.wait(.seconds(60))
+        desk.send(.resumed)
+        desk.send(.topic("chat.lobby", .messages([message(1, "live", minutes: 2)])))
+        #expect(!desk.screen().contains { $0.contains("── new ─") })
+    }
+
     @Test("A terminal that never reports focus is taken to be in front")
     func unknownFocus() {
         var desk = Desk.joined("chat.lobby")
