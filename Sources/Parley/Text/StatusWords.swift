@@ -8,7 +8,7 @@ extension ConnectionStatus.State {
         case .connecting: "◌"
         case .connected: "●"
         case .reconnecting: "↻"
-        case .suspended: "⏸"
+        case .suspended: "║"
         case .disconnected: "✕"
         }
     }

@@ -28,7 +28,7 @@ enum HelpText {
             .blank, .heading("In the title"),
             .entry("○ ◌ ●", "not connected, connecting, connected with the round trip"),
             .entry("↻", "reconnecting: the attempt, when it comes or how long it lasts, the reason"),
-            .entry("⏸ ✕", "suspended while you are away; disconnected"),
+            .entry("║ ✕", "suspended while you are away; disconnected"),
             .entry("⇅", "lines and letters that are not sent yet"),
             .entry("#", "unread messages in all topics"),
             .entry("✉", "letters in your postboxes"),

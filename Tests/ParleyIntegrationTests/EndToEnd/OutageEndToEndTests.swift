@@ -77,7 +77,7 @@ extension EndToEndTests {
                 let alice = try await network.connected("alice", ["--suspend-after", "0.3"])
                 try alice.focus(true)
                 try alice.focus(false)
-                try await alice.waitFor("the rest") { $0.contains("⏸ SUSPENDED") }
+                try await alice.waitFor("the rest") { $0.contains("║ SUSPENDED") }
                 try await eventually("the server to have no client") { try await network.clientCount() == 0 }
 
                 #expect(

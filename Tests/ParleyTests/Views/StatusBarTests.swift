@@ -57,6 +57,8 @@ struct StatusBarTests {
     func symbols(columns: Int) {
         let symbols = ConnectionStatus.State.allCases.map(\.symbol)
         #expect(Set(symbols).count == symbols.count)
+        // What is an emoji too is an empty box in many fonts, or two columns wide.
+        #expect(symbols.allSatisfy { SafeText($0).width == 1 && !$0.unicodeScalars.contains { $0.properties.isEmoji } })
         for state in ConnectionStatus.State.allCases {
             let title = Self.title(ConnectionStatus(state: state), columns: columns)
             #expect(title.contains(state.symbol), "\(title)")
