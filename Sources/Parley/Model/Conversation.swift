@@ -36,8 +36,8 @@ struct Conversation: Equatable, Sendable {
     /// Up to when messages were missed while the program was suspended, which may come from now on: they are new, though
     /// the person sees them come. Nil once a later one is here.
     private var missedThrough: Timestamp?
-    /// The widest name so far, in columns.
-    private(set) var nameColumns = 4
+    /// The names that have written here.
+    private(set) var names = NameBook()
 
     /// The rows that one conversation keeps at most while its newest one is in view; the stream has the older ones.
     static let rowLimit = 5_000
@@ -45,8 +45,15 @@ struct Conversation: Equatable, Sendable {
     static let readingLimit = 50_000
     /// Own unsent lines that one conversation keeps at most.
     static let pendingLimit = 1_000
-    /// The columns that a name may take.
+    /// The columns that a name may take at most.
     static let nameColumnLimit = 16
+
+    /// The columns of the names in a pane of `columns`: no more than a sixth, so that one long name does not push all lines
+    /// aside.
+    func nameColumns(in columns: Int) -> Int {
+        let widest = max(NameCut.least, names.widest)
+        return min(widest, Self.nameColumnLimit, max(NameCut.least, columns / 6))
+    }
 
     /// A subscription's state.
     enum Subscription: Hashable, Sendable {
@@ -164,7 +171,7 @@ struct Conversation: Equatable, Sendable {
         }
         let added = merge(fresh)
         for line in added {
-            makeRoom(forName: line.name)
+            names.meet(line.name)
             let isMissed = isLive && wasMissed(line)
             if countsUnread || isMissed, !line.isOwn { noteUnread(line) }
         }
@@ -276,7 +283,7 @@ struct Conversation: Equatable, Sendable {
     mutating func append(_ line: PendingLine, name: String) -> Bool {
         guard pending.count < Self.pendingLimit else { return false }
         pending.append(line)
-        makeRoom(forName: name)
+        names.meet(name)
         return true
     }
 
@@ -298,7 +305,7 @@ struct Conversation: Equatable, Sendable {
         )
         if insert(line) {
             sequences[MessageKey(topic: line.topic, id: id)] = sequence
-            makeRoom(forName: name)
+            names.meet(name)
         } else {
             markOwn(sequence)
         }
@@ -359,11 +366,6 @@ struct Conversation: Equatable, Sendable {
         if line.time <= missedThrough { return true }
         self.missedThrough = nil
         return false
-    }
-
-    /// Widens the names' column for a name. Only an overlong name's beginning can show, so only that is measured.
-    private mutating func makeRoom(forName name: String) {
-        nameColumns = min(Self.nameColumnLimit, max(nameColumns, SafeText(String(name.prefix(64))).width))
     }
 
     private mutating func noteUnread(_ line: StoredLine) {

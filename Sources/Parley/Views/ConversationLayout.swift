@@ -47,10 +47,13 @@ struct ConversationLayout: ScrollableRows {
     /// The widths of the parts: on a narrow pane the time goes first, then the name is cut.
     var widths: Columns {
         let time = columns >= 36 ? 5 : 0
-        let name = min(conversation.nameColumns, max(4, columns / 4))
+        let name = conversation.nameColumns(in: columns)
         let fixed = 1 + (time > 0 ? time + 2 : 0) + name + 2 + 2
         return Columns(time: time, name: name, text: max(1, columns - fixed))
     }
+
+    /// How names are cut that are too wide.
+    var nameCut: NameCut { NameCut(columns: widths.name, others: conversation.names.long) }
 
     var rowCount: Int { conversation.count }
 

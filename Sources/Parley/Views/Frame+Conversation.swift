@@ -36,12 +36,12 @@ extension Frame {
         drawHeading(heading)
         let area = layout.main
         let texts = model.conversationLayout(conversation, columns: area.columns)
-        let widths = texts.widths
+        let (widths, names) = (texts.widths, texts.nameCut)
         let lines = texts.viewport(rows: area.rows).lines
         if lines.isEmpty { drawEmpty(conversation, in: area) }
         for (offset, line) in lines.enumerated() {
             let row = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
-            draw(line, in: row, widths)
+            draw(line, in: row, widths, names)
         }
         if model.focus == .main, !area.isEmpty {
             let chosen = lines.firstIndex { line in
@@ -82,7 +82,7 @@ extension Frame {
     }
 
     private mutating func draw(
-        _ line: ConversationLayout.Line, in row: Rect, _ widths: ConversationLayout.Columns
+        _ line: ConversationLayout.Line, in row: Rect, _ widths: ConversationLayout.Columns, _ names: NameCut
     ) {
         switch line {
         case .separator(let kind, let words):
@@ -94,22 +94,21 @@ extension Frame {
         case .text(let text, let isFirst, let source):
             let style = textStyle(of: source)
             canvas.write(text, row: row.row, column: row.column + widths.indent, width: widths.text, style: style)
-            if isFirst { drawMargin(of: source, in: row, widths) }
+            if isFirst { drawMargin(of: source, in: row, widths, names) }
             drawMark(text, of: source, in: row, widths)
         }
     }
 
     /// Draws what is left and right of a message's first line: time, name, and what became of it.
     private mutating func drawMargin(
-        of source: ConversationRow, in row: Rect, _ widths: ConversationLayout.Columns
+        of source: ConversationRow, in row: Rect, _ widths: ConversationLayout.Columns, _ names: NameCut
     ) {
         if widths.time > 0, let time = source.time {
             let clock = CivilTime(time, zone: model.zone).clock
             canvas.write(clock, row: row.row, column: row.column + 1, style: theme.time)
         }
         let (name, isOwn, mark, markStyle) = describe(source)
-        // An overlong name is cut before it is looked at; only its first columns can show.
-        let safe = SafeText(String(name.prefix(64))).truncated(columns: widths.name)
+        let safe = names.text(NameBook.shown(name))
         var style = theme.style(ofName: name)
         if isOwn { style.attributes.insert(.bold) }
         canvas.write(safe, row: row.row, column: row.column + widths.indent - widths.name - 2, style: style)

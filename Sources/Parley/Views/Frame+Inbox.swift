@@ -66,7 +66,7 @@ extension Frame {
             column += columns.time + 2
         }
         let from = letter.from.flatMap { $0.isEmpty ? nil : $0 } ?? "?"
-        let name = SafeText(String(from.prefix(64))).truncated(columns: columns.from)
+        let name = NameBook.shown(from).shortened(columns: columns.from)
         canvas.write(name, row: row.row, column: column, style: theme.style(ofName: from))
         column += columns.from + 2
         if columns.box > 0 {

@@ -49,7 +49,7 @@ extension Frame {
         if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
         var style = style
         if isShown { style.attributes.insert(.bold) }
-        let text = SafeText(String(name.prefix(256))).truncated(columns: max(0, line.columns - 7))
+        let text = SafeText(String(name.prefix(256))).shortened(columns: max(0, line.columns - 7))
         canvas.write(text, row: line.row, column: line.column + 1, style: style)
     }
 

@@ -29,14 +29,45 @@ struct FrameTests {
         }
     }
 
-    @Test("A name takes at most 16 columns, wide characters counted as two")
+    @Test("A name takes at most a sixth of the pane, wide characters counted as two")
     func names() {
         var desk = Desk.joined("chat.lobby", size: Size(rows: 10, columns: 120))
         let long = String(repeating: "名", count: 40)
         desk.send(.topic("chat.lobby", .messages([message(1, "text", from: long), message(2, "other", from: "bob")])))
-        let rows = desk.screen()
-        let prefix = " 10:00  " + String(repeating: "名", count: 7) + "…   text"
-        #expect(rows.contains { $0.hasSuffix("│" + prefix) })
+        #expect(desk.screen().contains { $0.hasSuffix("│ 10:00  名名名…名名名名  text") })
+        let blanks = String(repeating: " ", count: 14)
+        #expect(desk.screen().contains { $0.hasSuffix("│ 10:00  bob\(blanks)other") })
+        for columns in [20, 40, 60, 80, 200] {
+            let pane = columns >= ScreenLayout.sidebarFrom ? columns - (columns >= 100 ? 25 : 21) : columns
+            let cut = desk.conversation("chat.lobby")?.nameColumns(in: pane)
+            #expect(cut == min(Conversation.nameColumnLimit, max(4, pane / 6)))
+        }
+    }
+
+    @Test(
+        "Names that are cut stay apart",
+        arguments: [
+            (["christopher-anderson", "christopher-andrews"], 9, ["chri…rson", "chri…rews"]),
+            (["server-eu-1", "server-eu-2", "server-us-1"], 8, ["serv…u-1", "serv…u-2", "serv…s-1"]),
+            // The middle alone tells these apart.
+            (["team-alpha-bot", "team-gamma-bot"], 8, ["t…alpha-", "t…gamma-"]),
+            (["bob", "alice"], 4, ["bob", "al…e"]), (["", "名前の長い人"], 6, ["", "名…人"]),
+        ])
+    func namesApart(names: [String], columns: Int, shown: [String]) {
+        var book = NameBook()
+        for name in names { book.meet(name) }
+        let cut = NameCut(columns: columns, others: book.long)
+        let texts = names.map { cut.text(NameBook.shown($0)) }
+        #expect(texts.map(\.description) == shown)
+        #expect(texts.allSatisfy { $0.width <= columns })
+    }
+
+    @Test("Any number of names, however long, costs a bounded number of them")
+    func manyNames() {
+        var book = NameBook()
+        for number in 0..<2_000 { book.meet("somebody-with-a-name-\(number)") }
+        book.meet(String(repeating: "long", count: 30_000))
+        #expect(book.long.count == NameBook.limit && book.widest == NameBook.characterLimit)
     }
 
     @Test("A thousand topics scroll, with the cursor always in view")
