@@ -62,13 +62,15 @@ extension ChatModel {
             default: break
             }
         case .help(let scroll):
-            let page = max(1, size.rows - 6)
-            let last = max(0, HelpText.lines.count - 1)
+            let help = HelpLayout(size: size)
+            let (page, last) = (help.pageRows, help.lastScroll)
+            // The screen may have become larger since.
+            let first = min(scroll, last)
             switch action {
-            case .up: self.overlay = .help(scroll: max(0, scroll - 1))
-            case .down: self.overlay = .help(scroll: min(last, scroll + 1))
-            case .pageUp: self.overlay = .help(scroll: max(0, scroll - page))
-            case .pageDown: self.overlay = .help(scroll: min(last, scroll + page))
+            case .up: self.overlay = .help(scroll: max(0, first - 1))
+            case .down: self.overlay = .help(scroll: min(last, first + 1))
+            case .pageUp: self.overlay = .help(scroll: max(0, first - page))
+            case .pageDown: self.overlay = .help(scroll: min(last, first + page))
             case .toBeginning: self.overlay = .help(scroll: 0)
             case .toEnd: self.overlay = .help(scroll: last)
             case .quit: return quit()

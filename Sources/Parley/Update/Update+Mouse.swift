@@ -19,7 +19,8 @@ extension ChatModel {
 
     private mutating func turnWheel(at place: Position, _ layout: ScreenLayout, up lines: Int) -> [ChatEffect] {
         if case .help(let scroll)? = overlay {
-            overlay = .help(scroll: min(max(0, scroll - lines), max(0, HelpText.lines.count - 1)))
+            let last = HelpLayout(size: size).lastScroll
+            overlay = .help(scroll: min(max(0, min(scroll, last) - lines), last))
             return []
         }
         guard overlay == nil || logScroll != nil else { return [] }

@@ -11,34 +11,29 @@ extension Frame {
     }
 
     private mutating func drawHelp(_ scroll: Int) {
-        let bounds = Rect(layout.size)
-        let isRoomy = bounds.rows >= 16 && bounds.columns >= 60
-        let box = isRoomy ? bounds.centered(rows: bounds.rows - 4, columns: min(84, bounds.columns - 8)) : bounds
+        let help = HelpLayout(size: layout.size)
+        let (box, inner) = (help.box, help.inner)
         canvas.fill(box, style: theme.overlay)
         drawBorder(box)
         canvas.write(" Help ", row: box.row, column: box.column + 2, style: theme.title)
-        let inner = Rect(row: box.row + 1, column: box.column + 2, rows: box.rows - 2, columns: box.columns - 4)
-        let first = min(scroll, max(0, HelpText.lines.count - inner.rows))
-        for (offset, line) in HelpText.lines.dropFirst(first).prefix(inner.rows).enumerated() {
-            drawHelp(line, in: Rect(row: inner.row + offset, column: inner.column, rows: 1, columns: inner.columns))
+        let first = min(scroll, help.lastScroll)
+        for (offset, row) in help.rows.dropFirst(first).prefix(inner.rows).enumerated() {
+            drawHelp(row, in: Rect(row: inner.row + offset, column: inner.column, rows: 1, columns: inner.columns))
         }
-        let more = first + inner.rows < HelpText.lines.count ? " PgDn more  Esc closes " : " Esc closes "
-        canvas.write(SafeText(more).truncated(columns: inner.columns), row: box.endRow - 1, column: box.column + 2)
+        let forms =
+            first < help.lastScroll ? [" PgDn more  Esc closes ", " PgDn  Esc "] : [" Esc closes ", " Esc "]
+        let words = forms.first { $0.count <= inner.columns } ?? ""
+        canvas.write(words, row: box.endRow - 1, column: box.column + 2)
         canvas.cursor = nil
     }
 
-    private mutating func drawHelp(_ line: HelpText.Line, in row: Rect) {
+    private mutating func drawHelp(_ line: HelpLayout.Row, in row: Rect) {
         switch line {
         case .blank: break
-        case .heading(let words):
-            canvas.write(
-                SafeText(words).truncated(columns: row.columns), row: row.row, column: row.column, style: theme.heading)
-        case .entry(let key, let words):
-            let keys = min(HelpText.keyColumns, max(10, row.columns / 3))
-            canvas.write(
-                SafeText(key).truncated(columns: keys - 1), row: row.row, column: row.column, style: theme.hintKey)
-            let text = SafeText(words).truncated(columns: row.columns - keys)
-            canvas.write(text, row: row.row, column: row.column + keys)
+        case .heading(let words): canvas.write(words, row: row.row, column: row.column, style: theme.heading)
+        case .entry(let keys, let words, let indent):
+            canvas.write(keys, row: row.row, column: row.column, style: theme.hintKey)
+            canvas.write(words, row: row.row, column: row.column + indent)
         }
     }
 

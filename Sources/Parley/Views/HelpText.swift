@@ -12,11 +12,11 @@ enum HelpText {
 
     static let lines: [Line] = {
         var lines: [Line] = []
-        let tables = [("Everywhere", KeyBinding.everywhere)] + Panes.all.map { ($0.title, $0.keys) }
-        for (title, bindings) in tables {
-            lines.append(.heading(title))
-            lines += bindings.map { .entry($0.label, $0.words) }
-            lines.append(.blank)
+        func add(_ title: String, _ entries: [Line]) { lines += [.heading(title)] + entries + [.blank] }
+        add("Everywhere", KeyBinding.everywhere.map { .entry($0.label, $0.words) })
+        for pane in Panes.all {
+            add(pane.title, pane.keys.map { .entry($0.label, $0.words) })
+            if pane == ComposePane.self { add("Editing the text", EditingKey.all.map { .entry($0.label, $0.words) }) }
         }
         lines.append(.heading("Commands"))
         lines += SlashCommand.entries.map { .entry($0.usage, $0.words) }

@@ -387,9 +387,9 @@ struct GoldenFrames {
             """
             ┌─ Help ───────────┐
             │ Everywhere       │
-            │ F1        this … │
-            │ F2        go to… │
-            └─ PgDn more  Esc…─┘
+            │ F1               │
+            │   this help      │
+            └─ PgDn  Esc ──────┘
             """)
     }
 

@@ -1,0 +1,60 @@
+import Terminal
+
+/// How the help's lines become rows of its box on a screen of some size: what is too long goes on below, and on a narrow
+/// screen the words stand below their key.
+struct HelpLayout: Hashable {
+    /// The box with its border.
+    let box: Rect
+    /// What is inside the border.
+    let inner: Rect
+    let rows: [Row]
+
+    /// One row inside the box.
+    enum Row: Hashable {
+        case blank
+        case heading(SafeText)
+        /// Keys, or what they do, or both; the words begin in the column `indent`.
+        case entry(keys: SafeText, words: SafeText, indent: Int)
+    }
+
+    /// Under so many columns the words stand below their key.
+    private static let besideFrom = 40
+
+    init(size: Size, lines: [HelpText.Line] = HelpText.lines) {
+        let bounds = Rect(size)
+        let isRoomy = bounds.rows >= 16 && bounds.columns >= 60
+        box = isRoomy ? bounds.centered(rows: bounds.rows - 4, columns: min(84, bounds.columns - 8)) : bounds
+        let inner = Rect(
+            row: box.row + 1, column: box.column + 2, rows: max(0, box.rows - 2), columns: max(0, box.columns - 4))
+        self.inner = inner
+        rows = lines.flatMap { line -> [Row] in
+            switch line {
+            case .blank: [.blank]
+            case .heading(let words): SafeText(words).wrapped(columns: inner.columns).map(Row.heading)
+            case .entry(let keys, let words): Self.entry(SafeText(keys), SafeText(words), inner.columns)
+            }
+        }
+    }
+
+    /// How far it scrolls.
+    var lastScroll: Int { max(0, rows.count - inner.rows) }
+
+    /// Rows that a page key scrolls.
+    var pageRows: Int { max(1, inner.rows - 1) }
+
+    private static func entry(_ keys: SafeText, _ words: SafeText, _ columns: Int) -> [Row] {
+        guard columns >= besideFrom else {
+            let below = words.wrapped(columns: columns - 2)
+            return keys.wrapped(columns: columns).map { .entry(keys: $0, words: .empty, indent: 2) }
+                + below.map { .entry(keys: .empty, words: $0, indent: 2) }
+        }
+        let indent = min(HelpText.keyColumns, columns / 3)
+        let left = keys.wrapped(columns: indent - 1)
+        let right = words.wrapped(columns: columns - indent)
+        return (0..<max(left.count, right.count)).map { row in
+            .entry(
+                keys: row < left.count ? left[row] : .empty, words: row < right.count ? right[row] : .empty,
+                indent: indent)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Help")
+struct HelpTests {
+    @Test("Every key and every word of the help can be read at every size", arguments: [20, 30, 43, 44, 60, 80, 120])
+    func whole(columns: Int) {
+        for rows in [5, 24] {
+            let help = HelpLayout(size: Size(rows: rows, columns: columns))
+            for row in help.rows {
+                switch row {
+                case .blank: break
+                case .heading(let words): #expect(words.width <= help.inner.columns)
+                case .entry(let keys, let words, let indent):
+                    #expect(keys.width < (words.isEmpty ? help.inner.columns + 1 : indent))
+                    #expect(indent + words.width <= help.inner.columns)
+                }
+            }
+            let shown = Self.letters(help.rows.map(Self.text))
+            #expect(shown.keys == Self.letters(HelpText.lines.map(Self.text)).keys)
+            #expect(shown.words == Self.letters(HelpText.lines.map(Self.text)).words)
+        }
+    }
+
+    @Test("The help scrolls to its last line and no further, by keys and by the wheel")
+    func scrolling() {
+        var desk = Desk.joined("chat.lobby", size: Size(rows: 8, columns: 30))
+        desk.press(.function(1))
+        for _ in 0..<200 { desk.press(.pageDown) }
+        #expect(desk.screen().contains { $0.contains("postboxes") })
+        #expect(desk.screen().last?.contains(" Esc closes ") == true)
+        desk.press(.up)
+        #expect(desk.screen().last?.contains(" PgDn more  Esc closes ") == true)
+        desk.send(.input(.mouse(MouseEvent(kind: .scrollDown, button: .none, row: 3, column: 5))))
+        #expect(desk.screen().last?.contains(" Esc closes ") == true)
+        desk.press(.home)
+        #expect(desk.screen()[1].contains("Everywhere"))
+    }
+
+    @Test("The help has each key that edits the text, and no other")
+    func editing() {
+        let listed = Set(EditingKey.all.flatMap(\.keys))
+        #expect(listed.count == EditingKey.all.reduce(0) { $0 + $1.keys.count })
+        let plain: [Key.Code] = [
+            .left, .right, .up, .down, .home, .end, .backspace, .delete, .insert, .pageUp, .pageDown, .enter, .escape,
+        ]
+        let letters = "abcdefghijklmnopqrstuvwxyz_/<>.,0123456789".map { Key.Code.character($0) }
+        var candidates = plain.map { Key($0) }
+        candidates += (plain + letters).flatMap { [Key($0, .control), Key($0, .alt)] }
+        for key in candidates {
+            let isElsewhere =
+                KeyBinding.action(of: key, in: ComposePane.keys) != nil
+                || KeyBinding.action(of: key, in: KeyBinding.everywhere) != nil
+            var editor = LineEditor()
+            editor.text = "some words\nand more"
+            editor.moveCursor(to: 7)
+            let isTaken = editor.handle(key)
+            #expect(listed.contains(key) == (isTaken && !isElsewhere), "\(key.label)")
+        }
+        for key in EditingKey.all { #expect(HelpText.lines.contains(.entry(key.label, key.words))) }
+    }
+
+    private static func text(_ row: HelpLayout.Row) -> (keys: String, words: String) {
+        switch row {
+        case .blank: ("", "")
+        case .heading(let words): ("", words.description)
+        case .entry(let keys, let words, _): (keys.description, words.description)
+        }
+    }
+
+    private static func text(_ line: HelpText.Line) -> (keys: String, words: String) {
+        switch line {
+        case .blank: ("", "")
+        case .heading(let words): ("", words)
+        case .entry(let keys, let words): (keys, words)
+        }
+    }
+
+    /// All that can be read, without the blanks at which lines break.
+    private static func letters(_ texts: [(keys: String, words: String)]) -> (keys: String, words: String) {
+        (
+            texts.map(\.keys).joined().filter { $0 != " " },
+            texts.map(\.words).joined().filter { $0 != " " }
+        )
+    }
+}
