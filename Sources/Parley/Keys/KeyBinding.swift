@@ -20,7 +20,7 @@ struct KeyBinding: Hashable, Sendable {
         .bind(.previousPane, [Key(.backTab)], "previous pane"),
         .bind(.previousTopic, [Key(.up, .alt), .control("p")], "previous topic"),
         .bind(.nextTopic, [Key(.down, .alt), .control("n")], "next topic"),
-        .bind(.nextUnread, [.alt("a")], "next topic with unread messages", hint: "next unread"),
+        .bind(.nextUnread, [.alt("a")], "next message that calls you, or unread topic", hint: "next unread"),
         .bind(.pageUp, [Key(.pageUp)], "page up"),
         .bind(.pageDown, [Key(.pageDown)], "page down"),
         .bind(.redraw, [.control("l")], "paint the screen again"),

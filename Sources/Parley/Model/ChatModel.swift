@@ -15,6 +15,12 @@ struct ChatModel: Equatable, Sendable {
     var zone: DisplayZone
     /// Whether the person is here, as far as the terminal knows.
     var attention = FocusTracker()
+    /// When the person last did something here; nil after a suspension.
+    var lastInput: ContinuousClock.Instant?
+    /// When the bell rang last.
+    var lastBell: ContinuousClock.Instant?
+    /// Words that call the person as their name does.
+    var highlights: [String] = []
     /// The connection.
     var status: ConnectionStatus
     /// The joined topics.
@@ -76,6 +82,8 @@ struct ChatModel: Equatable, Sendable {
         self.now = now
         self.zone = zone
         self.status = status
+        // Somebody has started the program.
+        lastInput = now.instant
     }
 
     /// Who is signed in where.
@@ -180,6 +188,9 @@ struct ChatModel: Equatable, Sendable {
 
     /// Messages that came while their topic was out of view, in all topics.
     var unreadMessages: Int { conversations.all.reduce(0) { $0 &+ $1.unread } }
+
+    /// Messages among these that call the person.
+    var unseenMentions: Int { conversations.all.reduce(0) { $0 &+ $1.mentions.count } }
 
     /// Letters that wait in the postboxes.
     var waitingLetters: Int { inbox.waitingCount }

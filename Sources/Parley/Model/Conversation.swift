@@ -16,6 +16,10 @@ struct Conversation: Equatable, Sendable {
     private var sequences: [MessageKey: UInt64] = [:]
     /// Messages that came while the topic was out of view.
     private(set) var unread = 0
+    /// Where the person is called in messages that were not seen, in their order; of very many the newest.
+    private(set) var mentions: [RowPosition] = []
+    /// What calls the person.
+    private var mention = Mention()
     /// The first message that came while the topic was out of view; "new" is written above it.
     private(set) var newMarker: RowPosition?
     /// The subscription's state.
@@ -45,6 +49,8 @@ struct Conversation: Equatable, Sendable {
     static let readingLimit = 50_000
     /// Own unsent lines that one conversation keeps at most.
     static let pendingLimit = 1_000
+    /// Places where the person is called that are kept at most.
+    static let mentionLimit = 1_000
     /// The columns that a name may take at most.
     static let nameColumnLimit = 16
 
@@ -160,12 +166,12 @@ struct Conversation: Equatable, Sendable {
             let waiting = pending.firstIndex { $0.id == message.id && $0.topic == message.topic }
             if let waiting { pending.remove(at: waiting) }
             sequences[key] = message.sequence
+            let isOwn = waiting != nil || user != nil && message.from == user
             fresh.append(
                 StoredLine(
                     id: message.id, topic: message.topic, sequence: message.sequence, name: message.from ?? "",
-                    text: message.text, time: message.time,
-                    isOwn: waiting != nil || user != nil && message.from == user,
-                    isRecovered: message.isRecovered
+                    text: message.text, time: message.time, isOwn: isOwn, isRecovered: message.isRecovered,
+                    isMention: !isOwn && mention.isIn(message.text)
                 )
             )
         }
@@ -192,6 +198,7 @@ struct Conversation: Equatable, Sendable {
         rows = [.restart]
         sequences = [:]
         unread = 0
+        mentions = []
         newMarker = nil
         readThrough = 0
         history = .more
@@ -344,6 +351,24 @@ struct Conversation: Equatable, Sendable {
     /// The person sees the newest row now.
     mutating func markRead() {
         unread = 0
+        mentions = []
+    }
+
+    /// The person has seen where they are called, up to a row.
+    mutating func seeMentions(through position: RowPosition) { mentions.removeAll { $0 <= position } }
+
+    /// Looks for what calls the person, in what is here too.
+    mutating func recognize(_ mention: Mention) {
+        guard mention != self.mention else { return }
+        self.mention = mention
+        var unseen: [RowPosition] = []
+        for (index, row) in rows.enumerated() {
+            guard case .message(var line) = row else { continue }
+            line.isMention = !line.isOwn && mention.isIn(line.text)
+            rows[index] = .message(line)
+            if line.isMention, unread > 0, let newMarker, row.position >= newMarker { unseen.append(row.position) }
+        }
+        mentions = unseen.suffix(Self.mentionLimit)
     }
 
     /// The person looks away: what comes next is new, what was marked new is not any more.
@@ -373,6 +398,13 @@ struct Conversation: Equatable, Sendable {
         let isFirst = unread == 0 && !((isCatchingUp || missedThrough != nil) && newMarker != nil)
         if isFirst { newMarker = position } else if let marker = newMarker { newMarker = min(marker, position) }
         unread += 1
+        if line.isMention { noteMention(position) }
+    }
+
+    private mutating func noteMention(_ position: RowPosition) {
+        let place = mentions.lastIndex { $0 < position }.map { $0 + 1 } ?? 0
+        mentions.insert(position, at: place)
+        if mentions.count > Self.mentionLimit { mentions.removeFirst() }
     }
 
     /// Puts lines in their places: a whole page before or after all others at once, strays one by one.
@@ -426,7 +458,10 @@ struct Conversation: Equatable, Sendable {
     }
 
     private mutating func markOwn(_ sequence: UInt64) {
-        update(sequence) { $0.isOwn = true }
+        update(sequence) {
+            $0.isOwn = true
+            $0.isMention = false
+        }
     }
 
     private mutating func update(_ sequence: UInt64, _ change: (inout StoredLine) -> Void) {
@@ -444,6 +479,7 @@ struct Conversation: Equatable, Sendable {
         let surplus = rows.count - limit + Self.rowLimit / 16
         for case .message(let line) in rows.prefix(surplus) { forget(line) }
         rows.removeFirst(surplus)
+        if let first = rows.first?.position { mentions.removeAll { $0 < first } }
         if history == .complete || history == .offline { history = .more }
     }
 }

@@ -28,6 +28,8 @@ struct StoredLine: Hashable, Sendable {
     var isOwn: Bool
     /// Delivered after an outage, in its place.
     let isRecovered: Bool
+    /// Whether it calls the person.
+    var isMention = false
 }
 
 /// An own line that the stream does not hold yet, or never will.

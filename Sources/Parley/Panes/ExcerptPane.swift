@@ -141,7 +141,8 @@ extension ChatModel {
             mark.scrollBefore = conversation.scroll
         } else {
             let isPattern = (try? TopicPattern(name))?.isWildcard ?? false
-            let conversation = Conversation(name: name, isPattern: isPattern)
+            var conversation = Conversation(name: name, isPattern: isPattern)
+            conversation.recognize(mention)
             show(.excerpt(Excerpt(message: message, conversation: conversation)))
         }
         trail = back
@@ -232,7 +233,7 @@ extension Conversation {
 
 extension ConversationLayout {
     /// The scroll position that shows a row in the middle; a long one from its beginning.
-    fileprivate func showing(_ position: RowPosition, rows: Int) -> Conversation.Scroll {
+    func showing(_ position: RowPosition, rows: Int) -> Conversation.Scroll {
         var index = conversation.index(atOrAfter: position)
         let height = height(ofRow: index)
         guard height <= rows else { return .row(position, hiddenLines: height - rows) }

@@ -9,6 +9,7 @@ extension ChatModel {
             log.record(change ? input == .focusIn ? .focusReturned : .signOfLife : .focusLost, at: now)
         }
         var effects = noteAttention(change)
+        if input.isTyped || input == .focusIn { lastInput = now.instant }
         if input.isTyped { passNotice() }
         switch input {
         case .focusIn, .focusOut, .reply:

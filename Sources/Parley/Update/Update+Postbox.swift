@@ -109,7 +109,7 @@ extension ChatModel {
         if case .inbox(let box) = view { shown = box }
         guard inbox.add(letter, shownBox: shown) else { return [] }
         inbox.counts[letter.postboxId, default: 0] &+= 1
-        return attention.isForeground ? [.countLetters] : [.countLetters, .bell]
+        return isLooking ? [.countLetters] : [.countLetters] + ring()
     }
 
     // MARK: Deleting

@@ -19,7 +19,11 @@ extension ChatModel {
             say("\(Wording.count(ConversationList.limit, "topic")) are joined already. /leave one first.", .failure)
             return []
         }
-        if isNew { showUnsent(of: pattern.text) }
+        if isNew {
+            let mention = mention
+            conversations.update(pattern.text) { $0.recognize(mention) }
+            showUnsent(of: pattern.text)
+        }
         if shows { show(.conversation(pattern.text)) }
         return isNew ? [.subscribe(topic: pattern.text)] : []
     }
@@ -153,15 +157,12 @@ extension ChatModel {
                 let isUnread = home != watched || conversation.isCatchingUp
                 return conversation.receive(messages, countsUnread: isUnread, isLive: true, user: user)
             }
-            guard let added, !attention.isForeground, added.contains(where: mentionsMe) else { continue }
-            rings = true
+            guard let added, added.contains(where: \.isMention), home != watched || !isLooking else { continue }
+            // What was missed since the program ended is on the screen that has just been opened.
+            if conversations.named(home)?.isCatchingUp == false { rings = true }
         }
         settleDelivered(messages)
-        return rings ? effects + [.bell] : effects
-    }
-
-    private func mentionsMe(_ line: StoredLine) -> Bool {
-        !line.isOwn && !identity.user.isEmpty && line.text.contains("@\(identity.user)")
+        return rings ? effects + ring() : effects
     }
 
     // MARK: Walking
@@ -177,20 +178,12 @@ extension ChatModel {
         show(.conversation(conversations.all[index].name))
     }
 
-    /// Shows the next topic with unread messages.
+    /// Goes to the next message that calls the person; where none does, shows the next topic with unread messages.
     mutating func showNextUnread() {
-        var start = 0
-        if case .conversation(let name) = view, let current = conversations.index(of: name) { start = current + 1 }
-        let count = conversations.count
-        for offset in 0..<count {
-            let conversation = conversations.all[(start + offset) % count]
-            if conversation.unread > 0 {
-                conversations.update(conversation.name) { $0.scroll = .bottom }
-                show(.conversation(conversation.name))
-                return
-            }
-        }
-        say("Nothing is unread.")
+        if showNextMention() { return }
+        guard let name = nextTopic(from: 1, where: { $0.unread > 0 }) else { return say("Nothing is unread.") }
+        conversations.update(name) { $0.scroll = .bottom }
+        show(.conversation(name))
     }
 
     // MARK: Scrolling

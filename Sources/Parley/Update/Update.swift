@@ -28,9 +28,12 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.log.record(.continued, at: model.now)
         let time = model.now.wall
         model.conversations.updateAll { $0.resume(at: time) }
+        // Whoever returns has not seen what came.
+        model.lastInput = nil
         effects = model.noteAttention(model.attention.handle(FocusTracker.Event.resumed)) + [.redraw]
     case .identified(let identity):
         model.identity = identity
+        model.recognizeMentions()
     case .statusChanged(let status):
         effects = model.statusChanged(status)
     case .topic(let name, let news):
@@ -76,8 +79,9 @@ extension ChatModel {
 
     /// The terminal's title: who, where, and how much is unread.
     var windowTitle: String {
-        let unread = unreadMessages
-        let count = unread > 0 ? "(\(Wording.compact(unread))) " : ""
+        let (unread, mentions) = (unreadMessages, unseenMentions)
+        let called = mentions > 0 ? "@\(Wording.compact(mentions)), " : ""
+        let count = unread > 0 ? "(\(called)\(Wording.compact(unread))) " : ""
         return SafeText("\(count)parley \(identity.user)@\(identity.network)").prefix(columns: 80).description
     }
 

@@ -103,6 +103,7 @@ extension Frame {
     private mutating func drawMargin(
         of source: ConversationRow, in row: Rect, _ widths: ConversationLayout.Columns, _ names: NameCut
     ) {
+        if source.isMention { canvas.write("@", row: row.row, column: row.column, style: theme.calling) }
         if widths.time > 0, let time = source.time {
             let clock = CivilTime(time, zone: model.zone).clock
             canvas.write(clock, row: row.row, column: row.column + 1, style: theme.time)
@@ -134,7 +135,7 @@ extension Frame {
 
     private func textStyle(of source: ConversationRow) -> Style {
         if case .pending = source { return theme.dimmed }
-        return .plain
+        return source.isMention ? theme.calling : .plain
     }
 
     private func style(of kind: ConversationLayout.Separator) -> Style {
@@ -144,4 +145,16 @@ extension Frame {
         case .gap: theme.failure
         }
     }
+}
+
+extension ConversationRow {
+    /// Whether it calls the person.
+    fileprivate var isMention: Bool {
+        if case .message(let line) = self { line.isMention } else { false }
+    }
+}
+
+extension Theme {
+    /// A line that calls the person.
+    fileprivate var calling: Style { unread }
 }

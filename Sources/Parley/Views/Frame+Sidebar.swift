@@ -34,8 +34,12 @@ extension Frame {
             var failed = false
             if case .failed = conversation.subscription { failed = true }
             let style = conversation.unread > 0 ? theme.unread : failed ? theme.failure : .plain
-            drawName((failed ? "✗ " : "") + conversation.name, in: line, isShown: isShown, style: style)
-            if conversation.unread > 0 { drawCount(conversation.unread, in: line) }
+            let mentions = conversation.mentions.count
+            let called = mentions > 0 ? "@\(Wording.compact(mentions)) " : ""
+            drawName(
+                (failed ? "✗ " : "") + conversation.name, in: line, besides: called.count, isShown: isShown,
+                style: style)
+            if conversation.unread > 0 { drawCount(conversation.unread, in: line, after: called) }
         case .postbox(let place):
             let box = model.inbox.boxes[place]
             let count = model.inbox.counts[box.id] ?? 0
@@ -45,16 +49,18 @@ extension Frame {
         }
     }
 
-    private mutating func drawName(_ name: String, in line: Rect, isShown: Bool, style: Style) {
+    private mutating func drawName(
+        _ name: String, in line: Rect, besides columns: Int = 0, isShown: Bool, style: Style
+    ) {
         if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
         var style = style
         if isShown { style.attributes.insert(.bold) }
-        let text = SafeText(String(name.prefix(256))).shortened(columns: max(0, line.columns - 7))
+        let text = SafeText(String(name.prefix(256))).shortened(columns: max(0, line.columns - 7 - columns))
         canvas.write(text, row: line.row, column: line.column + 1, style: style)
     }
 
-    private mutating func drawCount(_ count: Int, in line: Rect) {
-        let text = Wording.compact(count)
+    private mutating func drawCount(_ count: Int, in line: Rect, after words: String = "") {
+        let text = words + Wording.compact(count)
         let style = count > 0 ? theme.unread : theme.dimmed
         canvas.write(text, row: line.row, column: line.endColumn - text.count - 1, style: style)
     }

@@ -25,11 +25,13 @@ enum HelpText {
             .entry("✓", "the network has stored it"), .entry("↑", "on its way"),
             .entry("…", "queued until connected"), .entry("✗", "not sent, with the reason below it"),
             .entry("↺", "somebody's line, recovered after an outage"),
+            .entry("@", "before the time: the line calls you by your name"),
             .blank, .heading("In the title"),
             .entry("○ ◌ ●", "not connected, connecting, connected with the round trip"),
             .entry("↻", "reconnecting: the attempt, when it comes or how long it lasts, the reason"),
             .entry("║ ✕", "suspended while you are away; disconnected"),
             .entry("⇅", "lines and letters that are not sent yet"),
+            .entry("@", "messages that call you and that you have not seen"),
             .entry("#", "unread messages in all topics"),
             .entry("✉", "letters in your postboxes"),
         ]

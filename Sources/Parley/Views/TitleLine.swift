@@ -19,6 +19,8 @@ struct TitleLine: Hashable {
     struct Counts: Hashable {
         /// Lines and letters that are not sent yet.
         var queued = 0
+        /// Messages that call the person and were not seen.
+        var mentions = 0
         /// Messages that were not read.
         var unread = 0
         /// Letters that wait.
@@ -32,6 +34,7 @@ struct TitleLine: Hashable {
         for name in 3...8 { parts.take(in: columns) { $0.nameColumns = name } }
         parts.take(in: columns) { $0.counted = .queued }
         if !status.figures.isEmpty { parts.take(in: columns) { $0.figures = status.figures.count - 1 } }
+        parts.take(in: columns) { $0.counted = .mentions }
         parts.take(in: columns) { $0.counted = .unread }
         parts.take(in: columns) { $0.counted = .all }
         if status.figures.count > 1 { parts.take(in: columns) { $0.figures = 0 } }
@@ -59,6 +62,7 @@ private struct Parts {
     enum Counted: Int {
         case none
         case queued
+        case mentions
         case unread
         case all
     }
@@ -70,9 +74,11 @@ private struct Parts {
     private let outageForms: [SafeText]
     private let why: ReasonText?
     private let queued: SafeText
+    private let mentions: SafeText
     private let unread: SafeText
     private let letters: SafeText
     private let isQueued: Bool
+    private let isCalled: Bool
     private let isUnread: Bool
 
     var nameColumns = 2
@@ -102,9 +108,11 @@ private struct Parts {
         outageForms = text.outage.map { SafeText($0) }
         why = text.reason
         queued = SafeText("⇅ \(Wording.compact(counts.queued))")
+        mentions = SafeText("@ \(Wording.compact(counts.mentions))")
         unread = SafeText("# \(Wording.compact(counts.unread))")
         letters = SafeText("✉ \(Wording.compact(counts.letters))")
         isQueued = counts.queued > 0
+        isCalled = counts.mentions > 0
         isUnread = counts.unread > 0
     }
 
@@ -143,6 +151,7 @@ private struct Parts {
     private var shownCounts: [SafeText] {
         var shown: [SafeText] = []
         if counted == .all || counted != .none && isQueued { shown.append(queued) }
+        if counted.rawValue >= Counted.mentions.rawValue, isCalled { shown.append(mentions) }
         if counted.rawValue >= Counted.unread.rawValue, isUnread { shown.append(unread) }
         if counted == .all { shown.append(letters) }
         return shown

@@ -364,7 +364,7 @@ struct GoldenFrames {
                 │ Shift-Tab             previous pane                                  │───
                 │ Alt-Up ^P             previous topic                                 │───
                 │ Alt-Down ^N           next topic                                     │
-                │ Alt-a                 next topic with unread messages                │
+                │ Alt-a                 next message that calls you, or unread topic   │
                 │ PgUp                  page up                                        │   ↺
                 │ PgDn                  page down                                      │
                 │ ^L                    paint the screen again                         │

@@ -1,0 +1,181 @@
+import Relay
+
+/// Finds out whether a text calls a person: by the name, or by a word that they want to be told of.
+///
+/// A name counts as a whole word, in any case of its letters: `@bob`, `bob: hello`, `is bob here?`. It does not count in
+/// code, in links and paths, nor as a part of another name (`bob-smith`, `bob@example.org`, `bob.example.org`). A name of one
+/// or two letters may be a word of the language; it counts behind an `@`, or at a line's beginning before `:` or `,`.
+///
+/// Anybody can write a text, so the work on one is bounded.
+struct Mention: Hashable, Sendable {
+    /// So many bytes of a text are looked at.
+    static let byteLimit = 16_384
+    /// So many words are looked for.
+    static let wordLimit = 64
+
+    private struct Term: Hashable, Sendable {
+        /// The scalars without their case.
+        let scalars: [Unicode.Scalar]
+        /// The same as bytes, where they are ASCII: by these most texts are passed over.
+        let ascii: [UInt8]?
+        /// Whether the word alone is not enough.
+        let needsAddress: Bool
+    }
+
+    private let terms: [Term]
+
+    /// Looks for nothing.
+    init() { terms = [] }
+
+    /// - Parameters:
+    ///   - name: the person's name; an empty one is never called.
+    ///   - words: other words that the person wants to be told of.
+    init(name: String, words: [String] = []) {
+        var terms: [Term] = []
+        for (place, word) in ([name] + words.prefix(Self.wordLimit)).enumerated() {
+            let scalars = word.unicodeScalars.prefix(256).map(Self.small)
+            guard scalars.contains(where: Self.isWord) else { continue }
+            let isShort = scalars.count < 3 && !scalars.contains(where: SearchText.isUnspaced)
+            let ascii = scalars.allSatisfy(\.isASCII) ? scalars.map { UInt8(truncatingIfNeeded: $0.value) } : nil
+            terms.append(Term(scalars: scalars, ascii: ascii, needsAddress: place == 0 && isShort))
+        }
+        self.terms = terms
+    }
+
+    /// Whether the text calls the person.
+    func isIn(_ text: String) -> Bool {
+        let possible = terms.filter { Self.mayHave($0, text) }
+        guard !possible.isEmpty else { return false }
+        let plain = Self.plain(text)
+        return possible.contains { Self.has($0, plain) }
+    }
+
+    // MARK: Looking
+
+    /// Whether the letters of a term are there at all.
+    private static func mayHave(_ term: Term, _ text: String) -> Bool {
+        guard let wanted = term.ascii, let first = wanted.first else { return true }
+        let bytes = text.utf8
+        var start = bytes.startIndex
+        for _ in 0..<byteLimit where start < bytes.endIndex {
+            if small(bytes[start]) == first {
+                var place = start
+                var count = 0
+                while count < wanted.count, place < bytes.endIndex, small(bytes[place]) == wanted[count] {
+                    place = bytes.index(after: place)
+                    count += 1
+                }
+                if count == wanted.count { return true }
+            }
+            start = bytes.index(after: start)
+        }
+        return false
+    }
+
+    /// Whether a term is called in a text without code and links.
+    private static func has(_ term: Term, _ text: [Unicode.Scalar]) -> Bool {
+        let count = term.scalars.count
+        guard count > 0, text.count >= count else { return false }
+        for start in 0...(text.count - count) where text[start] == term.scalars[0] {
+            guard text[start..<start + count].elementsEqual(term.scalars) else { continue }
+            guard begins(text, at: start, term), ends(text, at: start + count, term) else { continue }
+            if !term.needsAddress || isAddressed(text, start, start + count) { return true }
+        }
+        return false
+    }
+
+    private static func begins(_ text: [Unicode.Scalar], at start: Int, _ term: Term) -> Bool {
+        guard start > 0 else { return true }
+        let before = text[start - 1]
+        if SearchText.isUnspaced(before) || SearchText.isUnspaced(term.scalars[0]) { return true }
+        if isWord(before) { return false }
+        return !(joins(before) && start > 1 && isWord(text[start - 2]))
+    }
+
+    private static func ends(_ text: [Unicode.Scalar], at end: Int, _ term: Term) -> Bool {
+        guard end < text.count else { return true }
+        let after = text[end]
+        if SearchText.isUnspaced(after) || SearchText.isUnspaced(term.scalars[term.scalars.count - 1]) { return true }
+        if isWord(after) { return false }
+        return !(joins(after) && end + 1 < text.count && isWord(text[end + 1]))
+    }
+
+    /// Whether what stands there is spoken to.
+    private static func isAddressed(_ text: [Unicode.Scalar], _ start: Int, _ end: Int) -> Bool {
+        if start > 0, text[start - 1] == "@" { return true }
+        guard end < text.count, text[end] == ":" || text[end] == "," else { return false }
+        let before = text[..<start].last { $0 != " " }
+        return before == nil || before == "\n"
+    }
+
+    // MARK: What is text
+
+    /// The text in small letters, with a blank for each piece of code, each link and each path.
+    private static func plain(_ text: String) -> [Unicode.Scalar] {
+        var result: [Unicode.Scalar] = []
+        var isFenced = false
+        for line in beginning(of: text).split(omittingEmptySubsequences: false, whereSeparator: isBreak) {
+            result.append("\n")
+            let begin = line.drop { $0 == " " }
+            if begin.starts(with: fence), isFenced || !begin.dropFirst(fence.count).contains("`") {
+                isFenced.toggle()
+                continue
+            }
+            guard !isFenced else { continue }
+            let pieces = line.split(separator: "`", omittingEmptySubsequences: false)
+            for (place, piece) in pieces.enumerated() {
+                // What the last of an odd number of backquotes begins is no code.
+                let isCode = !place.isMultiple(of: 2) && place < pieces.count - 1
+                if isCode { result.append(" ") } else { append(piece, to: &result) }
+            }
+        }
+        return result
+    }
+
+    /// What a line begins with before and behind a block of code.
+    private static let fence: [Unicode.Scalar] = ["`", "`", "`"]
+
+    private static func beginning(of text: String) -> [Unicode.Scalar] {
+        Array(text.unicodeScalars.prefix(byteLimit))
+    }
+
+    private static func append(_ piece: ArraySlice<Unicode.Scalar>, to result: inout [Unicode.Scalar]) {
+        for (place, token) in piece.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
+            if place > 0 { result.append(" ") }
+            if !isLink(token) { result += token.map(small) }
+        }
+    }
+
+    /// Whether a run of characters without blanks is a link, a path or an address of mail.
+    private static func isLink(_ token: ArraySlice<Unicode.Scalar>) -> Bool {
+        let bare = token.drop { "(<[{\"'".unicodeScalars.contains($0) }
+        guard bare.count > 3 else { return false }
+        if ["/", "~/", "./", "../", "www.", "mailto:"].contains(where: { bare.starts(with: $0.unicodeScalars) }) {
+            return true
+        }
+        guard let colon = bare.firstIndex(of: ":") else { return false }
+        return bare[colon...].starts(with: "://".unicodeScalars)
+    }
+
+    private static func isBreak(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "\n" || scalar == "\r" || scalar == "\u{2028}" || scalar == "\u{2029}"
+    }
+
+    private static func isWord(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return scalar.properties.isAlphabetic || "0"..."9" ~= scalar || scalar == "_" }
+        return SearchText.isPartOfWord(scalar) || scalar.properties.generalCategory == .nonspacingMark
+    }
+
+    /// Whether it makes one name of what is on its both sides.
+    private static func joins(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "-" || scalar == "." || scalar == "@" || scalar == "+"
+    }
+
+    private static func small(_ byte: UInt8) -> UInt8 { 0x41...0x5A ~= byte ? byte | 0x20 : byte }
+
+    private static func small(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+        if scalar.isASCII { return Unicode.Scalar(small(UInt8(truncatingIfNeeded: scalar.value))) }
+        let mapped = scalar.properties.lowercaseMapping.unicodeScalars
+        return mapped.count == 1 ? mapped.first ?? scalar : scalar
+    }
+}

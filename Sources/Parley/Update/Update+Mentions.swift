@@ -1,0 +1,69 @@
+import Relay
+
+// What calls the person: it is marked and counted, and rings the bell where they are not looking.
+extension ChatModel {
+    /// Somebody who did nothing for so long may not be looking, whatever a terminal says of its focus.
+    static let lookingTime = Duration.seconds(60)
+    /// The bell rings no more often than this.
+    private static let bellPause = Duration.seconds(3)
+
+    /// What calls the person.
+    var mention: Mention { Mention(name: identity.user, words: highlights) }
+
+    /// Looks in everything for what calls the person, after that has changed.
+    mutating func recognizeMentions() {
+        let mention = mention
+        conversations.updateAll { $0.recognize(mention) }
+    }
+
+    /// Whether the person can be taken to be looking at the screen.
+    var isLooking: Bool {
+        guard attention.isForeground, let lastInput else { return false }
+        return lastInput.duration(to: now.instant) < Self.lookingTime
+    }
+
+    /// Rings the bell, unless it rang a moment ago.
+    mutating func ring() -> [ChatEffect] {
+        if let lastBell, lastBell.duration(to: now.instant) < Self.bellPause { return [] }
+        lastBell = now.instant
+        return [.bell]
+    }
+
+    /// Goes to the next message that calls the person: in view first, then in the topics behind it.
+    ///
+    /// - Returns: false where there is none.
+    mutating func showNextMention() -> Bool {
+        guard let name = nextTopic(from: 0, where: { !$0.mentions.isEmpty }),
+            let position = conversations.named(name)?.mentions.first
+        else { return false }
+        show(.conversation(name))
+        guard let conversation = conversations.named(name) else { return false }
+        let area = layout(on: size).main
+        let layout = conversationLayout(conversation, columns: area.columns)
+        let scroll = area.isEmpty ? .bottom : layout.showing(position, rows: area.rows)
+        conversations.update(name) { conversation in
+            conversation.scroll = scroll
+            // What is above the pane's edge has been in view.
+            var seen = position
+            if case .row(let edge, _) = scroll { seen = max(seen, edge) }
+            conversation.seeMentions(through: seen)
+        }
+        return true
+    }
+
+    /// The next topic with a property, in the order of the sidebar.
+    ///
+    /// - Parameter distance: how far from the one in view the search begins; 0 for that one itself.
+    func nextTopic(from distance: Int, where isWanted: (Conversation) -> Bool) -> String? {
+        var start = 0
+        if case .conversation(let name) = view, let current = conversations.index(of: name) {
+            start = current + distance
+        }
+        let count = conversations.count
+        for offset in 0..<count {
+            let conversation = conversations.all[(start + offset) % count]
+            if isWanted(conversation) { return conversation.name }
+        }
+        return nil
+    }
+}
