@@ -116,8 +116,9 @@ struct LineEditorTests {
     @Test("Text and history are bounded")
     func bounds() {
         var editor = LineEditor(limit: 10, historyLimit: 2)
-        editor.insert(String(repeating: "x", count: 50))
-        #expect(editor.count == 10)
+        let cut = editor.insert(String(repeating: "x", count: 50))
+        #expect(cut == 40)
+        #expect(editor.count == 10 && editor.isFull)
         _ = editor.handle(Key(.character("y")))
         #expect(editor.text == "xxxxxxxxxx")
         for text in ["a", "b", "c"] {
@@ -170,6 +171,24 @@ struct LineEditorTests {
                 #expect(drawn.visible.allSatisfy { $0.width <= 5 })
                 #expect(drawn.cursor.row < drawn.visible.count && drawn.cursor.column < 5)
             }
+        }
+    }
+
+    @Test("The bytes and the rows of the text are those that it has, whatever was done to it")
+    func figures() {
+        for sample in hostileTexts(count: 200, seed: 10) {
+            var editor = editor("漢\n|é")
+            editor.insert(sample)
+            for key in [Key.control("w"), .control("_"), Key(.backspace), .control("u"), .control("_")] {
+                _ = editor.handle(key)
+                #expect(editor.utf8Count == editor.text.utf8.count)
+                let drawn = editor.rendered(width: 7, rows: 2)
+                let rows = editor.rowCount(width: 7, limit: 1_000)
+                #expect(drawn.above + drawn.visible.count + drawn.below == rows)
+                #expect(editor.rowCount(width: 7, limit: 1) == 1)
+            }
+            editor.clear()
+            #expect(editor.utf8Count == 0 && editor.rowCount(width: 7, limit: 5) == 1)
         }
     }
 

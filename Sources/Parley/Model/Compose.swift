@@ -9,12 +9,17 @@ struct Compose: Equatable, Sendable {
     static let rowLimit = 5
     /// Lines that are sent without asking.
     static let quietLines = 5
+    /// Bytes of text that a message can have, as `RelayConfiguration` has it by default; the network may allow fewer.
+    static let messageBytes = 128 << 10
 
     var text: String { editor.text }
     var isEmpty: Bool { editor.isEmpty }
 
     /// Whether there is anything to send.
-    var hasContent: Bool { text.contains { !$0.isWhitespace } }
+    var hasContent: Bool { !editor.isBlank }
+
+    /// Bytes that are too many for one message; 0 where none are.
+    var surplusBytes: Int { max(0, editor.utf8Count - Self.messageBytes) }
 
     /// Replaces the text and puts the cursor behind it.
     mutating func set(_ text: String) { editor.text = text }

@@ -21,6 +21,9 @@ struct ComposePane: Pane {
 
     func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
         if key == Key(.end), model.compose.isEmpty { return model.view.pane.showNewest(on: &model) }
+        if case .character = key.code, key.modifiers.isEmpty, model.compose.editor.isFull {
+            model.sayFull("There is no room")
+        }
         _ = model.compose.editor.handle(key)
         return []
     }

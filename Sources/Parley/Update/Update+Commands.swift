@@ -9,6 +9,7 @@ extension ChatModel {
         let text = compose.text
         do {
             if let command = try SlashCommand.parse(text) {
+                if let message = command.message, !fits(message) { return [] }
                 _ = compose.editor.take()
                 return run(command)
             }
@@ -21,7 +22,7 @@ extension ChatModel {
 
     /// Sends what is written to the topic in view; a long text after a question.
     private mutating func send(_ text: String) -> [ChatEffect] {
-        guard let topic = writableTopic() else { return [] }
+        guard let topic = writableTopic(), fits(text) else { return [] }
         let lines = text.reduce(1) { $1.isNewline ? $0 + 1 : $0 }
         if lines > Compose.quietLines {
             ask(.send(text: text, topic: topic), "Send \(lines) lines to \(topic)?")
@@ -29,6 +30,17 @@ extension ChatModel {
         }
         _ = compose.editor.take()
         return publish(text, to: topic)
+    }
+
+    /// Whether one message can have a text; says so where it cannot, and the text stays where it can be shortened.
+    private mutating func fits(_ text: String) -> Bool {
+        let bytes = text.utf8.count
+        guard bytes > Compose.messageBytes else { return true }
+        let limit = Wording.grouped(Compose.messageBytes)
+        say(
+            "It has \(Wording.grouped(bytes)) bytes, a message at most \(limit). Shorten it, or send it in parts.",
+            .failure)
+        return false
     }
 
     /// The topic that takes what is written; says why when there is none.

@@ -17,6 +17,10 @@ extension ChatModel {
         case .paste(let text):
             effects += nudge()
             paste(text)
+        case .pasteCut:
+            say(
+                "The end of the paste is missing: a paste can have \(Wording.grouped(InputParser.pasteLimit)) bytes.",
+                .failure)
         case .key(let key):
             effects += nudge()
             effects += press(key)
@@ -30,7 +34,15 @@ extension ChatModel {
         if case .help = overlay { overlay = nil }
         guard overlay == nil || logScroll != nil else { return }
         focus = .compose
-        compose.editor.insert(text)
+        let cut = compose.editor.insert(text)
+        if cut > 0 {
+            sayFull("The last \(Wording.count(cut, "character")) of the paste \(cut == 1 ? "is" : "are") missing")
+        }
+    }
+
+    /// Says that the text can take no more.
+    mutating func sayFull(_ words: String) {
+        say("\(words): the text can have \(Wording.grouped(compose.editor.limit)) characters.", .failure)
     }
 
     private mutating func press(_ key: Key) -> [ChatEffect] {

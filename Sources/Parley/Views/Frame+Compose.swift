@@ -9,6 +9,13 @@ extension Frame {
         if let divider = layout.divider {
             canvas.write("┴", row: rule.row, column: divider.column, style: theme.rule)
         }
+        let surplus = model.compose.surplusBytes
+        if surplus > 0 {
+            let words = SafeText(" \(Wording.count(surplus, "byte")) too many for one message ")
+            let shown = words.truncated(columns: rule.columns - 4)
+            canvas.write(shown, row: rule.row, column: rule.column + 2, style: theme.failure)
+            return
+        }
         guard !model.compose.isEmpty, let prospect = prospectWords else { return }
         let words = SafeText(" \(prospect) ").truncated(columns: rule.columns - 4)
         canvas.write(words, row: rule.row, column: rule.column + 2, style: theme.waiting)
@@ -31,7 +38,7 @@ extension Frame {
             if hasKeys { canvas.cursor = Position(row: text.row, column: text.column) }
             return
         }
-        let (lines, cursor) = model.compose.editor.rendered(width: text.columns, rows: area.rows)
+        let (lines, cursor, _, _) = model.compose.editor.rendered(width: text.columns, rows: area.rows)
         for (offset, line) in lines.enumerated() {
             canvas.write(line, row: text.row + offset, column: text.column, width: text.columns)
         }

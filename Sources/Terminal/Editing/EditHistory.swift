@@ -10,7 +10,7 @@ struct Edit: Sendable {
 /// The changes that can be undone, newest last; bounded in number and in the characters they hold.
 struct EditHistory: Sendable {
     private static let countLimit = 200
-    private static let characterLimit = 262_144
+    private static let characterLimit = 524_288
 
     private var edits: [Edit] = []
     private var characters = 0

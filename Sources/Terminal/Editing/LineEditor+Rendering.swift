@@ -32,39 +32,55 @@ extension LineEditor {
     /// - Parameters:
     ///   - width: the columns of a row, at least 2.
     ///   - rows: the most rows that are returned: those around the cursor.
-    /// - Returns: at least one row, and the cursor's place in them.
-    public func rendered(width: Int, rows: Int) -> (visible: [SafeText], cursor: Position) {
+    /// - Returns: at least one row, the cursor's place in them, and how many rows are above and below.
+    public func rendered(
+        width: Int, rows: Int
+    ) -> (visible: [SafeText], cursor: Position, above: Int, below: Int) {
         let width = max(2, width)
-        var lines: [SafeText] = []
-        var line = SafeText.empty
-        var place = Position(row: 0, column: 0)
-        for (index, character) in characters.enumerated() {
-            let drawn = character.isNewline ? SafeText.empty : Self.drawn(character).prefix(columns: width)
+        let (starts, cursorRow) = rowStarts(width: width)
+        let shown = min(max(1, rows), starts.count)
+        let first = min(max(0, cursorRow - shown + 1), starts.count - shown)
+        let visible = (first..<first + shown).map { row in
+            let end = row + 1 < starts.count ? starts[row + 1] : count
+            return characters[starts[row]..<end].reduce(into: SafeText.empty) { line, character in
+                if !character.isNewline { line += Self.drawn(character).prefix(columns: width) }
+            }
+        }
+        let column = cells[starts[cursorRow]..<cursor].reduce(0) { $0 + min(Int($1), width) }
+        return (visible, Position(row: cursorRow - first, column: column), first, starts.count - first - shown)
+    }
+
+    /// How many rows of `width` columns the text takes, counted up to `limit`.
+    public func rowCount(width: Int, limit: Int) -> Int {
+        min(limit, rowStarts(width: max(2, width), limit: limit).starts.count)
+    }
+
+    /// Where each row begins, up to `limit` rows, and in which of them the cursor is.
+    private func rowStarts(width: Int, limit: Int = .max) -> (starts: [Int], cursorRow: Int) {
+        var starts = [0]
+        var used = 0
+        var cursorRow = 0
+        for index in cells.indices {
+            if starts.count > limit { break }
+            let isBreak = cells[index] == Self.lineBreak
+            let columns = isBreak ? 0 : min(Int(cells[index]), width)
             // A full row has no cell left for the cursor.
-            if line.width + drawn.width > width || (index == cursor && line.width == width) {
-                lines.append(line)
-                line = .empty
+            if used + columns > width || (index == cursor && used == width) {
+                starts.append(index)
+                used = 0
             }
-            if index == cursor { place = Position(row: lines.count, column: line.width) }
-            if character.isNewline {
-                lines.append(line)
-                line = .empty
-            } else {
-                line += drawn
+            if index == cursor { cursorRow = starts.count - 1 }
+            used += columns
+            if isBreak {
+                starts.append(index + 1)
+                used = 0
             }
         }
-        if cursor == characters.count {
-            if line.width >= width {
-                lines.append(line)
-                line = .empty
-            }
-            place = Position(row: lines.count, column: line.width)
+        if cursor == count {
+            if used >= width { starts.append(count) }
+            cursorRow = starts.count - 1
         }
-        lines.append(line)
-        let shown = min(max(1, rows), lines.count)
-        let first = min(max(0, place.row - shown + 1), lines.count - shown)
-        place.row -= first
-        return (Array(lines[first..<first + shown]), place)
+        return (starts, cursorRow)
     }
 
     private static func drawn(_ character: Character) -> SafeText {

@@ -3,11 +3,17 @@
 /// A pure value. It keeps the original text; only `rendered` passes it through the gate. Whether Enter sends or breaks
 /// the line is the caller's decision: `handle` does not take it.
 public struct LineEditor: Sendable {
-    /// The most characters that are kept; what is inserted beyond is cut.
+    /// The most characters that are kept; what is inserted beyond is cut, and `insert` says how much.
     public let limit: Int
     /// The cursor, as a number of characters from the beginning.
     public internal(set) var cursor = 0
-    var characters: [Character] = []
+    /// The bytes of the text in UTF-8.
+    public private(set) var utf8Count = 0
+    private(set) var characters: [Character] = []
+    /// The columns of each character as it is drawn; `lineBreak` for one that ends the line. Rows are counted from it,
+    /// so that the longest text costs a key no more than a pass over bytes.
+    private(set) var cells: [UInt8] = []
+    static let lineBreak = UInt8.max
     var edits = EditHistory()
     var killed: [Character] = []
     var isKilling = false
@@ -16,9 +22,10 @@ public struct LineEditor: Sendable {
     /// Makes an empty editor.
     ///
     /// - Parameters:
-    ///   - limit: the most characters of the text.
+    ///   - limit: the most characters of the text; by default twice as many as a message's 128 KiB can hold, so that what is
+    ///     too long can be shortened here.
     ///   - historyLimit: the most earlier texts that are kept for `up` and `down`.
-    public init(limit: Int = 65_536, historyLimit: Int = 500) {
+    public init(limit: Int = 262_144, historyLimit: Int = 500) {
         self.limit = max(0, limit)
         entries = EntryHistory(limit: max(0, historyLimit))
     }
@@ -34,6 +41,12 @@ public struct LineEditor: Sendable {
 
     /// True when there is no text.
     public var isEmpty: Bool { characters.isEmpty }
+
+    /// True when there is nothing but white space.
+    public var isBlank: Bool { characters.allSatisfy(\.isWhitespace) }
+
+    /// True when no further character is kept.
+    public var isFull: Bool { characters.count >= limit }
 
     /// The number of characters.
     public var count: Int { characters.count }
@@ -54,9 +67,12 @@ public struct LineEditor: Sendable {
     }
 
     /// Inserts a text at the cursor, as from a paste.
-    public mutating func insert(_ text: String) {
+    ///
+    /// - Returns: how many of its last characters are not kept, for want of room.
+    @discardableResult
+    public mutating func insert(_ text: String) -> Int {
         isKilling = false
-        insert(Array(text), joins: false)
+        return insert(Array(text), joins: false)
     }
 
     /// Replaces the characters in `range` (clamped) and puts the cursor behind the replacement, as a completion does.
@@ -75,7 +91,7 @@ public struct LineEditor: Sendable {
 
     /// Empties the editor and forgets what could be undone.
     public mutating func clear() {
-        characters = []
+        substitute(0..<characters.count, with: [])
         cursor = 0
         edits = EditHistory()
         isKilling = false
@@ -84,36 +100,50 @@ public struct LineEditor: Sendable {
 
     // MARK: changes
 
-    mutating func insert(_ inserted: [Character], joins: Bool) {
-        if inserted.first?.isASCII ?? true {
-            replace(cursor..<cursor, with: inserted, joins: joins)
-            return
-        }
+    @discardableResult
+    mutating func insert(_ inserted: [Character], joins: Bool) -> Int {
+        if inserted.first?.isASCII ?? true { return replace(cursor..<cursor, with: inserted, joins: joins) }
         // A combining character typed on its own belongs to the character before it.
         let before = cursor > 0 ? cursor - 1 : cursor
         let joined = Array(String(characters[before..<cursor]) + String(inserted))
         if cursor > 0, let first = joined.first, first != characters[before] || joined.count != inserted.count + 1 {
-            replace(before..<cursor, with: joined)
-        } else {
-            replace(cursor..<cursor, with: inserted, joins: joins)
+            return replace(before..<cursor, with: joined)
         }
+        return replace(cursor..<cursor, with: inserted, joins: joins)
     }
 
-    /// The one way in which the text changes.
-    mutating func replace(_ range: Range<Int>, with inserted: [Character], joins: Bool = false) {
+    /// The one way in which the text changes, except by undoing that.
+    ///
+    /// - Returns: how many of the last characters are not kept, for want of room.
+    @discardableResult
+    mutating func replace(_ range: Range<Int>, with whole: [Character], joins: Bool = false) -> Int {
         let room = max(0, limit - (characters.count - range.count))
-        let inserted = inserted.count > room ? Array(inserted[..<room]) : inserted
-        guard !range.isEmpty || !inserted.isEmpty else { return }
+        let inserted = whole.count > room ? Array(whole[..<room]) : whole
+        let cut = whole.count - inserted.count
+        guard !range.isEmpty || !inserted.isEmpty else { return cut }
         edits.add(
             Edit(start: range.lowerBound, removed: Array(characters[range]), inserted: inserted, cursor: cursor),
             joins: joins)
-        characters.replaceSubrange(range, with: inserted)
+        substitute(range, with: inserted)
         cursor = range.lowerBound + inserted.count
+        return cut
+    }
+
+    private mutating func substitute(_ range: Range<Int>, with inserted: [Character]) {
+        utf8Count -= characters[range].reduce(0) { $0 + $1.utf8.count }
+        utf8Count += inserted.reduce(0) { $0 + $1.utf8.count }
+        characters.replaceSubrange(range, with: inserted)
+        cells.replaceSubrange(range, with: inserted.map(Self.cell(of:)))
+    }
+
+    private static func cell(of character: Character) -> UInt8 {
+        if character.isNewline { return lineBreak }
+        return character == "\t" ? 1 : UInt8(clamping: min(TextWidth.width(of: character), Int(lineBreak) - 1))
     }
 
     mutating func undo() {
         guard let edit = edits.takeLast() else { return }
-        characters.replaceSubrange(edit.start..<(edit.start + edit.inserted.count), with: edit.removed)
+        substitute(edit.start..<(edit.start + edit.inserted.count), with: edit.removed)
         cursor = edit.cursor
     }
 }

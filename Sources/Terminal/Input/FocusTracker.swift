@@ -59,7 +59,7 @@ public struct FocusTracker: Hashable, Sendable {
     /// Takes what the terminal sent and returns the new state when it changed.
     public mutating func handle(_ event: InputEvent) -> Bool? {
         switch event {
-        case .key, .paste, .mouse: handle(Event.input)
+        case .key, .paste, .pasteCut, .mouse: handle(Event.input)
         case .focusIn: handle(Event.focusIn)
         case .focusOut: handle(Event.focusOut)
         case .reply(.mode(number: 1004, state: 1...3)): handle(Event.supportConfirmed)

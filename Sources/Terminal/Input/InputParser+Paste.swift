@@ -3,6 +3,7 @@ extension InputParser {
 
     mutating func beginPaste() {
         pasteBytes = []
+        pasteIsCut = false
         state = .paste(matched: 0)
     }
 
@@ -26,7 +27,10 @@ extension InputParser {
     }
 
     mutating func keepInPaste(_ bytes: some Collection<UInt8>) {
-        guard pasteBytes.count + bytes.count <= Self.pasteLimit else { return }
+        guard !pasteIsCut, pasteBytes.count + bytes.count <= Self.pasteLimit else {
+            pasteIsCut = true
+            return
+        }
         pasteBytes.append(contentsOf: bytes)
     }
 
@@ -34,6 +38,7 @@ extension InputParser {
         let bytes = pasteBytes
         pasteBytes = []
         events.append(.paste(Self.pastedText(bytes)))
+        if pasteIsCut { events.append(.pasteCut) }
     }
 
     /// The text of a paste: broken UTF-8 mended, each line break one line feed, no other control but tab.

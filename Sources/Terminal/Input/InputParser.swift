@@ -4,7 +4,7 @@
 /// X10 mouse reports, bracketed paste and focus reports. A sequence that it does not know is dropped; no part of one
 /// comes out as text. What it keeps is bounded, whatever is sent.
 public struct InputParser: Sendable {
-    /// The most bytes of one paste that are kept; what follows is dropped up to the paste's end.
+    /// The most bytes of one paste that are kept; what follows is dropped up to the paste's end, and `pasteCut` says so.
     public static let pasteLimit = 1 << 20
 
     enum State: Equatable {
@@ -27,6 +27,7 @@ public struct InputParser: Sendable {
     var sequence: [UInt8] = []
     var decoder = UTF8Decoder()
     var pasteBytes: [UInt8] = []
+    var pasteIsCut = false
     var events: [InputEvent] = []
     /// Set when a lone escape was given out: the rest of a sequence torn apart by a slow line may still come.
     private var mayBeLate = false

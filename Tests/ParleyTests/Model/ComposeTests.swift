@@ -74,6 +74,45 @@ struct ComposeTests {
         #expect(desk.texts("chat.lobby") == ["sending 1\n2\n3\n4\n5\n6"])
     }
 
+    @Test("B35: a paste that is too long for a message is kept whole, says so, and goes once it is shortened")
+    func longPaste() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.input(.paste(String(repeating: "x", count: 160_000))))
+        #expect(desk.model.compose.text.count == 160_000)
+        #expect(desk.screen().contains { $0.contains("─ 28,928 bytes too many for one message ─") })
+        #expect(desk.press(.enter) == [])
+        #expect(desk.model.compose.text.count == 160_000)
+        #expect(desk.screen().last?.hasPrefix(" It has 160,000 bytes, a message at most 131,072.") == true)
+        desk.press(.control("u"))
+        desk.type("short")
+        #expect(!desk.screen().contains { $0.contains("too many") })
+        #expect(desk.press(.enter).count == 1)
+    }
+
+    @Test("B35: /say and /post send no more than a message can have either", arguments: ["/say ", "/post bob/work "])
+    func longCommand(command: String) {
+        var desk = Desk.joined("chat.lobby")
+        let text = command + String(repeating: "é", count: 65_537)
+        desk.send(.input(.paste(text)))
+        #expect(desk.press(.enter) == [])
+        #expect(desk.model.compose.text == text)
+        #expect(desk.model.notice?.kind == .failure)
+    }
+
+    @Test("What a paste has beyond the room for it is said, and so is a key that finds none")
+    func fullText() {
+        var desk = Desk.joined("chat.lobby")
+        let limit = desk.model.compose.editor.limit
+        desk.send(.input(.paste(String(repeating: "x", count: limit + 7))))
+        #expect(desk.model.compose.text.count == limit)
+        #expect(desk.model.notice?.text.hasPrefix("The last 7 characters of the paste are missing") == true)
+        desk.wait(.seconds(60))
+        desk.type("y")
+        #expect(desk.model.notice?.text.hasPrefix("There is no room") == true)
+        desk.send(.input(.pasteCut))
+        #expect(desk.model.notice?.text.hasPrefix("The end of the paste is missing") == true)
+    }
+
     @Test("Alt-Enter breaks the line, and the pane grows to five rows")
     func grows() {
         var desk = Desk.joined("chat.lobby")
