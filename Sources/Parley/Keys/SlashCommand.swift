@@ -118,14 +118,6 @@ enum SlashCommand: Hashable, Sendable {
         }
     }
 
-    /// What it sends to somebody; nil where that is nothing.
-    var message: String? {
-        switch self {
-        case .say(let text), .post(_, _, let text): text
-        default: nil
-        }
-    }
-
     /// The message in a text that is not a command: a doubled slash means one.
     static func message(in text: String) -> String {
         text.hasPrefix("//") ? String(text.dropFirst()) : text

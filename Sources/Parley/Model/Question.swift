@@ -6,6 +6,7 @@ struct Question: Equatable, Sendable {
         case disconnect
         case delete([String])
         case send(text: String, topic: String)
+        case run(SlashCommand)
     }
 
     let act: Act

@@ -9,7 +9,7 @@ extension ChatModel {
         let text = compose.text
         do {
             if let command = try SlashCommand.parse(text) {
-                if let message = command.message, !fits(message) { return [] }
+                guard mayRun(command) else { return [] }
                 _ = compose.editor.take()
                 return run(command)
             }
@@ -23,13 +23,29 @@ extension ChatModel {
     /// Sends what is written to the topic in view; a long text after a question.
     private mutating func send(_ text: String) -> [ChatEffect] {
         guard let topic = writableTopic(), fits(text) else { return [] }
-        let lines = text.reduce(1) { $1.isNewline ? $0 + 1 : $0 }
-        if lines > Compose.quietLines {
-            ask(.send(text: text, topic: topic), "Send \(lines) lines to \(topic)?")
-            return []
-        }
+        if isLong(text, for: topic, .send(text: text, topic: topic)) { return [] }
         _ = compose.editor.take()
         return publish(text, to: topic)
+    }
+
+    /// Whether a command can run at once. Where it cannot, the person is asked or told why, and the text stays.
+    private mutating func mayRun(_ command: SlashCommand) -> Bool {
+        switch command {
+        case .say(let text):
+            guard let topic = writableTopic(), fits(text) else { return false }
+            return !isLong(text, for: topic, .run(command))
+        case .post(let user, let postbox, let text):
+            return fits(text) && !isLong(text, for: "\(user)/\(postbox)", .run(command))
+        default: return true
+        }
+    }
+
+    /// Whether a text has so many lines that it goes after a question only, and asks it.
+    private mutating func isLong(_ text: String, for recipient: String, _ act: Question.Act) -> Bool {
+        let lines = text.reduce(1) { $1.isNewline ? $0 + 1 : $0 }
+        guard lines > Compose.quietLines else { return false }
+        ask(act, "Send \(Wording.grouped(lines)) lines to \(recipient)?")
+        return true
     }
 
     /// Whether one message can have a text; says so where it cannot, and the text stays where it can be shortened.
@@ -126,9 +142,15 @@ extension ChatModel {
         case .disconnect: return [.disconnect]
         case .delete(let ids): return delete(ids)
         case .send(let text, let topic):
-            if SlashCommand.message(in: compose.text) == text { _ = compose.editor.take() }
-            guard conversations.index(of: topic) != nil else { return [] }
+            guard conversations.index(of: topic) != nil else {
+                say("\(topic) is not joined any more; the text was not sent.", .failure)
+                return []
+            }
+            _ = compose.editor.take()
             return publish(text, to: topic)
+        case .run(let command):
+            _ = compose.editor.take()
+            return run(command)
         }
     }
 }

@@ -34,7 +34,12 @@ extension ChatModel {
         if case .help = overlay { overlay = nil }
         guard overlay == nil || logScroll != nil else { return }
         focus = .compose
-        let cut = compose.editor.insert(text)
+        var pasted = Substring(text)
+        // Whole lines are copied with the break behind the last one; it belongs to the text only where that goes on.
+        if compose.editor.cursor == compose.editor.count {
+            while pasted.last?.isNewline == true { pasted.removeLast() }
+        }
+        let cut = compose.editor.insert(String(pasted))
         if cut > 0 {
             sayFull("The last \(Wording.count(cut, "character")) of the paste \(cut == 1 ? "is" : "are") missing")
         }

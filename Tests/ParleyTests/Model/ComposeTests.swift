@@ -74,6 +74,39 @@ struct ComposeTests {
         #expect(desk.texts("chat.lobby") == ["sending 1\n2\n3\n4\n5\n6"])
     }
 
+    @Test("The line break at a paste's end is no part of it, unless the text goes on behind it")
+    func pastedBreak() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.input(.paste("one\ntwo\n\n")))
+        #expect(desk.model.compose.text == "one\ntwo")
+        desk.press(.control("a"))
+        desk.send(.input(.paste("and\n")))
+        #expect(desk.model.compose.text == "one\nand\ntwo")
+        desk.press(.enter)
+        #expect(desk.texts("chat.lobby") == ["sending one\nand\ntwo"])
+        desk.send(.input(.paste("/join chat.qa\n")))
+        #expect(desk.press(.enter) == [.subscribe(topic: "chat.qa")])
+    }
+
+    @Test("Many lines are asked about wherever they go, and stay in the pane until a yes")
+    func manyLines() {
+        var desk = Desk.joined("chat.lobby")
+        let lines = "1\n2\n3\n4\n5\n6"
+        desk.send(.input(.paste("/post bob/work " + lines)))
+        #expect(desk.press(.enter) == [])
+        #expect(desk.screen().last?.hasPrefix(" Send 6 lines to bob/work? y/N") == true)
+        desk.press(.escape)
+        #expect(desk.model.compose.text == "/post bob/work " + lines)
+        desk.press(.enter)
+        #expect(desk.press(.character("y")) == [.postLetter(id: "own-1", user: "bob", postbox: "work", text: lines)])
+        #expect(desk.model.compose.isEmpty)
+        desk.send(.input(.paste("/say " + lines)))
+        #expect(desk.press(.enter) == [])
+        #expect(desk.screen().last?.hasPrefix(" Send 6 lines to chat.lobby? y/N") == true)
+        desk.press(.character("y"))
+        #expect(desk.texts("chat.lobby") == ["sending " + lines])
+    }
+
     @Test("B35: a paste that is too long for a message is kept whole, says so, and goes once it is shortened")
     func longPaste() {
         var desk = Desk.joined("chat.lobby")
