@@ -41,7 +41,7 @@ struct InboxPane: Pane {
         case .markAll:
             let all = Set(model.inbox.letters.map(\.id))
             model.inbox.marked = model.inbox.marked == all ? [] : all
-        case .delete: return model.deleteSelected()
+        case .delete: model.askToDeleteSelected()
         case .deleteMarked: model.askToDeleteMarked()
         case .reply: model.reply()
         case .write: model.beginLetter()

@@ -95,8 +95,7 @@ extension ChatModel {
                 say("Open the postbox first: F3")
                 return []
             }
-            if inbox.marked.isEmpty { return deleteSelected() }
-            askToDeleteMarked()
+            if inbox.marked.isEmpty { askToDeleteSelected() } else { askToDeleteMarked() }
         case .search(let text): return search(text)
         case .keyValue(let request): return request.change.map { changeKey($0) } ?? [.keyValue(request)]
         case .close: return close()
@@ -140,7 +139,7 @@ extension ChatModel {
         switch question.act {
         case .quit: return [.quit]
         case .disconnect: return [.disconnect]
-        case .delete(let ids): return delete(ids)
+        case .delete(let ids): return deleteAsked(ids)
         case .send(let text, let topic):
             guard conversations.index(of: topic) != nil else {
                 say("\(topic) is not joined any more; the text was not sent.", .failure)

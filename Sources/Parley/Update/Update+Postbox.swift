@@ -114,11 +114,20 @@ extension ChatModel {
 
     // MARK: Deleting
 
-    /// Deletes the selected letter.
-    mutating func deleteSelected() -> [ChatEffect] {
-        guard let letter = inbox.selectedLetter, !inbox.isBeingDeleted(letter.id) else { return [] }
-        inbox.selected = min(inbox.selected + 1, inbox.letters.count - 1)
-        return delete([letter.id])
+    /// Asks before the selected letter is deleted.
+    mutating func askToDeleteSelected() {
+        guard let letter = inbox.selectedLetter, !inbox.isBeingDeleted(letter.id) else { return }
+        let sender = letter.from.flatMap { $0.isEmpty ? nil : " from \($0.prefix(64))" } ?? ""
+        let stamp = CivilTime(letter.createdAt, zone: zone).shortStamp.drop { $0 == " " }
+        ask(.delete([letter.id]), "Delete the letter\(sender) of \(stamp)?")
+    }
+
+    /// Deletes what was asked about; the cursor goes on from a letter that leaves under it.
+    mutating func deleteAsked(_ ids: [String]) -> [ChatEffect] {
+        if let letter = inbox.selectedLetter, ids == [letter.id] {
+            inbox.selected = min(inbox.selected + 1, inbox.letters.count - 1)
+        }
+        return delete(ids)
     }
 
     /// Asks before the marked letters are deleted.
@@ -132,7 +141,7 @@ extension ChatModel {
     }
 
     /// Deletes letters, a chunk at a time; while a deletion runs they join it.
-    mutating func delete(_ ids: [String]) -> [ChatEffect] {
+    private mutating func delete(_ ids: [String]) -> [ChatEffect] {
         guard !ids.isEmpty else { return [] }
         if inbox.deletion != nil {
             let new = ids.filter { !inbox.isBeingDeleted($0) }

@@ -34,6 +34,8 @@ extension EndToEndTests {
                 try bob.press(.escape)
                 try await bob.waitFor("the letter to close") { !$0.contains("from carol to personal") }
                 try bob.type("d")
+                try await bob.waitFor(text: "Delete the letter from carol")
+                try bob.type("y")
                 try await bob.waitFor("the letter to be gone") {
                     !$0.contains("from the command line") && $0.contains("Deleted 1 letter.") && $0.contains("✉ 2")
                 }

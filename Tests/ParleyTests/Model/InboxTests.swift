@@ -33,10 +33,15 @@ struct InboxTests {
         #expect(desk.model.inbox.letters.isEmpty)
     }
 
-    @Test("B50: one letter is deleted by d, and a list made before cannot bring it back")
+    @Test("B50: one letter is deleted after a question, and a list made before cannot bring it back")
     func deleteOne() throws {
         var desk = Desk.inbox([letter(1), letter(2)])
-        let effects = desk.press(.character("d"))
+        #expect(desk.press(.character("d")) == [])
+        #expect(desk.screen().last?.hasPrefix(" Delete the letter from bob of 21 Nov 10:01? y/N") == true)
+        #expect(desk.press(.enter) == [])
+        #expect(desk.model.inbox.deletion == nil && desk.model.inbox.selected == 0)
+        desk.press(.character("d"))
+        let effects = desk.press(.character("y"))
         guard case .deleteMessage(let request, "l1") = try #require(effects.first) else {
             Issue.record("no deletion: \(effects)")
             return
@@ -125,6 +130,7 @@ struct InboxTests {
     func refill() throws {
         var desk = Desk.inbox([letter(1)], next: "t2")
         desk.press(.character("d"))
+        desk.press(.character("y"))
         let request = try #require(desk.model.inbox.deletion?.request)
         let effects = desk.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
         #expect(effects.contains { if case .listPage = $0 { true } else { false } })
