@@ -37,7 +37,6 @@ enum KeyAction: Hashable, Sendable {
     case mark
     case markAll
     case delete
-    case deleteMarked
     case reply
     case write
     case nextPage

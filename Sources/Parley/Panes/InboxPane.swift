@@ -1,23 +1,23 @@
 import Terminal
 
-/// The letters of one postbox, by its id, or of all.
+/// The letters of one postbox, by its id, or of all. None of its keys is a letter: a sentence that is typed here goes to
+/// the text, as it does everywhere.
 struct InboxPane: Pane {
     let box: String?
 
     static let title = "Postbox"
     static let keys: [KeyBinding] = [
         .bind(.open, [Key(.enter)], "open the letter, or close it", hint: "read"),
-        .bind(.mark, [.plain(" ")], "mark, or unmark", hint: "mark"),
-        .bind(.delete, [.plain("d"), Key(.delete)], "delete the letter", hint: "delete"),
-        .bind(.deleteMarked, [.plain("D")], "delete the marked letters", hint: "delete marked"),
-        .bind(.reply, [.plain("r")], "reply", hint: "reply"),
-        .bind(.write, [.plain("c")], "write a letter"),
-        .bind(.nextPage, [.plain("n")], "next page", hint: "next page"),
-        .bind(.previousPage, [.plain("p")], "previous page"),
-        .bind(.refresh, [.plain("R")], "list again"),
-        .bind(.markAll, [.plain("*")], "mark all on this page, or none"),
-        .bind(.up, [Key(.up), .plain("k")], "up"),
-        .bind(.down, [Key(.down), .plain("j")], "down"),
+        .bind(.mark, [.plain(" "), Key(.insert)], "mark, or unmark", hint: "mark"),
+        .bind(.delete, [Key(.delete), .alt("d")], "delete the marked letters, or this one", hint: "delete"),
+        .bind(.reply, [.alt("r")], "reply", hint: "reply"),
+        .bind(.write, [.alt("c")], "write a letter"),
+        .bind(.nextPage, [.alt("n")], "next page", hint: "next page"),
+        .bind(.previousPage, [.alt("p")], "previous page"),
+        .bind(.refresh, [.control("r")], "list again"),
+        .bind(.markAll, [.control("a")], "mark all on this page, or none"),
+        .bind(.up, [Key(.up)], "up"),
+        .bind(.down, [Key(.down)], "down"),
         .bind(.toBeginning, [Key(.home)], "first letter"),
         .bind(.toEnd, [Key(.end)], "last letter"),
     ]
@@ -41,8 +41,7 @@ struct InboxPane: Pane {
         case .markAll:
             let all = Set(model.inbox.letters.map(\.id))
             model.inbox.marked = model.inbox.marked == all ? [] : all
-        case .delete: model.askToDeleteSelected()
-        case .deleteMarked: model.askToDeleteMarked()
+        case .delete: model.askToDelete()
         case .reply: model.reply()
         case .write: model.beginLetter()
         case .nextPage: return model.nextPage()
@@ -53,8 +52,10 @@ struct InboxPane: Pane {
         return []
     }
 
-    /// Its letters are keys, so none of them begins a text.
-    func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] { [] }
+    /// A space marks; while something is being written it goes on with that.
+    func takes(_ key: Key, as action: KeyAction, in model: ChatModel) -> Bool {
+        key != .plain(" ") || model.compose.isEmpty
+    }
 
     /// Selects a letter; an open reader follows.
     private func select(_ index: Int, on model: inout ChatModel) {
@@ -110,10 +111,10 @@ struct InboxPane: Pane {
     }
 
     func addressee(in model: ChatModel) -> Addressee {
-        .nobody("This is the postbox: r replies, /post USER/POSTBOX TEXT writes a letter.")
+        .nobody("This is the postbox: Alt-r replies, /post USER/POSTBOX TEXT writes a letter.")
     }
 
-    func placeholder(in model: ChatModel) -> String { "/post USER/POSTBOX TEXT, or r to reply" }
+    func placeholder(in model: ChatModel) -> String { "/post USER/POSTBOX TEXT, or Alt-r to reply" }
 
     func draw(in frame: inout Frame) { frame.drawInbox(box) }
 
@@ -126,7 +127,6 @@ struct InboxPane: Pane {
     func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool {
         switch action {
         case .open, .mark, .delete, .reply: model.inbox.selectedLetter != nil
-        case .deleteMarked: !model.inbox.marked.isEmpty
         case .nextPage: model.inbox.hasMore
         default: true
         }

@@ -19,6 +19,9 @@ protocol Pane: Sendable {
     /// Whether a key of its own means anything now; one that does not is taken as if it were none of its own.
     func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool
 
+    /// Whether one of its own keys means anything now, where that depends on the key; otherwise on the action alone.
+    func takes(_ key: Key, as action: KeyAction, in model: ChatModel) -> Bool
+
     /// A key of everywhere is about to do its work.
     func prepare(for action: KeyAction, on model: inout ChatModel)
 
@@ -77,6 +80,7 @@ extension Pane {
     func action(of key: Key) -> KeyAction? { KeyBinding.action(of: key, in: Self.keys) }
 
     func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool { true }
+    func takes(_ key: Key, as action: KeyAction, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
     func prepare(for action: KeyAction, on model: inout ChatModel) {}
 
     /// Typing goes to the text wherever letters mean nothing else.

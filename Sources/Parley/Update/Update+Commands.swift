@@ -95,7 +95,7 @@ extension ChatModel {
                 say("Open the postbox first: F3")
                 return []
             }
-            if inbox.marked.isEmpty { askToDeleteSelected() } else { askToDeleteMarked() }
+            askToDelete()
         case .search(let text): return search(text)
         case .keyValue(let request): return request.change.map { changeKey($0) } ?? [.keyValue(request)]
         case .close: return close()

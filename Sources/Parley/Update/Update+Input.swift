@@ -57,7 +57,7 @@ extension ChatModel {
         withdrawNotice(about: .quitting)
         if logScroll == nil, let overlay { return press(key, over: overlay) }
         let pane = pane
-        if let action = pane.action(of: key), pane.hasMeaning(action, in: self) {
+        if let action = pane.action(of: key), pane.takes(key, as: action, in: self) {
             return pane.perform(action, on: &self)
         }
         guard let action = KeyBinding.action(of: key, in: KeyBinding.everywhere) else {

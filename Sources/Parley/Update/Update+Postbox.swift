@@ -114,8 +114,12 @@ extension ChatModel {
 
     // MARK: Deleting
 
-    /// Asks before the selected letter is deleted.
-    mutating func askToDeleteSelected() {
+    /// Asks before the marked letters are deleted, or the selected one where none is marked.
+    mutating func askToDelete() {
+        if inbox.marked.isEmpty { askToDeleteSelected() } else { askToDeleteMarked() }
+    }
+
+    private mutating func askToDeleteSelected() {
         guard let letter = inbox.selectedLetter, !inbox.isBeingDeleted(letter.id) else { return }
         let sender = letter.from.flatMap { $0.isEmpty ? nil : " from \($0.prefix(64))" } ?? ""
         let stamp = CivilTime(letter.createdAt, zone: zone).shortStamp.drop { $0 == " " }
@@ -130,13 +134,9 @@ extension ChatModel {
         return delete(ids)
     }
 
-    /// Asks before the marked letters are deleted.
-    mutating func askToDeleteMarked() {
+    private mutating func askToDeleteMarked() {
         let ids = inbox.letters.map(\.id).filter { inbox.marked.contains($0) && !inbox.isBeingDeleted($0) }
-        guard !ids.isEmpty else {
-            say("Mark letters with Space first.")
-            return
-        }
+        guard !ids.isEmpty else { return }
         ask(.delete(ids), "Delete \(Wording.count(ids.count, "letter"))?")
     }
 

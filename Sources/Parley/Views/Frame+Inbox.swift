@@ -40,7 +40,7 @@ extension Frame {
         var words = model.inbox.isLoaded ? "No letters." : "Listing …"
         var style = theme.dimmed
         if let failure = model.inbox.failure {
-            words = "✗ \(failure) R tries again."
+            words = "✗ \(failure) ^R tries again."
             style = theme.failure
         }
         for (offset, line) in SafeText(words).wrapped(columns: area.columns - 3).prefix(area.rows).enumerated() {

@@ -33,7 +33,7 @@ extension EndToEndTests {
                 }
                 try bob.press(.escape)
                 try await bob.waitFor("the letter to close") { !$0.contains("from carol to personal") }
-                try bob.type("d")
+                try bob.press(.delete)
                 try await bob.waitFor(text: "Delete the letter from carol")
                 try bob.type("y")
                 try await bob.waitFor("the letter to be gone") {
@@ -43,7 +43,7 @@ extension EndToEndTests {
                 #expect(left.count == 2 && left.last == "from the screen")
                 // What is deleted stays deleted when the list is asked for again.
                 let written = bob.outputCount
-                try bob.type("R")
+                try bob.press(.ctrl("r"))
                 try await bob.waitFor("the list again") {
                     bob.outputCount > written && $0.contains("page 1") && !$0.contains("listing")
                         && $0.count(of: "from the command line") == 0 && $0.count(of: "from the screen") == 1
@@ -70,14 +70,14 @@ extension EndToEndTests {
                 try bob.type("     ")
                 try await bob.waitFor("five marks") { $0.contains("5 marked") && $0.count(of: "*") == 5 }
 
-                try bob.type("D")
+                try bob.press(.alt("d"))
                 try await bob.waitFor(text: "Delete 5 letters?")
                 try bob.type("n")
                 try await bob.waitFor("the question to go") { !$0.contains("Delete 5 letters?") }
                 #expect(try await network.letters(of: "bob").count == 7)
                 #expect(bob.screen.contains("5 marked") && bob.screen.contains("letter 1"))
 
-                try bob.type("D")
+                try bob.press(.alt("d"))
                 try await bob.waitFor(text: "Delete 5 letters?")
                 // Any other key is no answer.
                 try bob.type("x")

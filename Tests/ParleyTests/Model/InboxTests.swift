@@ -9,11 +9,11 @@ struct InboxTests {
     @Test("B45: pages are walked forwards and backwards by their tokens")
     func pages() {
         var desk = Desk.inbox([letter(1)], next: "t2")
-        #expect(desk.press(.character("n")).isListing(token: "t2"))
+        #expect(desk.press(.alt("n")).isListing(token: "t2"))
         desk.answerPage([letter(2)], next: nil)
         #expect(desk.screen().contains { $0.contains("postbox ─ page 2 ─") })
-        #expect(desk.press(.character("n")) == [])
-        #expect(desk.press(.character("p")).isListing(token: nil))
+        #expect(desk.press(.alt("n")) == [])
+        #expect(desk.press(.alt("p")).isListing(token: nil))
         desk.answerPage([letter(1)], next: "t2")
         #expect(desk.screen().contains { $0.contains("page 1, more ▸") })
     }
@@ -21,8 +21,8 @@ struct InboxTests {
     @Test("B47: a page is not fetched twice, and a late answer for another view is not shown")
     func noDoubleFetch() throws {
         var desk = Desk.inbox([letter(1)], next: "t2")
-        #expect(desk.press(.character("n")).count == 1)
-        #expect(desk.press(.character("n")) == [])
+        #expect(desk.press(.alt("n")).count == 1)
+        #expect(desk.press(.alt("n")) == [])
         let stale = try #require(desk.model.inbox.fetch?.request)
         desk.send(.postbox(.boxes([postbox("b2", "work")])))
         desk.press(.function(2))
@@ -36,11 +36,11 @@ struct InboxTests {
     @Test("B50: one letter is deleted after a question, and a list made before cannot bring it back")
     func deleteOne() throws {
         var desk = Desk.inbox([letter(1), letter(2)])
-        #expect(desk.press(.character("d")) == [])
+        #expect(desk.press(.delete) == [])
         #expect(desk.screen().last?.hasPrefix(" Delete the letter from bob of 21 Nov 10:01? y/N") == true)
         #expect(desk.press(.enter) == [])
         #expect(desk.model.inbox.deletion == nil && desk.model.inbox.selected == 0)
-        desk.press(.character("d"))
+        desk.press(.delete)
         let effects = desk.press(.character("y"))
         guard case .deleteMessage(let request, "l1") = try #require(effects.first) else {
             Issue.record("no deletion: \(effects)")
@@ -50,7 +50,7 @@ struct InboxTests {
         desk.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
         #expect(desk.model.inbox.letters.map(\.id) == ["l2"])
         #expect(desk.model.inbox.selected == 0)
-        #expect(desk.press(.character("R")).isListing(token: nil))
+        #expect(desk.press(.control("r")).isListing(token: nil))
         desk.answerPage([letter(1), letter(2)])
         #expect(desk.model.inbox.letters.map(\.id) == ["l2"])
     }
@@ -58,13 +58,13 @@ struct InboxTests {
     @Test("B50: marked letters are deleted after a question; anything but y keeps them")
     func question() {
         var desk = Desk.inbox((1...5).map { letter($0) })
-        desk.press(.character("*"))
-        desk.press(.character("D"))
+        desk.press(.control("a"))
+        desk.press(.delete)
         #expect(desk.screen().last?.contains("Delete 5 letters? y/N") == true)
         #expect(desk.press(.enter) == [])
         #expect(desk.model.overlay == nil)
         #expect(desk.model.inbox.letters.count == 5)
-        desk.press(.character("D"))
+        desk.press(.delete)
         let effects = desk.press(.character("y"))
         #expect(effects.count == 1)
         guard case .bulkDelete(_, let ids)? = effects.first else {
@@ -79,8 +79,8 @@ struct InboxTests {
         var desk = Desk.inbox((1...25).map { letter($0) })
         for number in 26...60 { desk.send(.postbox(.created(letter(number)))) }
         desk.effects = []
-        desk.press(.character("*"))
-        desk.press(.character("D"))
+        desk.press(.control("a"))
+        desk.press(.delete)
         desk.press(.character("y"))
         var sizes: [Int] = []
         while let deletion = desk.model.inbox.deletion {
@@ -101,8 +101,8 @@ struct InboxTests {
     func stop() throws {
         var desk = Desk.inbox((1...25).map { letter($0) })
         for number in 26...60 { desk.send(.postbox(.created(letter(number)))) }
-        desk.press(.character("*"))
-        desk.press(.character("D"))
+        desk.press(.control("a"))
+        desk.press(.delete)
         desk.press(.character("y"))
         desk.press(.escape)
         let deletion = try #require(desk.model.inbox.deletion)
@@ -116,8 +116,8 @@ struct InboxTests {
     @Test("A deletion that the connection broke keeps the letters and their marks")
     func brokenDeletion() throws {
         var desk = Desk.inbox((1...3).map { letter($0) })
-        desk.press(.character("*"))
-        desk.press(.character("D"))
+        desk.press(.control("a"))
+        desk.press(.delete)
         desk.press(.character("y"))
         let request = try #require(desk.model.inbox.deletion?.request)
         desk.send(.postbox(.deletionFailed(request: request, .notConnected)))
@@ -129,7 +129,7 @@ struct InboxTests {
     @Test("A page that was emptied shows what comes after it")
     func refill() throws {
         var desk = Desk.inbox([letter(1)], next: "t2")
-        desk.press(.character("d"))
+        desk.press(.delete)
         desk.press(.character("y"))
         let request = try #require(desk.model.inbox.deletion?.request)
         let effects = desk.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
@@ -150,10 +150,29 @@ struct InboxTests {
         #expect(desk.model.notice?.text.contains("does not accept") == true)
     }
 
-    @Test("r begins a reply to the sender, without what a hostile name could smuggle in")
+    @Test("A sentence that is typed in the postbox is text, and deletes, marks and turns nothing")
+    func sentence() {
+        var desk = Desk.inbox([letter(1), letter(2)], next: "t2")
+        let words = "delete dry rRDdnp *, jk c y"
+        desk.type(words)
+        #expect(desk.effects == [])
+        #expect(desk.model.compose.text == words && desk.model.focus == .compose)
+        #expect(desk.model.inbox.marked.isEmpty && desk.model.inbox.selected == 0 && desk.model.overlay == nil)
+        // What is half written goes on after a look at the letters, with a space too.
+        desk.press(.function(3))
+        desk.press(.down)
+        desk.type(" more")
+        #expect(desk.model.compose.text == words + " more")
+        #expect(desk.model.inbox.marked.isEmpty && desk.model.inbox.selected == 1)
+        desk.press(.function(3))
+        desk.press(.insert)
+        #expect(desk.model.inbox.marked == ["l2"])
+    }
+
+    @Test("Alt-r begins a reply to the sender, without what a hostile name could smuggle in")
     func reply() {
         var desk = Desk.inbox([letter(1, from: "bo b\n\u{1B}[2J/home")])
-        desk.press(.character("r"))
+        desk.press(.alt("r"))
         #expect(desk.model.compose.text == "/post bob[2J/home ")
         #expect(desk.model.focus == .compose)
     }
@@ -180,7 +199,7 @@ struct InboxTests {
         let stamp = CivilTime(Desk.wall, zone: desk.model.zone).shortStamp.drop { $0 == " " }
         #expect(desk.screen().contains { $0.contains("page 1, more ▸ ─ offline, as of \(stamp)") })
         #expect(desk.model.waitingLetters == 3)
-        #expect(desk.press(.character("n")).isListing(token: "t2"))
+        #expect(desk.press(.alt("n")).isListing(token: "t2"))
         let next = try #require(desk.model.inbox.fetch?.request)
         desk.send(.postbox(.keptPage(request: next, KeptLetters(page: page, asOf: nil))))
         #expect(desk.send(.statusChanged(ConnectionStatus(state: .connected))).isListing(token: "t2"))
@@ -194,7 +213,7 @@ struct InboxTests {
         desk.press(.function(3))
         let request = try #require(desk.model.inbox.fetch?.request)
         desk.send(.postbox(.pageFailed(request: request, .notConnected)))
-        #expect(desk.screen().contains { $0.contains("✗ There is no connection. Connect first. R tries again.") })
+        #expect(desk.screen().contains { $0.contains("✗ There is no connection. Connect first. ^R tries again.") })
         #expect(desk.send(.statusChanged(ConnectionStatus(state: .connected))).isListing(token: nil))
     }
 }

@@ -213,8 +213,8 @@ struct GoldenFrames {
                                 │
                                 │
             ────────────────────┴───────────────────────────────────────────────────────────
-             > /post USER/POSTBOX TEXT, or r to reply
-             Enter read  Space mark  d delete  D delete marked  r reply  n next page    3/3
+             > /post USER/POSTBOX TEXT, or Alt-r to reply
+             Enter read  Space mark  Del delete  Alt-r reply  Alt-n next page           3/3
             """)
     }
 
@@ -234,8 +234,8 @@ struct GoldenFrames {
 
 
             ────────────────────────────────────────
-             > /post USER/POSTBOX TEXT, or r to re…
-             Enter read  Space mark  d delete   3/3
+             > /post USER/POSTBOX TEXT, or Alt-r t…
+             Enter read  Space mark             3/3
             """)
     }
 
