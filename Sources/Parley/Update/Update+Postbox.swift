@@ -219,7 +219,8 @@ extension ChatModel {
             return say("The network itself sent this; an answer would not be read.", .failure)
         }
         let address = SafeAddress.of(from)
-        beginLetter(address.contains("/") ? "/post \(address) " : "/post \(address)/")
+        // A letter names its sender and none of the sender's postboxes: everyone begins with this one.
+        beginLetter(address.contains("/") ? "/post \(address) " : "/post \(address)/personal ")
     }
 
     /// Begins a letter in the compose pane, unless something is being written there.

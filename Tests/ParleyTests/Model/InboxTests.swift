@@ -177,6 +177,16 @@ struct InboxTests {
         #expect(desk.model.focus == .compose)
     }
 
+    @Test("A reply has its address: what is typed behind it is the letter")
+    func replyAddress() {
+        var desk = Desk.inbox([letter(1, from: "bob")])
+        desk.press(.alt("r"))
+        guard case .postLetter(_, "bob", "personal", "twelve is fine") = desk.enter("twelve is fine").first else {
+            Issue.record("no letter to bob: \(desk.model.notice?.text ?? "")")
+            return
+        }
+    }
+
     @Test("New letters join the last page and count")
     func created() {
         var desk = Desk.inbox([letter(1)])
