@@ -18,6 +18,8 @@ struct Inbox: Equatable, Sendable {
     var trail: [String?] = [nil]
     /// The page being fetched; nil when none is.
     var fetch: Fetch?
+    /// What the person has asked for meanwhile of that page, oldest first.
+    private(set) var held: [Held] = []
     /// Why the last fetch failed.
     var failure: String?
     /// Whether the page holds what the network last said, or this machine keeps.
@@ -43,6 +45,8 @@ struct Inbox: Equatable, Sendable {
     static let pageSize = 25
     /// The most letters that stay on the screen when new ones are added to the last page.
     static let screenLimit = 100
+    /// What is held for a page at most.
+    static let heldLimit = 32
     /// Pages that can be walked back.
     static let trailLimit = 10_000
 
@@ -57,6 +61,12 @@ struct Inbox: Equatable, Sendable {
         let request: UInt64
         /// The trail that will hold once the page is here.
         let trail: [String?]
+    }
+
+    /// Something that waits for the page that it is meant for.
+    enum Held: Hashable, Sendable {
+        case action(KeyAction)
+        case scroll(up: Int)
     }
 
     /// A deletion under way, one chunk at a time.
@@ -112,7 +122,32 @@ struct Inbox: Equatable, Sendable {
         boxes.first { $0.id == id }?.name ?? id
     }
 
+    /// Whether what is asked for now is meant for a page that is still on its way: the first, or another one than is here.
+    var awaitsPage: Bool {
+        guard let fetch else { return false }
+        return !isLoaded || fetch.trail.count != trail.count || !held.isEmpty
+    }
+
     // MARK: Changes
+
+    /// Holds something until the page is here; false where there is no page to wait for.
+    mutating func hold(_ next: Held) -> Bool {
+        switch next {
+        // A letter is begun without any page, and that one is being listed already.
+        case .action(.write), .action(.refresh): return false
+        // No two pages are fetched at once.
+        case .action(.nextPage), .action(.previousPage): guard fetch != nil else { return false }
+        case .action, .scroll: guard awaitsPage else { return false }
+        }
+        if held.count < Self.heldLimit { held.append(next) }
+        return true
+    }
+
+    /// The next of what was held, once its page is here.
+    mutating func takeHeld() -> Held? { fetch != nil || held.isEmpty ? nil : held.removeFirst() }
+
+    /// Forgets what was held.
+    mutating func dropHeld() { if !held.isEmpty { held = [] } }
 
     /// Opens the selected letter.
     mutating func openSelected() {
@@ -178,6 +213,7 @@ struct Inbox: Equatable, Sendable {
         nextToken = nil
         trail = [nil]
         fetch = nil
+        held = []
         failure = nil
         kept = nil
         isLoaded = false

@@ -23,6 +23,7 @@ struct InboxPane: Pane {
     ]
 
     func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+        if model.inbox.hold(.action(action)) { return [] }
         switch action {
         case .up: select(model.inbox.selected - 1, on: &model)
         case .down: select(model.inbox.selected + 1, on: &model)
@@ -71,11 +72,13 @@ struct InboxPane: Pane {
 
     /// Scrolls the open letter, or moves in the table.
     func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] {
+        if model.inbox.hold(.scroll(up: lines)) { return [] }
         if model.inbox.openLetter != nil {
             let last = InboxLayout(model: model, area: model.layout(on: model.size).main).lastReaderScroll
             model.inbox.readerScroll = min(max(0, model.inbox.readerScroll - lines), last)
         } else {
             model.inbox.selected -= lines
+            model.inbox.clampSelection()
         }
         return []
     }
@@ -104,6 +107,8 @@ struct InboxPane: Pane {
     }
 
     func settle(_ layout: ScreenLayout, on model: inout ChatModel) {
+        // Whoever has gone on to write is not to be asked something in the middle of it.
+        if model.focus != .main || model.overlay != nil { model.inbox.dropHeld() }
         let table = InboxLayout(model: model, area: layout.main).table
         model.inbox.firstVisible = ChatModel.window(
             around: model.inbox.selected, from: model.inbox.firstVisible, rows: table.rows,

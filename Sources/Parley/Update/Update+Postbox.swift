@@ -22,6 +22,7 @@ extension ChatModel {
         case .pageFailed(let request, let error):
             guard inbox.fetch?.request == request else { return [] }
             inbox.fetch = nil
+            inbox.dropHeld()
             inbox.failure = error.words
             if !inbox.letters.isEmpty { say("The page could not be listed. \(error.words)", .failure) }
             if error == .invalidToken, inbox.trail.count > 1 { return fetch([nil]) }
@@ -95,7 +96,20 @@ extension ChatModel {
         if inbox.letters.isEmpty, inbox.nextToken == nil, inbox.trail.count > 1 {
             return self.fetch(inbox.trail.dropLast())
         }
-        return []
+        return performHeld()
+    }
+
+    /// Does what the person has asked for while the page was on its way, up to a question.
+    private mutating func performHeld() -> [ChatEffect] {
+        var effects: [ChatEffect] = []
+        while overlay == nil, focus == .main, case .inbox(let box) = view, let next = inbox.takeHeld() {
+            let pane = InboxPane(box: box)
+            switch next {
+            case .action(let action): effects += pane.perform(action, on: &self)
+            case .scroll(let lines): effects += pane.scroll(up: lines, on: &self)
+            }
+        }
+        return effects
     }
 
     /// A page that was emptied shows what comes after it.

@@ -33,6 +33,46 @@ struct InboxTests {
         #expect(desk.model.inbox.letters.isEmpty)
     }
 
+    @Test("B47: what is pressed while a page is on its way is done once it is here")
+    func heldKeys() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.function(3))
+        desk.press(.down)
+        #expect(desk.press(.enter) == [])
+        desk.answerPage([letter(1), letter(2), letter(3)], next: "t2")
+        #expect(desk.model.inbox.open == "l2")
+
+        #expect(desk.press(.alt("n")).isListing(token: "t2"))
+        for key in [Key.alt("n"), Key(.end), Key(.delete), .plain(" ")] { desk.press(key) }
+        #expect(desk.model.inbox.selectedLetter?.id == "l2" && desk.model.overlay == nil)
+        desk.effects = []
+        desk.answerPage([letter(4)], next: "t3")
+        #expect(desk.effects.isListing(token: "t3"))
+        desk.answerPage([letter(5), letter(6)])
+        #expect(desk.model.inbox.selectedLetter?.id == "l6")
+        // The question takes what was pressed behind it.
+        #expect(desk.screen().last?.contains("Delete the letter from bob of 21 Nov 10:06?") == true)
+        #expect(desk.model.inbox.marked.isEmpty && desk.model.inbox.held.isEmpty)
+    }
+
+    @Test("What is held for a page is bounded, and gone when the page does not come or the person goes on to write")
+    func heldIsDropped() throws {
+        var desk = Desk.inbox([letter(1)], next: "t2")
+        desk.press(.alt("n"))
+        for _ in 0..<100 { desk.press(.down) }
+        #expect(desk.model.inbox.held.count == Inbox.heldLimit)
+        let request = try #require(desk.model.inbox.fetch?.request)
+        desk.send(.postbox(.pageFailed(request: request, .notConnected)))
+        #expect(desk.model.inbox.held.isEmpty)
+
+        desk.press(.alt("n"))
+        desk.press(.delete)
+        desk.type("yes, a sentence")
+        desk.answerPage([letter(2)])
+        #expect(desk.model.overlay == nil && desk.model.inbox.deletion == nil)
+        #expect(desk.model.compose.text == "yes, a sentence")
+    }
+
     @Test("B50: one letter is deleted after a question, and a list made before cannot bring it back")
     func deleteOne() throws {
         var desk = Desk.inbox([letter(1), letter(2)])
