@@ -12,6 +12,7 @@ enum KeyAction: Hashable, Sendable {
     case nextUnread
     case pageUp
     case pageDown
+    case readWhole
     case redraw
     case suspend
     case interrupt

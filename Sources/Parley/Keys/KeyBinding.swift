@@ -23,6 +23,7 @@ struct KeyBinding: Hashable, Sendable {
         .bind(.nextUnread, [.alt("a")], "next message that calls you, or unread topic", hint: "next unread"),
         .bind(.pageUp, [Key(.pageUp)], "page up"),
         .bind(.pageDown, [Key(.pageDown)], "page down"),
+        .bind(.readWhole, [Key(.function(4))], "read a message whole that is cut short"),
         .bind(.redraw, [.control("l")], "paint the screen again"),
         .bind(.suspend, [.control("z")], "suspend; the shell's fg returns"),
         .bind(.interrupt, [.control("c")], "clear the text; on no text twice: quit"),

@@ -10,6 +10,7 @@ enum SlashCommand: Hashable, Sendable {
     case discard
     case history
     case search(String)
+    case read
     case delete
     case keyValue(KeyValueRequest)
     case close
@@ -40,6 +41,7 @@ enum SlashCommand: Hashable, Sendable {
         Entry(
             name: "search", arguments: "WORDS",
             words: "look through what is kept here: words, \"a phrase\", from: in: after: before:"),
+        Entry(name: "read", arguments: "", words: "read a message whole that is cut short, or the letter"),
         Entry(name: "delete", arguments: "", words: "delete the marked letters, or the selected one"),
         Entry(
             name: "kv", arguments: "get|put|delete|keys|watch …",
@@ -105,6 +107,7 @@ enum SlashCommand: Hashable, Sendable {
             if let missing = SearchQuery.missingValue(in: argument) { throw .search(missing) }
             if let mistake = SearchQuery(argument).mistake { throw .search(mistake) }
             return .search(argument)
+        case "read": return .read
         case "delete": return .delete
         case "kv":
             guard let request = KeyValueRequest(argument) else { throw .usage(KeyValueRequest.usage) }

@@ -40,8 +40,22 @@ struct ConversationPane: Pane {
     }
 
     func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> [ChatEffect] {
-        model.chooseLine(at: place.row - layout.main.row)
+        guard let name, let conversation = model.conversations.named(name) else { return [] }
+        let texts = model.conversationLayout(conversation, columns: layout.main.columns)
+        let lines = texts.viewport(rows: layout.main.rows).lines
+        let index = place.row - layout.main.row
+        if lines.indices.contains(index), case .text(ConversationLayout.goesOn, _, let row) = lines[index],
+            let reader = model.reader(of: row)
+        {
+            model.read(reader)
+        } else {
+            model.chooseLine(at: index)
+        }
         return []
+    }
+
+    func wholeText(in model: ChatModel) -> Reader? {
+        name.flatMap { model.conversations.named($0) }.flatMap { model.cutMessage(in: $0) }
     }
 
     func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] { model.scrollConversation(up: lines) }

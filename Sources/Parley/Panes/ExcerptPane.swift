@@ -99,6 +99,8 @@ struct ExcerptPane: Pane {
         return []
     }
 
+    func wholeText(in model: ChatModel) -> Reader? { model.cutMessage(in: excerpt.conversation) }
+
     func addressee(in model: ChatModel) -> Addressee {
         let name = excerpt.conversation.name
         guard model.conversations.index(of: name) != nil else {

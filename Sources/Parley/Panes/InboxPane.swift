@@ -115,6 +115,12 @@ struct InboxPane: Pane {
             count: model.inbox.letters.count)
     }
 
+    func wholeText(in model: ChatModel) -> Reader? {
+        guard let letter = model.inbox.openLetter else { return nil }
+        let box = model.inbox.name(ofBox: letter.postboxId)
+        return model.reader(letter.message, from: letter.from, in: box, at: letter.createdAt)
+    }
+
     func addressee(in model: ChatModel) -> Addressee {
         .nobody("This is the postbox: Alt-r replies, /post USER/POSTBOX TEXT writes a letter.")
     }

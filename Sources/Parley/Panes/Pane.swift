@@ -45,6 +45,9 @@ protocol Pane: Sendable {
     /// Keeps its cursor on a row and the row in view, after any event.
     func settle(_ layout: ScreenLayout, on model: inout ChatModel)
 
+    /// What of it is read whole when the person asks for that: something of which it shows a part.
+    func wholeText(in model: ChatModel) -> Reader?
+
     // MARK: Text
 
     /// Where a line goes that is sent while it is shown.
@@ -95,6 +98,7 @@ extension Pane {
     func escape(on model: inout ChatModel) -> Bool { false }
     func showNewest(on model: inout ChatModel) -> [ChatEffect] { [] }
     func settle(_ layout: ScreenLayout, on model: inout ChatModel) {}
+    func wholeText(in model: ChatModel) -> Reader? { nil }
     func addressee(in model: ChatModel) -> Addressee { .nobody("Open a topic first.") }
     func placeholder(in model: ChatModel) -> String { "" }
     func position(in frame: Frame) -> String { "" }

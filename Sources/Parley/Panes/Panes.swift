@@ -3,7 +3,7 @@ enum Panes {
     /// All of them, in the order of the help.
     static let all: [any Pane.Type] = [
         ComposePane.self, SidebarPane.self, ConversationPane.self, InboxPane.self, SearchPane.self,
-        ExcerptPane.self, LogPane.self,
+        ExcerptPane.self, ReaderPane.self, LogPane.self,
     ]
 }
 
@@ -17,6 +17,8 @@ enum MainView: Equatable, Sendable {
     case search(Search)
     /// The messages around one that was found.
     case excerpt(Excerpt)
+    /// A message as a whole, over what `trail` leads back to.
+    case reader(Reader)
 
     /// The pane that shows it.
     var pane: any Pane {
@@ -26,6 +28,7 @@ enum MainView: Equatable, Sendable {
         case .inbox(let box): InboxPane(box: box)
         case .search(let search): SearchPane(search: search)
         case .excerpt(let excerpt): ExcerptPane(excerpt: excerpt)
+        case .reader(let reader): ReaderPane(reader: reader)
         }
     }
 }

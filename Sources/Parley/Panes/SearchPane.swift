@@ -222,6 +222,11 @@ struct SearchPane: Pane {
         model.view = .search(search)
     }
 
+    func wholeText(in model: ChatModel) -> Reader? {
+        guard let letter = search.openLetter else { return nil }
+        return model.reader(letter.text, from: letter.person, in: letter.postbox, at: letter.time)
+    }
+
     func addressee(in model: ChatModel) -> Addressee {
         .nobody("This is what was found: Enter goes to a message, Esc closes the list.")
     }

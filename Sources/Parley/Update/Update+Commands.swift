@@ -102,6 +102,7 @@ extension ChatModel {
         case .reconnect:
             say("Connecting …", about: .connection)
             return [.reconnect]
+        case .read: readWhole()
         case .log: openLog()
         case .help: overlay = .help(scroll: 0)
         case .quit: return quit()

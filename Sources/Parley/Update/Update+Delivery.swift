@@ -19,7 +19,10 @@ extension ChatModel {
             say("\(Wording.count(Conversation.pendingLimit, "line")) wait here already. /discard drops them.", .failure)
             return []
         }
-        if case .excerpt = view { show(.conversation(name)) }
+        switch view {
+        case .excerpt, .reader: show(.conversation(name))
+        case .welcome, .conversation, .inbox, .search: break
+        }
         outgoing[id] = .line(conversation: name)
         return [.publish(id: id, topic: name, text: text)]
     }

@@ -119,6 +119,7 @@ extension ChatModel {
         case .nextUnread: showNextUnread()
         case .pageUp: return mainPane.scroll(up: pageRows, on: &self)
         case .pageDown: return mainPane.scroll(up: -pageRows, on: &self)
+        case .readWhole: readWhole()
         case .redraw: return [.redraw]
         case .suspend: return [.suspendProcess]
         case .interrupt: return interrupt(isSecond: isSecondInterrupt)

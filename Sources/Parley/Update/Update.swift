@@ -109,8 +109,10 @@ extension ChatModel {
     }
 
     private func shows(_ found: FoundMark) -> Bool {
-        if case .excerpt = view { return true }
-        return view == .conversation(found.conversation)
+        var shown = view
+        if case .reader = view, let below = trail.last { shown = below }
+        if case .excerpt = shown { return true }
+        return shown == .conversation(found.conversation)
     }
 
     /// What is shown when what was shown is gone.

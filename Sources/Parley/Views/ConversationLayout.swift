@@ -16,6 +16,12 @@ struct ConversationLayout: ScrollableRows {
     /// Lines of one message that are shown at most.
     static let lineLimit = 200
 
+    /// What stands below a message of which a part is shown.
+    static let goesOn: SafeText = {
+        let key = KeyBinding.everywhere.first { $0.action == .readWhole }?.label ?? "/read"
+        return SafeText("… \(key) reads the rest")
+    }()
+
     /// One line of the pane.
     enum Line: Hashable {
         /// A line across the pane with words in it.
@@ -70,8 +76,7 @@ struct ConversationLayout: ScrollableRows {
         case .restart:
             lines.append(.separator(.gap, "the network began anew: here it goes on"))
         case .message(let line):
-            let shown = line.topic == conversation.name ? line.text : "[\(line.topic)] \(line.text)"
-            lines += wrapped(shown).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }
+            lines += wrapped(shown(line)).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }
         case .pending(let line):
             lines += wrapped(line.text).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }
             if case .failed(let reason) = line.state {
@@ -81,6 +86,19 @@ struct ConversationLayout: ScrollableRows {
             }
         }
         return lines
+    }
+
+    /// Whether a part of a row's text is shown.
+    func isCut(_ row: ConversationRow) -> Bool {
+        switch row {
+        case .message(let line): wrapped(shown(line)).last == Self.goesOn
+        case .pending(let line): wrapped(line.text).last == Self.goesOn
+        case .gap, .restart: false
+        }
+    }
+
+    private func shown(_ line: StoredLine) -> String {
+        line.topic == conversation.name ? line.text : "[\(line.topic)] \(line.text)"
     }
 
     // MARK: The viewport
@@ -150,19 +168,14 @@ struct ConversationLayout: ScrollableRows {
 
     private func wrapped(_ text: String) -> [SafeText] {
         var shown = text
-        if text.utf8.count > Self.characterLimit {
-            shown = String(text.prefix(Self.characterLimit))
-            if shown.utf8.count < text.utf8.count { shown += " …" }
-        }
+        if text.utf8.count > Self.characterLimit { shown = String(text.prefix(Self.characterLimit)) }
         let width = widths.text
         var lines: [SafeText] = []
         for line in SafeText.lines(shown) {
             lines += line.wrapped(columns: width)
-            if lines.count > Self.lineLimit {
-                return lines.prefix(Self.lineLimit) + [SafeText("… the message goes on")]
-            }
+            if lines.count > Self.lineLimit { return lines.prefix(Self.lineLimit) + [Self.goesOn] }
         }
-        return lines
+        return shown.utf8.count < text.utf8.count ? lines + [Self.goesOn] : lines
     }
 }
 

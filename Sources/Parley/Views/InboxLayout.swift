@@ -48,12 +48,13 @@ struct InboxLayout: Hashable {
     static func wrapped(_ text: String, columns: Int) -> [SafeText] {
         let limit = 262_144
         let shown = text.utf8.count > limit ? String(text.prefix(limit)) : text
+        let goesOn = [ConversationLayout.goesOn]
         var lines: [SafeText] = []
         for line in SafeText.lines(shown) {
             lines += line.wrapped(columns: max(1, columns))
-            if lines.count > lineLimit { return lines.prefix(lineLimit) + [SafeText("… the letter goes on")] }
+            if lines.count > lineLimit { return lines.prefix(lineLimit) + goesOn }
         }
-        return lines
+        return shown.utf8.count < text.utf8.count ? lines + goesOn : lines
     }
 }
 

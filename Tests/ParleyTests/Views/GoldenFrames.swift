@@ -367,12 +367,12 @@ struct GoldenFrames {
                 │ Alt-a                 next message that calls you, or unread topic   │
                 │ PgUp                  page up                                        │   ↺
                 │ PgDn                  page down                                      │
+                │ F4                    read a message whole that is cut short         │
                 │ ^L                    paint the screen again                         │
                 │ ^Z                    suspend; the shell's fg returns                │
                 │ ^C                    clear the text; on no text twice: quit         │
                 │ ^Q                    quit                                           │
                 │ Esc                   close what lies on top, or go back to the text │
-                │                                                                      │
             ────└─ PgDn more  Esc closes ──────────────────────────────────────────────┘────
              > write to chat.lobby
              F1 help  F2 topics  F3 postbox  F8 log  Tab pane  Alt-a next unread   ⇣ bottom

@@ -31,7 +31,7 @@ private struct EventSource {
     ]
     static let codes: [Key.Code] = [
         .enter, .tab, .backTab, .backspace, .delete, .insert, .escape, .up, .down, .left, .right, .home, .end, .pageUp,
-        .pageDown, .function(1), .function(2), .function(3), .function(8), .function(8), .function(12),
+        .pageDown, .function(1), .function(2), .function(3), .function(4), .function(8), .function(8), .function(12),
     ]
 
     mutating func key() -> Key {

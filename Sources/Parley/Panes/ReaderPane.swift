@@ -1,0 +1,166 @@
+import Relay
+import Terminal
+
+/// A message or letter that is read whole, however long it is.
+struct Reader: Equatable, Sendable {
+    /// Who wrote it, where and when.
+    let heading: String
+    /// Its lines; one that is very long is cut into several, so that no more is measured than is near the person's eyes.
+    let parts: [Substring]
+    /// Where the person looks.
+    fileprivate(set) var place = Place.beginning
+    /// Which part of the screen had the keys before.
+    fileprivate var focus = Focus.compose
+
+    /// Where the person looks.
+    enum Place: Hashable, Sendable {
+        case beginning
+        case edge(PaneEdge)
+        case end
+    }
+
+    /// Characters of a part at most.
+    static let partLength = 4_096
+
+    init(_ text: String, heading: String) {
+        self.heading = heading
+        var parts: [Substring] = []
+        for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
+            var rest = line
+            repeat {
+                var part = rest.prefix(Self.partLength)
+                if part.endIndex < rest.endIndex, let blank = part.lastIndex(where: \.isWhitespace) {
+                    part = part[...blank]
+                }
+                parts.append(part)
+                rest = rest[part.endIndex...]
+            } while !rest.isEmpty
+        }
+        self.parts = parts
+    }
+}
+
+/// The whole of a message of which a conversation shows a part, or of a letter.
+struct ReaderPane: Pane {
+    let reader: Reader
+
+    static let title = "A message as a whole"
+    static let keys: [KeyBinding] = [
+        .bind(.escape, [Key(.escape)], "close it", hint: "close"),
+        .bind(.up, [Key(.up)], "a line up", hint: "scroll"),
+        .bind(.down, [Key(.down)], "a line down"),
+        .bind(.toBeginning, [Key(.home)], "its beginning", hint: "beginning"),
+        .bind(.toEnd, [Key(.end)], "its end", hint: "end"),
+        .bind(.open, [Key(.enter)], "go back to the text"),
+    ]
+
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+        switch action {
+        case .up: return scroll(up: 1, on: &model)
+        case .down: return scroll(up: -1, on: &model)
+        case .toBeginning: look(at: .beginning, on: &model)
+        case .toEnd: look(at: .end, on: &model)
+        case .open: model.focus = .compose
+        case .escape: model.escape()
+        default: break
+        }
+        return []
+    }
+
+    private func look(at place: Reader.Place, on model: inout ChatModel) {
+        var reader = reader
+        reader.place = place
+        model.view = .reader(reader)
+    }
+
+    func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] {
+        let area = model.layout(on: model.size).main
+        let layout = ReaderLayout(reader: reader, area: area)
+        let edge = layout.moved(layout.edge, up: lines, rows: area.rows)
+        look(at: edge.map { .edge($0) } ?? .end, on: &model)
+        return []
+    }
+
+    func escape(on model: inout ChatModel) -> Bool {
+        model.view = model.trail.popLast() ?? model.fallbackView
+        model.focus = reader.focus
+        return true
+    }
+
+    func showNewest(on model: inout ChatModel) -> [ChatEffect] {
+        look(at: .end, on: &model)
+        return []
+    }
+
+    /// A line goes where it would go from what is below.
+    func addressee(in model: ChatModel) -> Addressee {
+        model.trail.last?.pane.addressee(in: model) ?? .nobody("Open a topic first.")
+    }
+
+    func placeholder(in model: ChatModel) -> String { model.trail.last?.pane.placeholder(in: model) ?? "" }
+
+    func draw(in frame: inout Frame) { frame.drawReader(reader) }
+
+    func position(in frame: Frame) -> String {
+        let area = frame.layout.main
+        let layout = ReaderLayout(reader: reader, area: area)
+        let bottom = layout.settled(layout.edge, rows: area.rows)
+        let below = layout.rowCount - 1 - bottom.index
+        if below > 0 { return "↓ \(Wording.compact(below)) below" }
+        return bottom.hidden > 0 ? "↓ \(Wording.count(bottom.hidden, "line"))" : "⇣ end"
+    }
+
+    func sidebarIndex(in model: ChatModel) -> Int? { model.trail.last?.pane.sidebarIndex(in: model) }
+}
+
+extension ChatModel {
+    /// Shows a message whole of which a conversation shows a part, the lowest in view, or a letter; closes it again.
+    mutating func readWhole() {
+        if case .reader(let reader) = view {
+            _ = ReaderPane(reader: reader).escape(on: &self)
+            return
+        }
+        if case .inbox = view, inbox.openLetter == nil { inbox.openSelected() }
+        guard let reader = view.pane.wholeText(in: self) else {
+            say("Every message in view is whole.")
+            return
+        }
+        read(reader)
+    }
+
+    mutating func read(_ text: Reader) {
+        if case .excerpt(let excerpt) = view, excerpt.request != nil { return say("One moment: more is being read.") }
+        var reader = text
+        reader.focus = focus
+        trail.append(view)
+        view = .reader(reader)
+        focus = .main
+    }
+
+    /// The lowest message in view of which a conversation shows a part.
+    func cutMessage(in conversation: Conversation) -> Reader? {
+        let area = layout(on: size).main
+        let layout = conversationLayout(conversation, columns: area.columns)
+        var seen: RowPosition?
+        for case .text(_, _, let row) in layout.viewport(rows: area.rows).lines.reversed() where row.position != seen {
+            seen = row.position
+            if layout.isCut(row) { return reader(of: row) }
+        }
+        return nil
+    }
+
+    /// A conversation's row as a whole.
+    func reader(of row: ConversationRow) -> Reader? {
+        switch row {
+        case .message(let line): reader(line.text, from: line.name, in: line.topic, at: line.time)
+        case .pending(let line): reader(line.text, from: identity.user, in: line.topic, at: line.composedAt)
+        case .gap, .restart: nil
+        }
+    }
+
+    func reader(_ text: String, from name: String?, in place: String, at time: Timestamp) -> Reader {
+        let stamp = CivilTime(time, zone: zone).shortStamp.drop { $0 == " " }
+        let from = name.flatMap { $0.isEmpty ? nil : $0 } ?? "?"
+        return Reader(text, heading: "from \(from.prefix(64)) in \(place.prefix(64)), \(stamp)")
+    }
+}

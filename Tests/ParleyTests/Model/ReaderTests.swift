@@ -1,0 +1,117 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Reading a message whole")
+struct ReaderTests {
+    private static let long = (1...900).map { "line \($0)." }.joined(separator: "\n")
+
+    /// A conversation whose middle message is longer than what is shown of one.
+    private static func desk(_ size: Size = Size(rows: 24, columns: 80)) -> Desk {
+        var desk = Desk.joined("chat.lobby", size: size)
+        let messages = [message(1, "before"), message(2, long, minutes: 2), message(3, "after", minutes: 3)]
+        desk.send(.topic("chat.lobby", .messages(messages)))
+        return desk
+    }
+
+    private func shows(_ desk: Desk, _ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
+
+    @Test("B34: a message of any length can be read to its last line, and Escape leads back to where one was")
+    func whole() {
+        var desk = Self.desk()
+        #expect(shows(desk, "… F4 reads the rest") && shows(desk, "line 200.") && !shows(desk, "line 201."))
+        desk.press(.function(4))
+        #expect(shows(desk, "── from bob in chat.lobby, 21 Nov 10:02 ──") && shows(desk, "line 1."))
+        desk.press(.end)
+        #expect(shows(desk, "line 900.") && desk.screen().last?.hasSuffix("⇣ end") == true)
+        desk.press(.pageUp)
+        #expect(desk.screen().last?.hasSuffix("↓ 18 below") == true)
+        desk.press(.home)
+        for _ in 0..<300 { desk.press(.down) }
+        #expect(shows(desk, "line 301.") && !shows(desk, "line 300."))
+        desk.press(.escape)
+        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.focus == .compose)
+        #expect(shows(desk, "… F4 reads the rest"))
+    }
+
+    @Test("F4 and a click on the last line shown open it, F4 closes it, and /read does the same")
+    func ways() {
+        var desk = Self.desk()
+        desk.press(.function(4))
+        desk.press(.function(4))
+        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.trail.isEmpty)
+        let row = desk.screen().firstIndex { $0.contains("… F4 reads the rest") } ?? 0
+        desk.click(row: row, column: 50)
+        #expect(shows(desk, "from bob in chat.lobby"))
+        desk.press(.escape)
+        desk.enter("/read")
+        #expect(shows(desk, "from bob in chat.lobby"))
+    }
+
+    @Test("Its beginning in view is enough, and what is whole needs no key")
+    func beginning() {
+        var desk = Self.desk()
+        desk.press(.tab)
+        desk.press(.tab)
+        desk.press(.home)
+        #expect(shows(desk, "before") && !shows(desk, "F4 reads"))
+        desk.press(.function(4))
+        #expect(shows(desk, "from bob in chat.lobby"))
+        var other = Desk.joined("chat.lobby")
+        other.send(.topic("chat.lobby", .messages([message(1, "short")])))
+        other.press(.function(4))
+        #expect(other.model.view == .conversation("chat.lobby"))
+        #expect(other.model.notice?.text == "Every message in view is whole.")
+    }
+
+    @Test("What is typed while reading is sent where it would go from below, and what comes meanwhile counts as unread")
+    func writing() {
+        var desk = Self.desk()
+        desk.press(.function(4))
+        desk.send(.topic("chat.lobby", .messages([message(4, "meanwhile", minutes: 4)])))
+        #expect(desk.conversation("chat.lobby")?.unread == 1)
+        #expect(desk.enter("an answer").count == 1)
+        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.trail.isEmpty)
+        #expect(desk.texts("chat.lobby").last == "sending an answer")
+    }
+
+    @Test("A letter is read whole too, and the table has the keys again afterwards")
+    func letters() {
+        var desk = Desk.inbox([letter(1), letter(2, (1...3_000).map { "row \($0)." }.joined(separator: "\n"))])
+        desk.press(.down)
+        desk.press(.function(4))
+        desk.press(.end)
+        #expect(shows(desk, "from bob in personal") && shows(desk, "row 3000."))
+        desk.press(.escape)
+        #expect(desk.model.view == .inbox(nil) && desk.model.focus == .main)
+        #expect(desk.model.inbox.open == "l2")
+    }
+
+    @Test("Nothing of a text is lost in its parts, and no part is long")
+    func parts() {
+        let words = String(repeating: "漢字 and words ", count: 2_000)
+        for text in ["", "\n", "a\r\n\nb", String(repeating: "x", count: 50_000), words, words + "\n" + words] {
+            let reader = Reader(text, heading: "")
+            #expect(reader.parts.joined() == text.filter { !$0.isNewline })
+            #expect(reader.parts.allSatisfy { $0.count <= Reader.partLength })
+        }
+        #expect(Reader("a\n\nb", heading: "").parts.count == 3)
+    }
+
+    @Test("B53: hostile text moves nothing at any size")
+    func hostile() {
+        let attack = String(repeating: "\u{1B}[2J\u{9B}5n\u{202E}evil\u{2066}\n\u{8}\u{0}\t字", count: 400)
+        for size in [(5, 20), (8, 40), (24, 80), (60, 200)] {
+            var desk = Desk.joined("chat.lobby", size: Size(rows: size.0, columns: size.1))
+            desk.send(.topic("chat.lobby", .messages([message(1, attack, from: attack)])))
+            for key in [Key.Code.function(4), .down, .pageDown, .end, .up, .home] {
+                desk.press(key)
+                let text = desk.screen().joined(separator: "\n")
+                #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 && $0.value != 0x9B })
+                #expect(!text.unicodeScalars.contains("\u{202E}") && !text.unicodeScalars.contains("\u{2066}"))
+            }
+        }
+    }
+}
