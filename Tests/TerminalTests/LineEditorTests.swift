@@ -183,8 +183,9 @@ struct LineEditorTests {
                 _ = editor.handle(key)
                 #expect(editor.utf8Count == editor.text.utf8.count)
                 let drawn = editor.rendered(width: 7, rows: 2)
+                let hidden = editor.hidden(width: 7, rows: 2)
                 let rows = editor.rowCount(width: 7, limit: 1_000)
-                #expect(drawn.above + drawn.visible.count + drawn.below == rows)
+                #expect(hidden.above + drawn.visible.count + hidden.below == rows)
                 #expect(editor.rowCount(width: 7, limit: 1) == 1)
             }
             editor.clear()

@@ -5,8 +5,6 @@ struct Compose: Equatable, Sendable {
     /// The editor: grapheme-wise, with history and undo.
     var editor = LineEditor()
 
-    /// Rows that the pane grows to at most.
-    static let rowLimit = 5
     /// Lines that are sent without asking.
     static let quietLines = 5
     /// Bytes of text that a message can have, as `RelayConfiguration` has it by default; the network may allow fewer.

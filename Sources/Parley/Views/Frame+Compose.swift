@@ -9,16 +9,38 @@ extension Frame {
         if let divider = layout.divider {
             canvas.write("┴", row: rule.row, column: divider.column, style: theme.rule)
         }
+        let hidden = hiddenWords.truncated(columns: rule.columns - 4)
+        canvas.write(hidden, row: rule.row, column: rule.endColumn - 2 - hidden.width, style: theme.heading)
+        let room = max(0, rule.columns - 5 - hidden.width)
         let surplus = model.compose.surplusBytes
         if surplus > 0 {
             let words = SafeText(" \(Wording.count(surplus, "byte")) too many for one message ")
-            let shown = words.truncated(columns: rule.columns - 4)
+            let shown = words.truncated(columns: room)
             canvas.write(shown, row: rule.row, column: rule.column + 2, style: theme.failure)
             return
         }
         guard !model.compose.isEmpty, let prospect = prospectWords else { return }
-        let words = SafeText(" \(prospect) ").truncated(columns: rule.columns - 4)
+        let words = SafeText(" \(prospect) ").truncated(columns: room)
         canvas.write(words, row: rule.row, column: rule.column + 2, style: theme.waiting)
+    }
+
+    /// How much of the text is above and below what is shown of it; nothing where all of it is.
+    private var hiddenWords: SafeText {
+        let (above, below) = hiddenRows
+        switch (above, below) {
+        case (0, 0): return .empty
+        case (_, 0): return SafeText(" ↑ \(Wording.count(above, "more line")) ")
+        case (0, _): return SafeText(" ↓ \(Wording.count(below, "more line")) ")
+        default: return SafeText(" ↑ \(Wording.grouped(above))  ↓ \(Wording.count(below, "more line")) ")
+        }
+    }
+
+    private var hiddenRows: (above: Int, below: Int) {
+        let area = layout.compose
+        // A pane below its limit shows all there is.
+        guard area.rows >= ScreenLayout.composeLimit(layout.size) else { return (0, 0) }
+        let columns = area.columns - ScreenLayout.promptColumns - 1
+        return model.compose.editor.hidden(width: columns, rows: area.rows)
     }
 
     /// The text being written, in every state of the connection.
@@ -38,9 +60,19 @@ extension Frame {
             if hasKeys { canvas.cursor = Position(row: text.row, column: text.column) }
             return
         }
-        let (lines, cursor, _, _) = model.compose.editor.rendered(width: text.columns, rows: area.rows)
+        let (lines, cursor) = model.compose.editor.rendered(width: text.columns, rows: area.rows)
         for (offset, line) in lines.enumerated() {
             canvas.write(line, row: text.row + offset, column: text.column, width: text.columns)
+        }
+        if layout.rule == nil {
+            // Nowhere is there room for words.
+            let (above, below) = hiddenRows
+            let column = area.endColumn - 1
+            if below > 0 { canvas.write("↓", row: area.endRow - 1, column: column, style: theme.heading) }
+            if above > 0 {
+                canvas.write(
+                    below > 0 && area.rows == 1 ? "↕" : "↑", row: area.row, column: column, style: theme.heading)
+            }
         }
         guard hasKeys else { return }
         canvas.cursor = Position(row: text.row + cursor.row, column: text.column + cursor.column)

@@ -39,7 +39,7 @@ struct ScreenLayout: Hashable, Sendable {
             hint = nil
         }
         let wished = composeRows(max(1, size.columns - Self.promptColumns - 1))
-        let rows = min(max(1, wished), Compose.rowLimit, max(1, size.rows / 3))
+        let rows = min(max(1, wished), Self.composeLimit(size))
         let parts = rest.split(bottom: rows)
         rest = parts.rest
         compose = parts.bottom
@@ -66,6 +66,9 @@ struct ScreenLayout: Hashable, Sendable {
 
     /// Columns of the prompt before the text being written.
     static let promptColumns = 3
+
+    /// Rows that the text being written grows to at most: a third of the screen.
+    static func composeLimit(_ size: Size) -> Int { max(1, size.rows / 3) }
 }
 
 extension ChatModel {
@@ -74,7 +77,8 @@ extension ChatModel {
         ScreenLayout(
             size: size,
             composeRows: { columns in
-                compose.isEmpty ? 1 : compose.editor.rendered(width: columns, rows: Compose.rowLimit).visible.count
+                compose.isEmpty
+                    ? 1 : compose.editor.rowCount(width: columns, limit: ScreenLayout.composeLimit(size))
             },
             wantsSidebar: focus == .sidebar)
     }

@@ -32,14 +32,12 @@ extension LineEditor {
     /// - Parameters:
     ///   - width: the columns of a row, at least 2.
     ///   - rows: the most rows that are returned: those around the cursor.
-    /// - Returns: at least one row, the cursor's place in them, and how many rows are above and below.
-    public func rendered(
-        width: Int, rows: Int
-    ) -> (visible: [SafeText], cursor: Position, above: Int, below: Int) {
+    /// - Returns: at least one row, and the cursor's place in them.
+    public func rendered(width: Int, rows: Int) -> (visible: [SafeText], cursor: Position) {
         let width = max(2, width)
         let (starts, cursorRow) = rowStarts(width: width)
         let shown = min(max(1, rows), starts.count)
-        let first = min(max(0, cursorRow - shown + 1), starts.count - shown)
+        let first = Self.firstRow(cursorRow, shown, of: starts.count)
         let visible = (first..<first + shown).map { row in
             let end = row + 1 < starts.count ? starts[row + 1] : count
             return characters[starts[row]..<end].reduce(into: SafeText.empty) { line, character in
@@ -47,7 +45,19 @@ extension LineEditor {
             }
         }
         let column = cells[starts[cursorRow]..<cursor].reduce(0) { $0 + min(Int($1), width) }
-        return (visible, Position(row: cursorRow - first, column: column), first, starts.count - first - shown)
+        return (visible, Position(row: cursorRow - first, column: column))
+    }
+
+    /// How many rows of `width` columns are above and below those that `rendered(width:rows:)` returns.
+    public func hidden(width: Int, rows: Int) -> (above: Int, below: Int) {
+        let (starts, cursorRow) = rowStarts(width: max(2, width))
+        let shown = min(max(1, rows), starts.count)
+        let first = Self.firstRow(cursorRow, shown, of: starts.count)
+        return (first, starts.count - first - shown)
+    }
+
+    private static func firstRow(_ cursorRow: Int, _ shown: Int, of count: Int) -> Int {
+        min(max(0, cursorRow - shown + 1), count - shown)
     }
 
     /// How many rows of `width` columns the text takes, counted up to `limit`.

@@ -146,15 +146,36 @@ struct ComposeTests {
         #expect(desk.model.notice?.text.hasPrefix("The end of the paste is missing") == true)
     }
 
-    @Test("Alt-Enter breaks the line, and the pane grows to five rows")
+    @Test("Alt-Enter breaks the line, and the pane grows to a third of the screen")
     func grows() {
         var desk = Desk.joined("chat.lobby")
-        for number in 1...7 {
+        for number in 1...9 {
             desk.type("line \(number)")
-            if number < 7 { desk.press(Key(.enter, .alt)) }
+            #expect(desk.model.layout(on: desk.model.size).compose.rows == min(number, 8))
+            #expect(desk.screen().contains { $0.contains("↑ 1 more line ─") } == (number == 9))
+            if number < 9 { desk.press(Key(.enter, .alt)) }
         }
-        #expect(desk.model.layout(on: desk.model.size).compose.rows == 5)
-        #expect(desk.screen().filter { $0.contains("line ") && !$0.contains("Alt-Enter") }.count == 5)
+        #expect(
+            desk.screen().filter { $0.contains("line ") && !$0.contains("─") && !$0.contains("Alt-Enter") }.count == 8)
+    }
+
+    @Test("What the pane hides of a long text is said at its edge, and on the smallest screen by a mark")
+    func hiddenLines() {
+        let lines = (1...200).map { "row \($0)." }.joined(separator: "\n")
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.input(.paste(lines)))
+        #expect(desk.screen().contains { $0.hasSuffix("─ ↑ 192 more lines ──") })
+        for _ in 0..<100 { desk.press(.up) }
+        #expect(desk.screen().contains { $0.hasSuffix("─ ↑ 92  ↓ 100 more lines ──") })
+        desk.press(Key(.home, .control))
+        #expect(desk.screen().contains { $0.hasSuffix("─ ↓ 192 more lines ──") })
+
+        desk.send(.resized(Size(rows: 5, columns: 20)))
+        #expect(desk.screen().last?.hasPrefix(" > row 1.") == true && desk.screen().last?.hasSuffix("↓") == true)
+        desk.press(.down)
+        #expect(desk.screen().last?.hasSuffix("↕") == true)
+        desk.press(.alt(">"))
+        #expect(desk.screen().last?.hasPrefix(" > row 200.") == true && desk.screen().last?.hasSuffix("↑") == true)
     }
 
     @Test(
