@@ -113,6 +113,67 @@ struct LineEditorTests {
         #expect(editor.isEmpty)
     }
 
+    /// The texts that keys lead to, one after the other.
+    private func walk(_ editor: inout LineEditor, _ keys: [Key]) -> [String] {
+        keys.map { key in
+            _ = editor.handle(key)
+            return editor.text
+        }
+    }
+
+    @Test("What is made of an entry while looking through the history is there on coming back, and so is the draft")
+    func alteredEntries() {
+        var editor = editor("draft|", history: ["first", "second"])
+        let there = walk(&editor, [Key(.up), .plainly("!"), Key(.up), .plainly("?"), Key(.down), Key(.down)])
+        #expect(there == ["second", "second!", "first", "first?", "second!", "draft"])
+        let again = walk(&editor, [Key(.up), Key(.up), Key(.down)])
+        #expect(again == ["second!", "first?", "second!"])
+        let taken = editor.take()
+        #expect(taken == "second!")
+        // What was being written is not lost with it, and the entries are again what they were.
+        #expect(editor.history == ["first", "second", "draft", "second!"])
+    }
+
+    @Test("A step in the history that is undone leads back to where it was made")
+    func undoneStep() {
+        var editor = editor("draft|", history: ["first", "second"])
+        let there = walk(
+            &editor, [Key(.up), Key(.up), .control("_"), .plainly("!"), Key(.down), Key(.up), .control("_")])
+        #expect(there == ["second", "first", "second", "second!", "draft", "second!", "draft"])
+        let back = walk(&editor, [.plainly("s"), Key(.up), Key(.up), Key(.down), Key(.down)])
+        #expect(back == ["drafts", "second!", "first", "second!", "drafts"])
+    }
+
+    @Test("A text that is cleared can be had again, and so can the one before the look through the history")
+    func discarded() {
+        var editor = editor("draft|", history: ["first"])
+        _ = editor.handle(Key(.up))
+        editor.discard()
+        #expect(editor.isEmpty && editor.history == ["first", "draft"])
+        let texts = walk(&editor, [.control("_"), Key(.up), Key(.up)])
+        #expect(texts == ["first", "draft", "first"])
+    }
+
+    @Test("A text that did not work is kept and stays, and Up goes on behind it")
+    func remembered() {
+        var editor = editor("/jion x|", history: ["first"])
+        editor.remember()
+        #expect(shown(editor) == "/jion x|" && editor.history == ["first", "/jion x"])
+        let texts = walk(&editor, [Key(.up), Key(.down), Key(.down)])
+        #expect(texts == ["first", "/jion x", "/jion x"])
+    }
+
+    @Test("The history is bounded in bytes, too")
+    func historyBytes() {
+        var editor = LineEditor(historyLimit: 500)
+        for number in 0..<20 {
+            editor.insert("\(number)" + String(repeating: "x", count: 100_000))
+            _ = editor.take()
+        }
+        #expect(editor.history.count == 10)
+        #expect(editor.history.last?.hasPrefix("19x") == true)
+    }
+
     @Test("Text and history are bounded")
     func bounds() {
         var editor = LineEditor(limit: 10, historyLimit: 2)
@@ -215,4 +276,9 @@ struct LineEditorTests {
             #expect(editor.isEmpty)
         }
     }
+}
+
+extension Key {
+    /// A character by itself.
+    fileprivate static func plainly(_ character: Character) -> Key { Key(.character(character)) }
 }

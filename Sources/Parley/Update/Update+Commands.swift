@@ -14,6 +14,7 @@ extension ChatModel {
                 return run(command)
             }
         } catch {
+            compose.editor.remember()
             say(error.words, .failure)
             return []
         }

@@ -148,7 +148,7 @@ extension ChatModel {
 
     private mutating func interrupt(isSecond: Bool) -> [ChatEffect] {
         if !compose.isEmpty {
-            compose.editor.text = ""
+            compose.editor.discard()
             say("Cleared; ^_ brings the text back.")
             return []
         }

@@ -5,6 +5,8 @@ struct Edit: Sendable {
     var inserted: [Character]
     /// Where the cursor was before.
     var cursor: Int
+    /// Where in the history the old text belongs, if another one of it took its place.
+    var step: EntryHistory.Step?
 }
 
 /// The changes that can be undone, newest last; bounded in number and in the characters they hold.
@@ -45,55 +47,5 @@ struct EditHistory: Sendable {
         guard let edit = edits.popLast() else { return nil }
         characters -= edit.removed.count + edit.inserted.count
         return edit
-    }
-}
-
-/// Earlier texts and the place in them while the person looks through.
-struct EntryHistory: Sendable {
-    private(set) var entries: [String] = []
-    private let limit: Int
-    /// The entry that is shown; nil for the text being written.
-    private var place: Int?
-    private var draft = ""
-
-    init(limit: Int) {
-        self.limit = limit
-    }
-
-    mutating func set(_ entries: [String]) {
-        self.entries = Array(entries.suffix(limit))
-        leave()
-    }
-
-    mutating func add(_ text: String) {
-        leave()
-        guard limit > 0, text.contains(where: { !$0.isWhitespace }), entries.last != text else { return }
-        entries.append(text)
-        if entries.count > limit { entries.removeFirst(entries.count - limit) }
-    }
-
-    mutating func leave() {
-        place = nil
-        draft = ""
-    }
-
-    /// The entry before the one shown, or nil at the oldest; `current` is kept when it is the text being written.
-    mutating func older(than current: String) -> String? {
-        let next = (place ?? entries.count) - 1
-        guard next >= 0 else { return nil }
-        if place == nil { draft = current }
-        place = next
-        return entries[next]
-    }
-
-    /// The entry after the one shown, at last the text that was being written; nil there.
-    mutating func newer() -> String? {
-        guard let place else { return nil }
-        if place + 1 < entries.count {
-            self.place = place + 1
-            return entries[place + 1]
-        }
-        self.place = nil
-        return draft
     }
 }

@@ -149,8 +149,9 @@ extension LineEditor {
         let start = lineStart
         if start > 0 {
             moveCursor(to: place(atColumn: column, ofLineEndingAt: start - 1))
-        } else if let entry = entries.older(than: text) {
-            show(entry)
+        } else {
+            let step = entries.step
+            if let entry = entries.older(than: text) { show(entry, from: step) }
         }
     }
 
@@ -160,13 +161,14 @@ extension LineEditor {
             let column = column
             cursor = end + 1
             moveCursor(to: place(atColumn: column, ofLineEndingAt: lineEnd))
-        } else if let entry = entries.newer() {
-            show(entry)
+        } else {
+            let step = entries.step
+            if let entry = entries.newer(than: text) { show(entry, from: step) }
         }
     }
 
-    private mutating func show(_ entry: String) {
-        replace(0..<count, with: Array(entry))
+    private mutating func show(_ entry: String, from step: EntryHistory.Step) {
+        replace(0..<count, with: Array(entry), step: step)
         edits.close()
     }
 

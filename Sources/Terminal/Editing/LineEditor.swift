@@ -89,6 +89,18 @@ public struct LineEditor: Sendable {
         return text
     }
 
+    /// Keeps the text in the history and leaves it here, as one that did not work and is to be mended.
+    public mutating func remember() { entries.add(text) }
+
+    /// Empties the editor, which can be undone. A text that was being written before the person turned to the history is
+    /// kept there.
+    public mutating func discard() {
+        isKilling = false
+        entries.leaveKeepingDraft()
+        replace(0..<characters.count, with: [])
+        edits.close()
+    }
+
     /// Empties the editor and forgets what could be undone.
     public mutating func clear() {
         substitute(0..<characters.count, with: [])
@@ -116,13 +128,17 @@ public struct LineEditor: Sendable {
     ///
     /// - Returns: how many of the last characters are not kept, for want of room.
     @discardableResult
-    mutating func replace(_ range: Range<Int>, with whole: [Character], joins: Bool = false) -> Int {
+    mutating func replace(
+        _ range: Range<Int>, with whole: [Character], joins: Bool = false, step: EntryHistory.Step? = nil
+    ) -> Int {
         let room = max(0, limit - (characters.count - range.count))
         let inserted = whole.count > room ? Array(whole[..<room]) : whole
         let cut = whole.count - inserted.count
         guard !range.isEmpty || !inserted.isEmpty else { return cut }
         edits.add(
-            Edit(start: range.lowerBound, removed: Array(characters[range]), inserted: inserted, cursor: cursor),
+            Edit(
+                start: range.lowerBound, removed: Array(characters[range]), inserted: inserted, cursor: cursor,
+                step: step),
             joins: joins)
         substitute(range, with: inserted)
         cursor = range.lowerBound + inserted.count
@@ -143,6 +159,7 @@ public struct LineEditor: Sendable {
 
     mutating func undo() {
         guard let edit = edits.takeLast() else { return }
+        if let step = edit.step { entries.goBack(to: step, from: text) }
         substitute(edit.start..<(edit.start + edit.inserted.count), with: edit.removed)
         cursor = edit.cursor
     }

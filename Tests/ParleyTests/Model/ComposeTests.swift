@@ -206,12 +206,15 @@ struct ComposeTests {
         #expect(desk.texts("chat.lobby") == ["sending \(said)"])
     }
 
-    @Test("An unknown or half-written command stays in the pane and says what helps")
+    @Test("An unknown or half-written command stays in the pane and in the history, and says what helps")
     func unknown() {
         var desk = Desk.joined("chat.lobby")
         #expect(desk.enter("/jion x") == [])
         #expect(desk.model.compose.text == "/jion x")
         #expect(desk.model.notice?.text.contains("/help") == true)
+        desk.press(.control("c"))
+        desk.press(.up)
+        #expect(desk.model.compose.text == "/jion x")
         desk.press(.control("c"))
         desk.enter("/post bob")
         #expect(desk.model.notice?.text == "Write it as /post USER/POSTBOX TEXT")

@@ -1,0 +1,104 @@
+/// Earlier texts and the place in them while the person looks through. Whatever they make of one meanwhile is there when
+/// they come back to it, until a text is taken.
+struct EntryHistory: Sendable {
+    /// A place in the history, valid as long as the person looks through it.
+    struct Step: Hashable, Sendable {
+        fileprivate let walk: Int
+        fileprivate let place: Int?
+    }
+
+    private static let byteLimit = 1 << 20
+
+    private(set) var entries: [String] = []
+    private var bytes = 0
+    private let limit: Int
+    /// The entry that is shown; nil for the text being written.
+    private var place: Int?
+    private var draft = ""
+    /// Entries as the person has changed them.
+    private var altered: [Int: String] = [:]
+    private var walk = 0
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    mutating func set(_ entries: [String]) {
+        leave()
+        self.entries = []
+        bytes = 0
+        for entry in entries.suffix(limit) { append(entry) }
+    }
+
+    /// Keeps a text that was taken, behind the one that was being written when the person turned to the history.
+    mutating func add(_ text: String) {
+        leaveKeepingDraft()
+        append(text)
+    }
+
+    /// Ends the look through the history; the text that was being written before becomes its newest.
+    mutating func leaveKeepingDraft() {
+        if place != nil { append(draft) }
+        leave()
+    }
+
+    mutating func leave() {
+        place = nil
+        draft = ""
+        altered = [:]
+        walk += 1
+    }
+
+    private mutating func append(_ text: String) {
+        guard limit > 0, text.contains(where: { !$0.isWhitespace }), entries.last != text else { return }
+        entries.append(text)
+        bytes += text.utf8.count
+        while entries.count > limit || bytes > Self.byteLimit && entries.count > 1 {
+            bytes -= entries.removeFirst().utf8.count
+        }
+    }
+
+    // MARK: Looking through
+
+    /// Where the person is.
+    var step: Step { Step(walk: walk, place: place) }
+
+    /// The entry before the one shown, or nil at the oldest; `current` stays where it is.
+    mutating func older(than current: String) -> String? {
+        var next = (place ?? entries.count) - 1
+        // A text that is both being written and kept already is not gone to.
+        if place == nil, next >= 0, entries[next] == current { next -= 1 }
+        guard next >= 0 else { return nil }
+        keep(current)
+        place = next
+        return altered[next] ?? entries[next]
+    }
+
+    /// The entry after the one shown, at last the text that was being written; nil there. `current` stays where it is.
+    mutating func newer(than current: String) -> String? {
+        guard let shown = place else { return nil }
+        keep(current)
+        let next = shown + 1
+        place = next < entries.count ? next : nil
+        return place == nil ? draft : altered[next] ?? entries[next]
+    }
+
+    /// Goes back to where the person was, when a step is undone; `current` stays where it is.
+    mutating func goBack(to step: Step, from current: String) {
+        keep(current)
+        place = step.walk == walk ? step.place : nil
+    }
+
+    private mutating func keep(_ current: String) {
+        guard let place else {
+            draft = current
+            return
+        }
+        altered[place] = current == entries[place] ? nil : current
+        while altered.count > 1, altered.values.reduce(0, { $0 + $1.utf8.count }) > Self.byteLimit,
+            let oldest = altered.keys.min()
+        {
+            altered[oldest] = nil
+        }
+    }
+}
