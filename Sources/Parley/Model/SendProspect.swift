@@ -44,7 +44,9 @@ extension SlashCommand {
         switch self {
         case .say, .post: true
         case .keyValue(let request): request.change != nil
-        case .join, .leave, .resend, .discard, .history, .search, .delete, .close, .reconnect, .log, .help, .quit: false
+        case .join, .leave, .resend, .discard, .history, .search, .read, .delete, .close, .reconnect, .log, .help,
+            .quit:
+            false
         }
     }
 }

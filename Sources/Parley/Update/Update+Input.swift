@@ -180,7 +180,7 @@ extension InputEvent {
     /// Whether the person did something with the keys or the mouse.
     fileprivate var isTyped: Bool {
         switch self {
-        case .key, .paste, .mouse: true
+        case .key, .paste, .pasteCut, .mouse: true
         case .focusIn, .focusOut, .reply: false
         }
     }
