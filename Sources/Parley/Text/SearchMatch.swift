@@ -88,7 +88,7 @@ struct SearchMatch {
     }
 
     /// A letter or digit without its case and its marks.
-    private static func letter(_ scalar: Unicode.Scalar) -> String {
+    static func letter(_ scalar: Unicode.Scalar) -> String {
         let small = scalar.properties.lowercaseMapping
         guard !scalar.isASCII, let name = small.unicodeScalars.first?.properties.name else { return small }
         // é is called LATIN SMALL LETTER E WITH ACUTE.

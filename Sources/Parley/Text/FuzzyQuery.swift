@@ -1,0 +1,268 @@
+/// A text that can be found by some of its letters: what it is called and, counting less, what is said of it.
+///
+/// Its letters are brought into the form in which they are compared once, so that many texts can be looked through at
+/// every key.
+struct FuzzyText: Hashable, Sendable {
+    /// Only so many letters of each part are looked at.
+    static let limit = 96
+
+    /// The letters without case and marks; a part's end is 0, which nobody types.
+    fileprivate let letters: [UInt32]
+    /// What a match at each letter is worth beyond its being one.
+    fileprivate let worth: [Int32]
+    /// How many of the letters are the title's.
+    fileprivate let titleCount: Int
+
+    /// - Parameters:
+    ///   - title: what it is called.
+    ///   - detail: what is said of it.
+    init(_ title: String, detail: String = "") {
+        var letters: [UInt32] = []
+        var worth: [Int32] = []
+        Self.append(title, to: &letters, &worth, share: 1)
+        titleCount = letters.count
+        if !detail.isEmpty {
+            letters.append(0)
+            worth.append(0)
+            Self.append(detail, to: &letters, &worth, share: 2)
+        }
+        self.letters = letters
+        self.worth = worth
+    }
+
+    /// What counts as a word's beginning depends on what stands before it.
+    private enum Kind {
+        case separator
+        case small
+        case capital
+        case digit
+
+        init(_ character: Character) {
+            if let ascii = character.asciiValue {
+                switch ascii {
+                case 0x61...0x7A: self = .small
+                case 0x41...0x5A: self = .capital
+                case 0x30...0x39: self = .digit
+                default: self = .separator
+                }
+            } else if character.isUppercase {
+                self = .capital
+            } else if character.isLetter {
+                self = .small
+            } else {
+                self = character.isNumber ? .digit : .separator
+            }
+        }
+    }
+
+    private static func append(
+        _ text: String, to letters: inout [UInt32], _ worth: inout [Int32], share: Int32
+    ) {
+        // A slash before the name does not take its beginning away.
+        var before: Kind?
+        for character in text.prefix(limit) {
+            let kind = Kind(character)
+            letters.append(folded(character))
+            worth.append(Self.worth(of: kind, after: before) / share)
+            if before != nil || kind != .separator { before = kind }
+        }
+    }
+
+    private static func worth(of kind: Kind, after before: Kind?) -> Int32 {
+        switch (before, kind) {
+        case (nil, _): 12
+        case (_, .separator): 0
+        case (.separator, _): 9
+        case (.small, .capital): 8
+        case (.small, .digit), (.capital, .digit): 5
+        default: 0
+        }
+    }
+
+    /// A letter as it is compared: without its case, a Latin one without its marks too.
+    fileprivate static func folded(_ character: Character) -> UInt32 {
+        if let ascii = character.asciiValue {
+            return UInt32((0x41...0x5A).contains(ascii) ? ascii + 0x20 : ascii)
+        }
+        guard let scalar = character.unicodeScalars.first else { return 0 }
+        let small = scalar.properties.lowercaseMapping.unicodeScalars.first ?? scalar
+        switch scalar.value {
+        case 0xC0...0x24F, 0x1E00...0x1EFF:
+            let bare = SearchMatch.letter(scalar).unicodeScalars
+            return bare.count == 1 ? bare.first?.value ?? small.value : small.value
+        default: return small.value
+        }
+    }
+}
+
+/// What a person types to find something among many: some letters of it in their order. White space separates words, of
+/// which all have to be there, in any order.
+///
+/// Of all ways in which the letters can be found in a text the best one counts: at its beginning, at beginnings of words
+/// (behind dots, slashes and spaces, and at capitals), and side by side.
+struct FuzzyQuery: Hashable, Sendable {
+    /// Only so many letters count.
+    static let limit = 32
+
+    private let words: [[UInt32]]
+
+    init(_ text: String) {
+        words = text.prefix(Self.limit).split(whereSeparator: \.isWhitespace).map { $0.map(FuzzyText.folded) }
+    }
+
+    /// Whether it finds everything.
+    var isEmpty: Bool { words.isEmpty }
+
+    /// How well a text is what is looked for, more being better; nil where it is not.
+    func score(of text: FuzzyText) -> Int? {
+        var table = Alignment()
+        return score(of: text, &table)
+    }
+
+    /// The places of the texts that are found, the best first; those that are as good as each other stay in their order.
+    func ranked(_ texts: [FuzzyText]) -> [Int] {
+        guard !isEmpty else { return Array(texts.indices) }
+        var table = Alignment()
+        var found: [(place: Int, score: Int)] = []
+        for (place, text) in texts.enumerated() {
+            if let score = score(of: text, &table) { found.append((place, score)) }
+        }
+        found.sort { $0.score == $1.score ? $0.place < $1.place : $0.score > $1.score }
+        return found.map(\.place)
+    }
+
+    /// Which characters of a text's title and of its detail are those that were typed, in their order.
+    func places(in text: FuzzyText) -> (title: [Int], detail: [Int]) {
+        var table = Alignment()
+        var all: Set<Int> = []
+        for word in words { all.formUnion(table.places(of: word, in: text)) }
+        let sorted = all.sorted()
+        let detail = text.titleCount + 1
+        return (sorted.filter { $0 < text.titleCount }, sorted.filter { $0 >= detail }.map { $0 - detail })
+    }
+
+    private func score(of text: FuzzyText, _ table: inout Alignment) -> Int? {
+        var sum = 0
+        for word in words {
+            guard let score = table.score(of: word, in: text) else { return nil }
+            sum += score
+        }
+        // The whole name is better than a longer one that begins with it.
+        if words.count == 1, words[0].elementsEqual(text.letters.prefix(text.titleCount)) { sum += 16 }
+        return sum
+    }
+}
+
+/// The best way to find a word's letters in a text, after Smith and Waterman: a row for each letter of the word, a column
+/// for each of the text. It is kept from text to text, so that its memory is.
+private struct Alignment {
+    private static let match: Int32 = 16
+    private static let neighbour: Int32 = 4
+    private static let gap: Int32 = 3
+    private static let detail: Int32 = 8
+    private static let nothing = Int32.min / 2
+
+    /// The best score of the word up to a row's letter where that is the text's letter at a column.
+    private var scores: [Int32] = []
+    /// What the letters are worth with which that way's last run of neighbours began.
+    private var runs: [Int32] = []
+
+    mutating func score(of word: [UInt32], in text: FuzzyText) -> Int? {
+        guard fill(word, text) else { return nil }
+        return best(word, text).map { Int($0.score) }
+    }
+
+    /// Where the letters of the word are; none where it is not there.
+    mutating func places(of word: [UInt32], in text: FuzzyText) -> [Int] {
+        guard fill(word, text), let end = best(word, text) else { return [] }
+        let width = text.letters.count
+        var places = [end.column]
+        var column = end.column
+        for row in stride(from: word.count - 1, to: 0, by: -1) {
+            let rest = scores[row * width + column] - Self.match
+            guard let before = step(from: column, rest, above: (row - 1) * width, text) else { return [] }
+            places.append(before)
+            column = before
+        }
+        return places
+    }
+
+    /// The column of the letter before, on the way that has led to a score.
+    private func step(from column: Int, _ rest: Int32, above: Int, _ text: FuzzyText) -> Int? {
+        guard column > 0 else { return nil }
+        let worth = text.worth[column]
+        let next = above + column - 1
+        if scores[next] > Self.nothing, scores[next] + max(Self.neighbour, runs[next], worth) == rest {
+            return column - 1
+        }
+        return (0..<max(0, column - 1)).last { place in
+            let score = scores[above + place]
+            return score > Self.nothing && score - Self.gap - Int32(column - place - 2) + worth == rest
+        }
+    }
+
+    private func best(_ word: [UInt32], _ text: FuzzyText) -> (column: Int, score: Int32)? {
+        let width = text.letters.count
+        let last = (word.count - 1) * width
+        var best: (column: Int, score: Int32)?
+        for column in 0..<width where scores[last + column] > best?.score ?? Self.nothing {
+            best = (column, scores[last + column])
+        }
+        return best
+    }
+
+    /// Scores every way.
+    ///
+    /// - Returns: whether there is one.
+    private mutating func fill(_ word: [UInt32], _ text: FuzzyText) -> Bool {
+        let width = text.letters.count
+        guard !word.isEmpty, isThere(word, text) else { return false }
+        let size = word.count * width
+        if scores.count < size {
+            scores = Array(repeating: Self.nothing, count: size)
+            runs = Array(repeating: 0, count: size)
+        }
+        for column in 0..<width {
+            let worth = text.worth[column]
+            let isHit = text.letters[column] == word[0]
+            let start = Self.match + 2 * worth - (column > text.titleCount ? Self.detail : 0)
+            scores[column] = isHit ? start : Self.nothing
+            runs[column] = worth
+        }
+        for row in 1..<max(1, word.count) { fill(row, word[row], text) }
+        return true
+    }
+
+    private mutating func fill(_ row: Int, _ letter: UInt32, _ text: FuzzyText) {
+        let width = text.letters.count
+        let above = (row - 1) * width
+        // The best way to here that leaves out at least one letter of the text.
+        var apart = Self.nothing
+        for column in 0..<width {
+            if column >= 2 { apart = max(apart - 1, scores[above + column - 2] - Self.gap, Self.nothing) }
+            let place = row * width + column
+            scores[place] = Self.nothing
+            guard column > 0, text.letters[column] == letter else { continue }
+            let worth = text.worth[column]
+            let next = above + column - 1
+            if scores[next] > Self.nothing {
+                runs[place] = max(runs[next], worth)
+                scores[place] = scores[next] + max(Self.neighbour, runs[place]) + Self.match
+            }
+            if apart > Self.nothing, apart + worth + Self.match > scores[place] {
+                runs[place] = worth
+                scores[place] = apart + worth + Self.match
+            }
+        }
+    }
+
+    /// Whether the letters are there at all, in their order.
+    private func isThere(_ word: [UInt32], _ text: FuzzyText) -> Bool {
+        var next = 0
+        for letter in text.letters where letter == word[next] {
+            next += 1
+            if next == word.count { return true }
+        }
+        return false
+    }
+}
