@@ -1,7 +1,9 @@
 /// What a key does outside the text being written.
 enum KeyAction: Hashable, Sendable {
     // Everywhere
+    case commands
     case help
+    case quickSwitch
     case focusTopics
     case openPostbox
     case connectionLog
@@ -10,6 +12,7 @@ enum KeyAction: Hashable, Sendable {
     case nextTopic
     case previousTopic
     case nextUnread
+    case previousPlace
     case pageUp
     case pageDown
     case readWhole
@@ -18,6 +21,15 @@ enum KeyAction: Hashable, Sendable {
     case interrupt
     case quit
     case escape
+    case topic1
+    case topic2
+    case topic3
+    case topic4
+    case topic5
+    case topic6
+    case topic7
+    case topic8
+    case topic9
 
     // Compose
     case send

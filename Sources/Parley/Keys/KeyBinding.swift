@@ -12,7 +12,11 @@ struct KeyBinding: Hashable, Sendable {
 
     /// The keys that work everywhere, in the order of the help.
     static let everywhere: [KeyBinding] = [
+        .bind(
+            .commands, [.control("k"), .alt("x")], "find a command; within a text ^K cuts the rest", hint: "commands"),
         .bind(.help, [Key(.function(1))], "this help", hint: "help"),
+        .bind(.quickSwitch, [.control("g"), .alt("g")], "go to a topic, postbox or person", hint: "go to"),
+        .bind(.nextUnread, [.alt("a")], "next topic with unread messages", hint: "next unread"),
         .bind(.focusTopics, [Key(.function(2))], "go to the topics", hint: "topics"),
         .bind(.openPostbox, [Key(.function(3))], "open the postbox", hint: "postbox"),
         .bind(.connectionLog, [Key(.function(8))], "open the connection log, or close it", hint: "log"),
@@ -20,7 +24,7 @@ struct KeyBinding: Hashable, Sendable {
         .bind(.previousPane, [Key(.backTab)], "previous pane"),
         .bind(.previousTopic, [Key(.up, .alt), .control("p")], "previous topic"),
         .bind(.nextTopic, [Key(.down, .alt), .control("n")], "next topic"),
-        .bind(.nextUnread, [.alt("a")], "next message that calls you, or unread topic", hint: "next unread"),
+        .bind(.previousPlace, [.alt("/")], "back to where you were, and forth"),
         .bind(.pageUp, [Key(.pageUp)], "page up"),
         .bind(.pageDown, [Key(.pageDown)], "page down"),
         .bind(.readWhole, [Key(.function(4))], "read a message whole that is cut short"),
@@ -29,6 +33,15 @@ struct KeyBinding: Hashable, Sendable {
         .bind(.interrupt, [.control("c")], "clear the text; on no text twice: quit"),
         .bind(.quit, [.control("q")], "quit", hint: "quit"),
         .bind(.escape, [Key(.escape)], "close what lies on top, or go back to the text"),
+        .bind(.topic1, [.alt("1")], "topic 1"),
+        .bind(.topic2, [.alt("2")], "topic 2"),
+        .bind(.topic3, [.alt("3")], "topic 3"),
+        .bind(.topic4, [.alt("4")], "topic 4"),
+        .bind(.topic5, [.alt("5")], "topic 5"),
+        .bind(.topic6, [.alt("6")], "topic 6"),
+        .bind(.topic7, [.alt("7")], "topic 7"),
+        .bind(.topic8, [.alt("8")], "topic 8"),
+        .bind(.topic9, [.alt("9")], "topic 9"),
     ]
 
     /// The action of a key in a table.

@@ -29,6 +29,8 @@ struct ChatModel: Equatable, Sendable {
     var inbox = Inbox()
     /// What the main pane shows.
     var view = MainView.welcome
+    /// The places where the person was, the present one first.
+    var visits: [Place] = []
     /// What Escape leads back to, the last one first to come.
     var trail: [MainView] = []
     /// The message that a search has led to.
@@ -107,6 +109,7 @@ struct ChatModel: Equatable, Sendable {
     enum Overlay: Equatable, Sendable {
         case help(scroll: Int)
         case log(LogScroll)
+        case palette(Palette)
         case question(Question)
     }
 

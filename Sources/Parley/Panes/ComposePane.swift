@@ -19,6 +19,9 @@ struct ComposePane: Pane {
         return []
     }
 
+    /// Before other text ^K deletes that, as in a shell; at the text's end, where that would do nothing, it is the palette's.
+    func keeps(_ key: Key, in model: ChatModel) -> Bool { model.compose.editor.keepsForDeleting(key) }
+
     func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
         if key == Key(.end), model.compose.isEmpty { return model.view.pane.showNewest(on: &model) }
         if case .character = key.code, key.modifiers.isEmpty, model.compose.editor.isFull {

@@ -36,6 +36,8 @@ struct LogPane: Pane {
         }
     }
 
+    func keeps(_ key: Key, in model: ChatModel) -> Bool { ComposePane().keeps(key, in: model) }
+
     func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
         let compose = ComposePane()
         if let action = compose.action(of: key) { return compose.perform(action, on: &model) }

@@ -22,6 +22,9 @@ protocol Pane: Sendable {
     /// Whether one of its own keys means anything now, where that depends on the key; otherwise on the action alone.
     func takes(_ key: Key, as action: KeyAction, in model: ChatModel) -> Bool
 
+    /// Whether a key that has a meaning everywhere is one of the text's here now.
+    func keeps(_ key: Key, in model: ChatModel) -> Bool
+
     /// A key of everywhere is about to do its work.
     func prepare(for action: KeyAction, on model: inout ChatModel)
 
@@ -84,6 +87,7 @@ extension Pane {
 
     func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool { true }
     func takes(_ key: Key, as action: KeyAction, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
+    func keeps(_ key: Key, in model: ChatModel) -> Bool { false }
     func prepare(for action: KeyAction, on model: inout ChatModel) {}
 
     /// Typing goes to the text wherever letters mean nothing else.

@@ -3,7 +3,7 @@ enum Panes {
     /// All of them, in the order of the help.
     static let all: [any Pane.Type] = [
         ComposePane.self, SidebarPane.self, ConversationPane.self, InboxPane.self, SearchPane.self,
-        ExcerptPane.self, ReaderPane.self, LogPane.self,
+        ExcerptPane.self, ReaderPane.self, LogPane.self, PalettePane.self,
     ]
 }
 
@@ -61,6 +61,7 @@ extension ChatModel {
 
     /// The pane that takes the keys. While the connection log is open it takes them for the text as well.
     var pane: any Pane {
+        if let palette { return PalettePane(palette: palette) }
         if logScroll != nil { return mainPane }
         switch focus {
         case .compose: return ComposePane()

@@ -70,7 +70,7 @@ extension ChatModel {
         }
     }
 
-    private mutating func run(_ command: SlashCommand) -> [ChatEffect] {
+    mutating func run(_ command: SlashCommand) -> [ChatEffect] {
         switch command {
         case .join(let topic): return join(topic)
         case .leave(let topic): return leave(topic)

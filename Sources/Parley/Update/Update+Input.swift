@@ -32,6 +32,11 @@ extension ChatModel {
 
     private mutating func paste(_ text: String) {
         if case .help = overlay { overlay = nil }
+        if var palette {
+            palette.insert(text)
+            overlay = .palette(palette)
+            return
+        }
         guard overlay == nil || logScroll != nil else { return }
         focus = .compose
         var pasted = Substring(text)
@@ -55,12 +60,12 @@ extension ChatModel {
         quitIsArmed = false
         // Another key has made it untrue.
         withdrawNotice(about: .quitting)
-        if logScroll == nil, let overlay { return press(key, over: overlay) }
+        if logScroll == nil, palette == nil, let overlay { return press(key, over: overlay) }
         let pane = pane
         if let action = pane.action(of: key), pane.takes(key, as: action, in: self) {
             return pane.perform(action, on: &self)
         }
-        guard let action = KeyBinding.action(of: key, in: KeyBinding.everywhere) else {
+        guard !pane.keeps(key, in: self), let action = KeyBinding.action(of: key, in: KeyBinding.everywhere) else {
             return pane.type(key, on: &self)
         }
         pane.prepare(for: action, on: &self)
@@ -96,14 +101,18 @@ extension ChatModel {
             default:
                 if key == Key(.character("q")) { self.overlay = nil }
             }
-        case .log: break
+        case .log, .palette: break
         }
         return []
     }
 
     /// Carries out the action of a key that works everywhere.
-    private mutating func perform(_ action: KeyAction, isSecondInterrupt: Bool) -> [ChatEffect] {
+    mutating func perform(_ action: KeyAction, isSecondInterrupt: Bool = false) -> [ChatEffect] {
+        if let number = action.topicNumber { return goToTopic(number) }
         switch action {
+        case .commands: togglePalette(.commands)
+        case .quickSwitch: togglePalette(.places)
+        case .previousPlace: return goToPreviousPlace()
         case .help: overlay = .help(scroll: 0)
         case .focusTopics: focus = focus == .sidebar ? .compose : .sidebar
         case .openPostbox:

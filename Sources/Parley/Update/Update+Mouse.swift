@@ -23,6 +23,7 @@ extension ChatModel {
             overlay = .help(scroll: min(max(0, min(scroll, last) - lines), last))
             return []
         }
+        if palette != nil { return pane.scroll(up: lines, on: &self) }
         guard overlay == nil || logScroll != nil else { return [] }
         guard layout.sidebar?.contains(place) == true else { return mainPane.scroll(up: lines, on: &self) }
         closeLog()
@@ -32,6 +33,7 @@ extension ChatModel {
 
     private mutating func click(at place: Position, _ layout: ScreenLayout) -> [ChatEffect] {
         if case .help? = overlay { overlay = nil }
+        if palette != nil { return pane.click(at: place, layout, on: &self) }
         if logScroll != nil, layout.main.contains(place) { return [] }
         closeLog()
         guard overlay == nil else { return [] }

@@ -104,6 +104,7 @@ extension ChatModel {
         if isWatching, let name = lookedAt { conversations.update(name) { $0.markRead() } }
         if case .conversation(let name) = view, conversations.index(of: name) == nil { view = fallbackView }
         if let found, !shows(found) { self.found = nil }
+        noteVisit()
         inbox.clampSelection()
         keepCursorsVisible()
     }
@@ -124,6 +125,7 @@ extension ChatModel {
         let layout = layout(on: size)
         SidebarPane().settle(layout, on: &self)
         view.pane.settle(layout, on: &self)
+        if palette != nil { pane.settle(layout, on: &self) }
     }
 
     /// The first row of a window of `rows` that holds `cursor` and moves as little as it can.

@@ -123,7 +123,8 @@ extension Frame {
             draw(notice, in: area)
             return
         }
-        let position = SafeText(model.mainPane.position(in: self) + " ")
+        let place = model.palette == nil ? model.mainPane : model.pane
+        let position = SafeText(place.position(in: self) + " ")
         let room = area.columns - position.width - 1
         var column = area.column + 1
         for binding in hintedBindings {
@@ -144,11 +145,12 @@ extension Frame {
 
     /// Only keys that do something now are hinted.
     private func isUseful(_ action: KeyAction) -> Bool {
+        let isCovered = model.logScroll != nil || model.palette != nil
         switch action {
-        case .nextUnread: model.unreadMessages > 0 && model.logScroll == nil
+        case .nextUnread: return model.unreadMessages > 0 && !isCovered
         // The text being written has its keys while the log lies over the panes, but these lead elsewhere.
-        case .connectionLog, .help, .focusTopics, .openPostbox, .nextPane: model.logScroll == nil
-        default: true
+        case .connectionLog, .help, .focusTopics, .openPostbox, .nextPane, .commands, .quickSwitch: return !isCovered
+        default: return true
         }
     }
 

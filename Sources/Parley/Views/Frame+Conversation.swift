@@ -11,7 +11,7 @@ extension Frame {
             ? ["", "Opening …"]
             : [
                 "", "Nothing is joined yet.", "", "/join chat.lobby  joins a topic", "F3  opens your postbox",
-                "F1  shows all keys and commands",
+                "F1  shows all keys and commands", "^K  finds any of them by its name",
             ]
         for (row, line) in lines.prefix(layout.main.rows).enumerated() {
             canvas.write(

@@ -5,6 +5,7 @@ extension Frame {
     mutating func drawOverlay() {
         switch model.overlay {
         case .help(let scroll): drawHelp(scroll)
+        case .palette(let palette): drawPalette(palette)
         // The log has the main pane's place, a question the bottom line's.
         case .log, .question, nil: break
         }
@@ -37,7 +38,7 @@ extension Frame {
         }
     }
 
-    private mutating func drawBorder(_ box: Rect) {
+    mutating func drawBorder(_ box: Rect) {
         guard box.rows >= 2, box.columns >= 2 else { return }
         let inner = box.columns - 2
         let bar = String(repeating: "─", count: inner)

@@ -51,7 +51,7 @@ struct GoldenFrames {
                                     │
             ────────────────────────┴───────────────────────────────────────────────────────────────────────────────────────────────
              > write to chat.lobby
-             F1 help  F2 topics  F3 postbox  F8 log  Tab pane  Alt-a next unread  ^Q quit                                  ⇣ bottom
+             ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics  F3 postbox  F8 log  Tab pane  ^Q quit           ⇣ bottom
             """)
     }
 
@@ -84,7 +84,7 @@ struct GoldenFrames {
                                 │
             ────────────────────┴───────────────────────────────────────────────────────────
              > write to chat.lobby
-             F1 help  F2 topics  F3 postbox  F8 log  Tab pane  Alt-a next unread   ⇣ bottom
+             ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics          ⇣ bottom
             """)
     }
 
@@ -105,7 +105,7 @@ struct GoldenFrames {
              10:05  李小龍  日本語のテキスト 👍    ↺
             ────────────────────────────────────────
              > write to chat.lobby
-             F1 help  F2 topics            ⇣ bottom
+             ^K commands  F1 help          ⇣ bottom
             """)
     }
 
@@ -160,7 +160,7 @@ struct GoldenFrames {
                                 │
             ────────────────────┴───────────────────────────────────────────────────────────
              > offline: will be sent when connected
-             F1 help  F2 topics  F3 postbox  F8 log  Tab pane  Alt-a next unread   ⇣ bottom
+             ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics          ⇣ bottom
             """)
     }
 
@@ -181,7 +181,7 @@ struct GoldenFrames {
              10:00  alice   and this waits         …
             ────────────────────────────────────────
              > offline: will be sent when connected
-             F1 help  F2 topics            ⇣ bottom
+             ^K commands  F1 help          ⇣ bottom
             """)
     }
 
@@ -356,26 +356,27 @@ struct GoldenFrames {
              TOPICS             │── chat.lobby ─────────────────────────────────────────────
             ▌cha┌─ Help ───────────────────────────────────────────────────────────────┐───
              cha│ Everywhere                                                           │───
-             ale│ F1                    this help                                      │
-             POS│ F2                    go to the topics                               │───
-              pe│ F3                    open the postbox                               │
-              wo│ F8                    open the connection log, or close it           │   ✓
-                │ Tab                   next pane; in a /command: complete it          │   ✓
-                │ Shift-Tab             previous pane                                  │───
-                │ Alt-Up ^P             previous topic                                 │───
+             ale│ ^K Alt-x              find a command; within a text ^K cuts the rest │
+             POS│ F1                    this help                                      │───
+              pe│ ^G Alt-g              go to a topic, postbox or person               │
+              wo│ Alt-a                 next topic with unread messages                │   ✓
+                │ F2                    go to the topics                               │   ✓
+                │ F3                    open the postbox                               │───
+                │ F8                    open the connection log, or close it           │───
+                │ Tab                   next pane; in a /command: complete it          │
+                │ Shift-Tab             previous pane                                  │
+                │ Alt-Up ^P             previous topic                                 │   ↺
                 │ Alt-Down ^N           next topic                                     │
-                │ Alt-a                 next message that calls you, or unread topic   │
-                │ PgUp                  page up                                        │   ↺
+                │ Alt-/                 back to where you were, and forth              │
+                │ PgUp                  page up                                        │
                 │ PgDn                  page down                                      │
                 │ F4                    read a message whole that is cut short         │
                 │ ^L                    paint the screen again                         │
                 │ ^Z                    suspend; the shell's fg returns                │
                 │ ^C                    clear the text; on no text twice: quit         │
-                │ ^Q                    quit                                           │
-                │ Esc                   close what lies on top, or go back to the text │
             ────└─ PgDn more  Esc closes ──────────────────────────────────────────────┘────
              > write to chat.lobby
-             F1 help  F2 topics  F3 postbox  F8 log  Tab pane  Alt-a next unread   ⇣ bottom
+             ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics          ⇣ bottom
             """)
     }
 
@@ -387,9 +388,105 @@ struct GoldenFrames {
             """
             ┌─ Help ───────────┐
             │ Everywhere       │
-            │ F1               │
-            │   this help      │
-            └─ PgDn  Esc ──────┘
+            │ ^K Alt-x  find … │
+            │ F1        this … │
+            └─ PgDn more  Esc…─┘
+            """)
+    }
+
+    @Test("The commands that have some letters at 80×24")
+    func commands80x24() {
+        let size = Size(rows: 24, columns: 80)
+        expect(
+            Scene.commands(size),
+            """
+             parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
+             TOPICS             │── chat.lobby ─────────────────────────────────────────────
+            ▌cha┌─ Commands ──────────────────────────────────────────────── 23 of 80 ─┐───
+             cha│ > lea                                                                │───
+             ale│──────────────────────────────────────────────────────────────────────│
+             POS│ ▌/leave [TOPIC]  leave this topic, or that one                       │───
+              pe│  a line up, or the unsent line above  Conversation                Up │
+              wo│  send the line again that was not sent  Conversation               r │   ✓
+                │  /quit  leave Parley                                              ^Q │   ✓
+                │  a line up  Around what was found                                 Up │───
+                │  a line down  Around what was found                             Down │───
+                │  close the letter or the search  Search                          Esc │
+                │  drop the line that was not sent  Conversation                     x │
+                │  clear the text; on no text twice: quit                           ^C │   ↺
+                │  the last of the list, and more of it  Search                    End │
+                │  go to the message; open the letter, or close it  Search       Enter │
+                │  a line down, or the unsent line below  Conversation            Down │
+                │  /resend  send this topic's unsent lines again                       │
+                │  close what lies on top, or go back to the text                  Esc │
+                │  delete the marked letters  Postbox                                D │
+                │  /kv get|put|delete|keys|watch …  the keys and values that all user… │
+            ────└──────────────────────────────────────────────────────────────────────┘────
+             > write to chat.lobby
+             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/23
+            """)
+    }
+
+    @Test("The commands that have some letters at 20×5")
+    func commands20x5() {
+        let size = Size(rows: 5, columns: 20)
+        expect(
+            Scene.commands(size),
+            """
+            ─────── ● CONNECTED
+            > lea
+            ▌/leave [TOPIC]
+             a line up, or …  Up
+             send the line a…  r
+            """)
+    }
+
+    @Test("The places to go at 120×40")
+    func places120x40() {
+        let size = Size(rows: 40, columns: 120)
+        expect(
+            Scene.places(size),
+            """
+             parley  alice@local ──────────────────────────────────────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
+             TOPICS                 │── chat.lobby ─────────────────────────────────────────────────────────────────────────────────
+            ▌chat.lobby       ┌─ Go to ───────────────────────────────────────────────────────────────── 9 of 9 ─┐─────────────────
+             chat.qa          │ > a topic, postbox or person                                                     │─────────────────
+             alerts.>         │──────────────────────────────────────────────────────────────────────────────────│
+             POSTBOX          │ ▌alerts.>  pattern                                                             9 │─────────────────
+              personal        │  chat.lobby                                                                      │
+              work (off)      │  chat.qa                                                                         │                 ✓
+                              │  all letters  postbox                                                         12 │                 ✓
+                              │  personal  postbox                                                            12 │─────────────────
+                              │  work  postbox                                                                   │─────────────────
+                              │  李小龍  person                                          chat.lobby 21 Nov 10:05 │green with it
+                              │  carol  person                                           chat.lobby 21 Nov 10:04 │                 ↺
+                              │  bob  person                                             chat.lobby 21 Nov 10:01 │
+                              │                                                                                  │
+                              │                                                                                  │
+                              │                                                                                  │
+                              │                                                                                  │
+                              │                                                                                  │
+                              │                                                                                  │
+                              │                                                                                  │
+                              └──────────────────────────────────────────────────────────────────────────────────┘
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+            ────────────────────────┴───────────────────────────────────────────────────────────────────────────────────────────────
+             > write to chat.lobby
+             Enter choose  Esc close  Up up  Down down  ^Q quit                                                                 1/9
             """)
     }
 
@@ -407,10 +504,10 @@ struct GoldenFrames {
                                 │  /join chat.lobby  joins a topic
                                 │  F3  opens your postbox
                                 │  F1  shows all keys and commands
-                                │
+                                │  ^K  finds any of them by its name
             ────────────────────┴───────────────────────────────────────
              > /join TOPIC
-             F1 help  F2 topics  F3 postbox  F8 log  Tab pane
+             ^K commands  F1 help  ^G go to  F2 topics  F3 postbox
             """)
     }
 

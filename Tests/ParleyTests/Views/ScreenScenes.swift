@@ -76,6 +76,21 @@ enum Scene {
         return desk
     }
 
+    /// The palette over a conversation, with some letters of a command typed.
+    static func commands(_ size: Size) -> Desk {
+        var desk = chat(size)
+        desk.press(.control("k"))
+        desk.type("lea")
+        return desk
+    }
+
+    /// The palette with topics, postboxes and people.
+    static func places(_ size: Size) -> Desk {
+        var desk = chat(size)
+        desk.press(.control("g"))
+        return desk
+    }
+
     /// The connection log over a conversation, after an outage with two attempts.
     static func log(_ size: Size) -> Desk {
         var desk = chat(size)

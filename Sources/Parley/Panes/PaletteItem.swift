@@ -1,0 +1,220 @@
+import Relay
+
+/// Something to go to: a topic, or letters.
+enum Place: Hashable, Sendable {
+    case topic(String)
+    /// The letters of one postbox, by its id, or of all.
+    case letters(String?)
+}
+
+/// One thing that the palette offers.
+struct PaletteItem: Hashable, Sendable {
+    /// What choosing it does.
+    enum Target: Hashable, Sendable {
+        case command(SlashCommand.Entry)
+        /// What a key stands for; the title of the pane whose key it is, nil where it works everywhere.
+        case action(KeyAction, pane: String?)
+        case place(Place)
+        /// Where somebody was last seen.
+        case line(topic: String, RowPosition)
+    }
+
+    let target: Target
+    /// What it is called.
+    let title: String
+    /// What is said of it; it is looked through as well.
+    var detail = ""
+    /// What stands on the right: the keys, or where a person was seen.
+    var note = ""
+}
+
+extension KeyAction {
+    /// The command that does the same.
+    fileprivate var command: String? {
+        switch self {
+        case .help: "help"
+        case .connectionLog: "log"
+        case .quit: "quit"
+        default: nil
+        }
+    }
+
+    /// Which of the first nine topics it goes to, from 1.
+    var topicNumber: Int? {
+        switch self {
+        case .topic1: 1
+        case .topic2: 2
+        case .topic3: 3
+        case .topic4: 4
+        case .topic5: 5
+        case .topic6: 6
+        case .topic7: 7
+        case .topic8: 8
+        case .topic9: 9
+        default: nil
+        }
+    }
+}
+
+extension ChatModel {
+    // MARK: Commands
+
+    /// Every command and every key's action, from the tables that dispatch them: the commands, what works everywhere, what
+    /// works in the panes that are shown, and what works in others.
+    func commandItems() -> [PaletteItem] {
+        let everywhere = KeyBinding.everywhere
+        let commands = SlashCommand.entries.map { entry in
+            let keys = everywhere.first { $0.action.command == entry.name }
+            return PaletteItem(
+                target: .command(entry), title: entry.usage, detail: entry.words, note: keys?.label ?? "")
+        }
+        let actions = everywhere.filter { $0.action != .commands && $0.action.command == nil }.compactMap(item)
+        let panes = Panes.all.filter { $0.title != PalettePane.title }
+        let sorted = panes.filter { isShown($0.title) } + panes.filter { !isShown($0.title) }
+        let keys = sorted.flatMap { pane in
+            pane.keys.map { binding in
+                PaletteItem(
+                    target: .action(binding.action, pane: pane.title), title: binding.words, detail: pane.title,
+                    note: binding.label)
+            }
+        }
+        return commands + actions + keys
+    }
+
+    /// A key that works everywhere; nil for one that has nothing to go to.
+    private func item(_ binding: KeyBinding) -> PaletteItem? {
+        var detail = ""
+        if let number = binding.action.topicNumber {
+            guard number <= conversations.count else { return nil }
+            detail = conversations.all[number - 1].name
+        }
+        return PaletteItem(
+            target: .action(binding.action, pane: nil), title: binding.words, detail: detail, note: binding.label)
+    }
+
+    /// Whether a pane's keys can be reached while it is in front.
+    private func isShown(_ title: String) -> Bool {
+        [ComposePane.title, SidebarPane.title, type(of: view.pane).title].contains(title)
+    }
+
+    // MARK: Places
+
+    /// Where one can go: the places that were left, the last one first; then what is unread; then all others; then people.
+    func placeItems() -> [PaletteItem] {
+        var known: [Place: PaletteItem] = [:]
+        var order: [Place] = []
+        func add(_ place: Place, _ title: String, _ detail: String = "") {
+            known[place] = PaletteItem(target: .place(place), title: title, detail: detail)
+            order.append(place)
+        }
+        for conversation in conversations.all {
+            add(.topic(conversation.name), conversation.name, conversation.isPattern ? "pattern" : "")
+        }
+        add(.letters(nil), "all letters", "postbox")
+        for box in inbox.boxes { add(.letters(box.id), String(box.name.prefix(256)), "postbox") }
+        let unread = conversations.all.filter { $0.unread > 0 }.map { Place.topic($0.name) }
+        var items: [PaletteItem] = []
+        for place in Array(visits.dropFirst()) + unread + order {
+            if let item = known.removeValue(forKey: place) { items.append(item) }
+        }
+        return items + people()
+    }
+
+    /// People that are looked for at most, and lines that are looked at for them.
+    private static let peopleLimit = 500
+    private static let peopleLines = 20_000
+
+    /// Who has written of late, and where last; who wrote last comes first. Names are what the senders claim.
+    private func people() -> [PaletteItem] {
+        let share = max(10, Self.peopleLines / max(1, conversations.count))
+        var last: [String: (line: StoredLine, conversation: String)] = [:]
+        for conversation in conversations.all {
+            for case .message(let line) in conversation.rows.suffix(share) where !line.isOwn && !line.name.isEmpty {
+                if let known = last[line.name], known.line.time > line.time { continue }
+                last[line.name] = (line, conversation.name)
+            }
+        }
+        let sorted = last.values.sorted { ($1.line.time, $0.line.name) < ($0.line.time, $1.line.name) }
+        return sorted.prefix(Self.peopleLimit).map { seen in
+            let clock = CivilTime(seen.line.time, zone: zone).shortStamp.drop { $0 == " " }
+            return PaletteItem(
+                target: .line(topic: seen.conversation, .message(seen.line.sequence)),
+                title: String(seen.line.name.prefix(64)), detail: "person", note: "\(seen.conversation) \(clock)")
+        }
+    }
+
+    // MARK: Going there
+
+    /// Goes to a place; says where it is no more.
+    mutating func go(to place: Place) -> [ChatEffect] {
+        switch place {
+        case .topic(let name):
+            guard conversations.index(of: name) != nil else {
+                say("\(name) is not joined any more.")
+                return []
+            }
+            show(.conversation(name))
+            focus = .compose
+            return []
+        case .letters(let box):
+            focus = .main
+            let isThere = inbox.boxes.contains { $0.id == box }
+            return openInbox(isThere ? box : nil)
+        }
+    }
+
+    /// Goes to the topic that has a number, from 1.
+    mutating func goToTopic(_ number: Int) -> [ChatEffect] {
+        guard number <= conversations.count else {
+            say(conversations.isEmpty ? "No topic is joined." : "There is no topic \(number) here.")
+            return []
+        }
+        return go(to: .topic(conversations.all[number - 1].name))
+    }
+
+    /// Goes to where somebody was last seen; Escape leads back.
+    mutating func goToLine(_ position: RowPosition, in name: String) -> [ChatEffect] {
+        guard let conversation = conversations.named(name) else { return go(to: .topic(name)) }
+        let back = trail + [view]
+        show(.conversation(name))
+        let area = layout(on: size).main
+        let scroll = conversationLayout(conversation, columns: area.columns).showing(position, rows: area.rows)
+        conversations.update(name) { $0.scroll = scroll }
+        if back != [view] { trail = back }
+        focus = .main
+        return []
+    }
+
+    /// Goes to where the person was before, and from there back again.
+    mutating func goToPreviousPlace() -> [ChatEffect] {
+        let places = visits.dropFirst()
+        let previous = places.first { place in
+            switch place {
+            case .topic(let name): conversations.index(of: name) != nil
+            case .letters: true
+            }
+        }
+        guard let previous else {
+            say("There is nowhere to go back to.")
+            return []
+        }
+        return go(to: previous)
+    }
+
+    /// The places that are remembered.
+    private static let visitLimit = 50
+
+    /// Remembers which place is in view.
+    mutating func noteVisit() {
+        let place: Place
+        switch view {
+        case .conversation(let name): place = .topic(name)
+        case .inbox(let box): place = .letters(box)
+        case .welcome, .search, .excerpt: return
+        }
+        guard visits.first != place else { return }
+        visits.removeAll { $0 == place }
+        visits.insert(place, at: 0)
+        if visits.count > Self.visitLimit { visits.removeLast() }
+    }
+}

@@ -1,0 +1,288 @@
+import Relay
+import Terminal
+
+/// What is offered to choose from, and what of it the person looks for.
+struct Palette: Sendable {
+    /// What it is for.
+    enum Kind: Hashable, Sendable {
+        /// Every command and key.
+        case commands
+        /// Topics, postboxes and people.
+        case places
+    }
+
+    let kind: Kind
+    /// All that is offered.
+    let items: [PaletteItem]
+    private let texts: [FuzzyText]
+    /// What was typed.
+    private(set) var editor = LineEditor(limit: 1_024, historyLimit: 0)
+    /// The places in `items` of those that are found, the best first.
+    private(set) var found: [Int]
+    /// The selected one of these.
+    private(set) var selected = 0
+    /// The first row shown.
+    fileprivate(set) var firstVisible = 0
+    /// Why what was typed cannot be done.
+    fileprivate(set) var failure: String?
+
+    init(_ kind: Kind, _ items: [PaletteItem]) {
+        self.kind = kind
+        self.items = items
+        texts = items.map { FuzzyText($0.title, detail: $0.detail) }
+        found = Array(items.indices)
+    }
+
+    /// The query that what was typed makes.
+    var query: FuzzyQuery { FuzzyQuery(typedCommand.map { "/\($0)" } ?? editor.text) }
+
+    var selectedItem: PaletteItem? { found.indices.contains(selected) ? items[found[selected]] : nil }
+
+    /// The name of a command that was typed with a space behind it: what follows are its arguments.
+    var typedCommand: String? {
+        let text = editor.text
+        guard kind == .commands, text.hasPrefix("/"), let space = text.firstIndex(of: " ") else { return nil }
+        return text[text.index(after: text.startIndex)..<space].lowercased()
+    }
+
+    /// Takes a key of the text.
+    mutating func edit(_ key: Key) {
+        let before = editor.text
+        guard editor.handle(key), editor.text != before else { return }
+        find()
+    }
+
+    /// Takes in a paste, as one line.
+    mutating func insert(_ text: String) {
+        editor.insert(String(text.map { $0.isNewline ? " " : $0 }))
+        find()
+    }
+
+    /// Replaces what was typed.
+    mutating func set(_ text: String) {
+        editor.text = text
+        find()
+    }
+
+    /// Selects a row, or the nearest that there is.
+    mutating func select(_ row: Int) { selected = min(max(0, row), max(0, found.count - 1)) }
+
+    private mutating func find() {
+        if let typedCommand {
+            found = items.indices.filter { index in
+                guard case .command(let entry) = items[index].target else { return false }
+                return entry.name == typedCommand
+            }
+        } else {
+            found = FuzzyQuery(editor.text).ranked(texts)
+        }
+        selected = 0
+        firstVisible = 0
+        failure = nil
+    }
+}
+
+extension Palette: Equatable {
+    static func == (left: Palette, right: Palette) -> Bool {
+        left.kind == right.kind && left.selected == right.selected && left.firstVisible == right.firstVisible
+            && left.failure == right.failure && left.editor.cursor == right.editor.cursor
+            && left.editor.text == right.editor.text && left.found == right.found && left.items == right.items
+    }
+}
+
+/// The palette: a command, a key's action or a place is chosen by typing some of its letters. It lies over the panes.
+struct PalettePane: Pane {
+    let palette: Palette
+
+    static let title = "Commands and places to go"
+    static let keys: [KeyBinding] = [
+        .bind(.open, [Key(.enter)], "do it, or go there", hint: "choose"),
+        .bind(.escape, [Key(.escape), .control("c")], "close it", hint: "close"),
+        .bind(.up, [Key(.up), .control("p")], "up", hint: "up"),
+        .bind(.down, [Key(.down), .control("n")], "down", hint: "down"),
+        .bind(.nextPane, [Key(.tab)], "down; behind a /command: complete it"),
+        .bind(.previousPane, [Key(.backTab)], "up"),
+        .bind(.pageUp, [Key(.pageUp)], "page up"),
+        .bind(.pageDown, [Key(.pageDown)], "page down"),
+    ]
+
+    func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+        switch action {
+        case .open: return choose(on: &model)
+        case .escape: model.overlay = nil
+        case .up, .previousPane: return scroll(up: 1, on: &model)
+        case .down: return scroll(up: -1, on: &model)
+        case .nextPane: return complete(on: &model)
+        case .pageUp: return scroll(up: pageRows(model), on: &model)
+        case .pageDown: return scroll(up: -pageRows(model), on: &model)
+        default: break
+        }
+        return []
+    }
+
+    /// Whatever leads elsewhere closes it.
+    func prepare(for action: KeyAction, on model: inout ChatModel) {
+        switch action {
+        case .commands, .quickSwitch, .redraw, .suspend: break
+        default: model.overlay = nil
+        }
+    }
+
+    /// Within what was typed it deletes the rest of it, as in any text.
+    func keeps(_ key: Key, in model: ChatModel) -> Bool { palette.editor.keepsForDeleting(key) }
+
+    func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
+        var palette = palette
+        palette.edit(key)
+        model.overlay = .palette(palette)
+        return []
+    }
+
+    func scroll(up rows: Int, on model: inout ChatModel) -> [ChatEffect] {
+        var palette = palette
+        palette.select(palette.selected - rows)
+        model.overlay = .palette(palette)
+        return []
+    }
+
+    /// A click chooses a row; one beside the palette closes it.
+    func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> [ChatEffect] {
+        let places = PaletteLayout(layout)
+        guard places.box.contains(place) else {
+            model.overlay = nil
+            return []
+        }
+        let row = palette.firstVisible + place.row - places.list.row
+        guard places.list.contains(place), palette.found.indices.contains(row) else { return [] }
+        var palette = palette
+        palette.select(row)
+        model.overlay = .palette(palette)
+        return PalettePane(palette: palette).choose(on: &model)
+    }
+
+    func settle(_ layout: ScreenLayout, on model: inout ChatModel) {
+        let first = ChatModel.window(
+            around: palette.selected, from: palette.firstVisible, rows: PaletteLayout(layout).list.rows,
+            count: palette.found.count)
+        guard first != palette.firstVisible else { return }
+        var palette = palette
+        palette.firstVisible = first
+        model.overlay = .palette(palette)
+    }
+
+    func draw(in frame: inout Frame) { frame.drawPalette(palette) }
+
+    func position(in frame: Frame) -> String {
+        palette.found.isEmpty ? "0/0" : "\(palette.selected + 1)/\(palette.found.count)"
+    }
+
+    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool {
+        switch action {
+        case .open: palette.selectedItem != nil
+        case .up, .down: palette.found.count > 1
+        default: true
+        }
+    }
+
+    private func pageRows(_ model: ChatModel) -> Int {
+        max(1, PaletteLayout(model.layout(on: model.size)).list.rows - 1)
+    }
+
+    /// Tab: completes a command's argument where it can, else goes on to the next row.
+    private func complete(on model: inout ChatModel) -> [ChatEffect] {
+        guard palette.typedCommand != nil,
+            let completion = Completion.of(palette.editor.text, topics: model.conversations.all.map(\.name))
+        else { return scroll(up: -1, on: &model) }
+        var palette = palette
+        palette.set(completion.text)
+        model.overlay = .palette(palette)
+        if !completion.choices.isEmpty { model.say(completion.choices.joined(separator: "  ")) }
+        return []
+    }
+
+    // MARK: Choosing
+
+    private func choose(on model: inout ChatModel) -> [ChatEffect] {
+        if palette.typedCommand != nil { return run(palette.editor.text, on: &model) }
+        guard let item = palette.selectedItem else { return [] }
+        switch item.target {
+        case .command(let entry):
+            guard !entry.arguments.isEmpty else { return run("/\(entry.name)", on: &model) }
+            // The text that is being written stays as it is: the arguments are written here.
+            var palette = palette
+            palette.set("/\(entry.name) ")
+            model.overlay = .palette(palette)
+            return []
+        case .action(let action, let pane):
+            model.overlay = nil
+            return perform(action, of: pane, keys: item.note, on: &model)
+        case .place(let place):
+            model.overlay = nil
+            return model.go(to: place)
+        case .line(let topic, let position):
+            model.overlay = nil
+            return model.goToLine(position, in: topic)
+        }
+    }
+
+    /// Runs a command; what is none stays, with what is wrong below it.
+    private func run(_ text: String, on model: inout ChatModel) -> [ChatEffect] {
+        var failed = palette
+        do {
+            guard let command = try SlashCommand.parse(text) else { return [] }
+            model.overlay = nil
+            return model.run(command)
+        } catch {
+            failed.failure = error.words
+        }
+        model.overlay = .palette(failed)
+        return []
+    }
+
+    /// Does what a key stands for: everywhere, or in the pane whose key it is.
+    private func perform(
+        _ action: KeyAction, of title: String?, keys: String, on model: inout ChatModel
+    ) -> [ChatEffect] {
+        guard let title else { return model.perform(action) }
+        if title == ComposePane.title {
+            model.focus = .compose
+            return ComposePane().perform(action, on: &model)
+        }
+        if title == SidebarPane.title {
+            model.focus = .sidebar
+            return SidebarPane().perform(action, on: &model)
+        }
+        let main = model.view.pane
+        guard title == Swift.type(of: main).title else {
+            model.say("\(keys) is a key of another part of the screen: \(title)")
+            return []
+        }
+        model.focus = .main
+        return main.perform(action, on: &model)
+    }
+}
+
+extension LineEditor {
+    /// Whether a key that has another meaning elsewhere deletes what stands behind the cursor.
+    func keepsForDeleting(_ key: Key) -> Bool { key == .control("k") && cursor < count }
+}
+
+extension ChatModel {
+    /// What is offered to choose from; nil while nothing is.
+    var palette: Palette? {
+        guard case .palette(let palette)? = overlay else { return nil }
+        return palette
+    }
+
+    /// Opens the palette; the key that has opened it closes it.
+    mutating func togglePalette(_ kind: Palette.Kind) {
+        guard palette?.kind != kind else {
+            overlay = nil
+            return
+        }
+        switch kind {
+        case .commands: overlay = .palette(Palette(.commands, commandItems()))
+        case .places: overlay = .palette(Palette(.places, placeItems()))
+        }
+    }
+}

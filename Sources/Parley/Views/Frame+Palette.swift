@@ -1,0 +1,147 @@
+import Relay
+import Terminal
+
+/// The places of what is typed and of what is offered.
+struct PaletteLayout: Hashable {
+    /// All of it, with the border.
+    let box: Rect
+    let hasBorder: Bool
+    /// The line that is typed on.
+    let query: Rect
+    /// One row for each thing that is offered.
+    let list: Rect
+
+    /// The title and the bottom line stay in view. Where there is little room, there is no border.
+    init(_ layout: ScreenLayout) {
+        let bottom = layout.hint?.row ?? layout.size.rows
+        let area = Rect(row: 1, column: 0, rows: bottom - 1, columns: layout.size.columns)
+        hasBorder = area.rows >= 10 && area.columns >= 50
+        guard hasBorder else {
+            box = area
+            (query, list) = area.split(top: 1)
+            return
+        }
+        let rows = min(area.rows - 2, 20)
+        let columns = min(84, area.columns - 8)
+        box = Rect(row: area.row + 1, column: (area.columns - columns) / 2, rows: rows, columns: columns)
+        let inner = box.inset(rows: 1, columns: 2)
+        query = inner.split(top: 1).top
+        // A line lies between them.
+        list = inner.split(top: 2).rest
+    }
+}
+
+extension Frame {
+    /// What is offered, over the panes.
+    mutating func drawPalette(_ palette: Palette) {
+        let places = PaletteLayout(layout)
+        canvas.fill(places.box, style: theme.overlay)
+        if places.hasBorder { drawBorder(of: palette, places) }
+        drawQuery(of: palette, in: places.query)
+        let query = palette.query
+        for offset in 0..<places.list.rows {
+            let index = palette.firstVisible + offset
+            guard palette.found.indices.contains(index) else { break }
+            let row = Rect(
+                row: places.list.row + offset, column: places.list.column, rows: 1, columns: places.list.columns)
+            draw(palette.items[palette.found[index]], in: row, query, isSelected: index == palette.selected)
+        }
+        drawWords(of: palette, in: places.list)
+    }
+
+    private mutating func drawBorder(of palette: Palette, _ places: PaletteLayout) {
+        let box = places.box
+        drawBorder(box)
+        let title = palette.kind == .commands ? " Commands " : " Go to "
+        canvas.write(title, row: box.row, column: box.column + 2, style: theme.title)
+        let count = " \(palette.found.count) of \(palette.items.count) "
+        canvas.write(count, row: box.row, column: box.endColumn - 2 - count.utf8.count, style: theme.dimmed)
+        let line = Rect(row: box.row + 2, column: box.column + 1, rows: 1, columns: box.columns - 2)
+        canvas.fill(line, with: "─", style: theme.rule)
+    }
+
+    private mutating func drawQuery(of palette: Palette, in line: Rect) {
+        canvas.write("> ", row: line.row, column: line.column, style: theme.heading)
+        let room = max(1, line.columns - 2)
+        if palette.editor.isEmpty {
+            let words = palette.kind == .commands ? "a command, or what a key does" : "a topic, postbox or person"
+            canvas.write(
+                SafeText(words).truncated(columns: room), row: line.row, column: line.column + 2, style: theme.dimmed)
+        }
+        let (visible, cursor) = palette.editor.rendered(width: room)
+        canvas.write(visible, row: line.row, column: line.column + 2, width: room)
+        canvas.cursor = Position(row: line.row, column: line.column + 2 + cursor)
+    }
+
+    private mutating func draw(_ item: PaletteItem, in row: Rect, _ query: FuzzyQuery, isSelected: Bool) {
+        canvas.write(isSelected ? "▌" : " ", row: row.row, column: row.column, style: theme.heading)
+        var rest = row.split(left: 1).rest
+        let (words, noteStyle) = note(of: item)
+        if !words.isEmpty {
+            let note = SafeText(words).truncated(columns: rest.columns / 3)
+            canvas.write(note, row: row.row, column: rest.endColumn - note.width, style: noteStyle)
+            rest.columns = max(0, rest.columns - note.width - 2)
+        }
+        let title = SafeText(item.title).truncated(columns: rest.columns)
+        // A few letters of a sentence say nothing.
+        let room = rest.columns - title.width - 2
+        let detail = room < 8 ? .empty : SafeText(item.detail).truncated(columns: room)
+        let found = query.places(in: FuzzyText(item.title, detail: item.detail))
+        write(title, found.title, of: item.title, row.row, rest.column, .plain)
+        write(detail, found.detail, of: item.detail, row.row, rest.column + title.width + 2, theme.dimmed)
+        guard isSelected else { return }
+        let selection = theme.selection(over:)
+        canvas.restyle(row) { $0 = selection($0) }
+    }
+
+    /// What stands on an item's right. What is unread changes while the palette is open.
+    private func note(of item: PaletteItem) -> (words: String, style: Style) {
+        switch item.target {
+        case .command, .action: return (item.note, theme.hintKey)
+        case .line: return (item.note, theme.dimmed)
+        case .place(.topic(let name)):
+            let unread = model.conversations.named(name)?.unread ?? 0
+            return (unread > 0 ? Wording.compact(unread) : "", theme.unread)
+        case .place(.letters(let box)):
+            let count = box.map { model.inbox.counts[$0] ?? 0 } ?? model.waitingLetters
+            return (count > 0 ? Wording.compact(count) : "", theme.unread)
+        }
+    }
+
+    /// Writes a text that may be cut, with the characters marked that were typed.
+    private mutating func write(
+        _ shown: SafeText, _ places: [Int], of text: String, _ row: Int, _ column: Int, _ style: Style
+    ) {
+        canvas.write(shown, row: row, column: column, style: style)
+        guard !shown.isEmpty, let last = places.last else { return }
+        let found = theme.found(in:)
+        var offset = 0
+        for (place, character) in text.prefix(last + 1).enumerated() {
+            let width = SafeText(String(character)).width
+            if places.contains(place), offset + width <= shown.width {
+                canvas.restyle(Rect(row: row, column: column + offset, rows: 1, columns: width)) { $0 = found($0) }
+            }
+            offset += width
+        }
+    }
+
+    /// What is wrong with what was typed, or that there is nothing like it.
+    private mutating func drawWords(of palette: Palette, in list: Rect) {
+        var words = palette.failure
+        if words == nil, palette.found.isEmpty {
+            words =
+                palette.kind == .commands
+                ? "No command or key has these letters."
+                : "No topic, postbox or person here has these letters. /join TOPIC joins a topic."
+        }
+        guard let words, !list.isEmpty else { return }
+        let used = min(palette.found.count, list.rows - 1)
+        let rest = list.split(top: used).rest
+        let style = palette.failure == nil ? theme.dimmed : theme.failure
+        for (offset, line) in SafeText(words).wrapped(columns: rest.columns - 1).prefix(rest.rows).enumerated() {
+            let row = Rect(row: rest.row + offset, column: rest.column, rows: 1, columns: rest.columns)
+            canvas.fill(row, style: theme.overlay)
+            canvas.write(line, row: row.row, column: row.column + 1, style: style)
+        }
+    }
+}

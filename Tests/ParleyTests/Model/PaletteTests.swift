@@ -1,0 +1,300 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Finding one's way")
+struct PaletteTests {
+    // MARK: Commands
+
+    @Test(
+        "^K and Alt-x list every command and every key's action, each with its key, from the tables that dispatch them")
+    func everything() {
+        for key in [Key.control("k"), .alt("x")] {
+            var desk = Desk.joined("chat.lobby")
+            desk.press(key)
+            let items = desk.model.palette?.items ?? []
+            for entry in SlashCommand.entries {
+                #expect(items.contains { $0.target == .command(entry) && $0.title == entry.usage })
+            }
+            let panes = Panes.all.filter { $0.title != PalettePane.title }
+            for pane in panes {
+                for binding in pane.keys {
+                    let target = PaletteItem.Target.action(binding.action, pane: pane.title)
+                    #expect(items.contains { $0.target == target && $0.note == binding.label })
+                }
+            }
+            // What a command does too is listed once, as that command.
+            #expect(items.contains { $0.title == "/help" && $0.note == "F1" })
+            #expect(!items.contains { $0.target == .action(.help, pane: nil) })
+            #expect(items.contains { $0.target == .action(.nextTopic, pane: nil) && $0.note == "Alt-Down ^N" })
+            #expect(desk.screen().contains { $0.contains("┌─ Commands ─") })
+        }
+    }
+
+    @Test("^K deletes what stands behind the cursor; at the text's end it opens the palette, and the text stays")
+    func killing() {
+        var desk = Desk.joined("chat.lobby")
+        desk.type("hello world")
+        for _ in 0..<5 { desk.press(.left) }
+        desk.press(.control("k"))
+        #expect(desk.model.compose.text == "hello " && desk.model.palette == nil)
+        desk.press(.control("k"))
+        #expect(desk.model.palette != nil)
+        // It is the same within what is typed there; at its end it closes the palette.
+        desk.type("xleave")
+        desk.press(.control("a"))
+        desk.press(.right)
+        desk.press(.control("k"))
+        #expect(desk.model.palette?.editor.text == "x")
+        desk.press(.control("k"))
+        #expect(desk.model.palette == nil)
+        #expect(desk.model.compose.text == "hello " && desk.model.focus == .compose)
+    }
+
+    @Test("Some letters and Enter run a command")
+    func run() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.control("k"))
+        desk.type("recon")
+        #expect(desk.model.palette?.selectedItem?.title == "/reconnect")
+        let effects = desk.press(.enter)
+        #expect(effects == [.reconnect])
+        #expect(desk.model.palette == nil)
+    }
+
+    @Test("A command with arguments is written on the palette's own line; the text that is being written stays")
+    func arguments() {
+        var desk = Desk.joined("chat.lobby", "chat.quality")
+        desk.type("a draft")
+        desk.press(.control("k"))
+        desk.type("join")
+        desk.press(.enter)
+        #expect(desk.model.palette?.editor.text == "/join ")
+        #expect(desk.screen().contains { $0.contains("▌/join TOPIC  join a topic") })
+        desk.type("chat.new")
+        let effects = desk.press(.enter)
+        #expect(effects == [.subscribe(topic: "chat.new")])
+        #expect(desk.model.view == .conversation("chat.new") && desk.model.palette == nil)
+        #expect(desk.model.compose.text == "a draft")
+
+        // Tab completes the topic.
+        desk.press(.control("k"))
+        desk.type("/leave chat.q")
+        desk.press(.tab)
+        #expect(desk.model.palette?.editor.text == "/leave chat.quality")
+        let left = desk.press(.enter)
+        #expect(left == [.unsubscribe(topic: "chat.quality")])
+    }
+
+    @Test("What is no command stays, with what is wrong in words")
+    func mistake() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.control("k"))
+        desk.type("/post bob")
+        let effects = desk.press(.enter)
+        #expect(effects == [])
+        #expect(desk.screen().contains { $0.contains("Write it as /post USER/POSTBOX TEXT") })
+        desk.type("/")
+        #expect(!desk.screen().contains { $0.contains("Write it as") })
+        desk.press(.escape)
+        desk.press(.control("k"))
+        desk.type("/nonsense now")
+        desk.press(.enter)
+        #expect(desk.screen().contains { $0.contains("There is no command /nonsense.") })
+        desk.press(.control("u"))
+        desk.type("qqqq")
+        #expect(desk.screen().contains { $0.contains("No command or key has these letters.") })
+        desk.press(.enter)
+        #expect(desk.model.palette != nil)
+    }
+
+    @Test("What a key does is done in the pane whose key it is; for another part of the screen it says which")
+    func keys() {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        desk.press(.control("k"))
+        desk.type("delete the letter")
+        #expect(desk.model.palette?.selectedItem?.note == "d Del")
+        let effects = desk.press(.enter)
+        #expect(effects.contains { if case .deleteMessage(_, "l1") = $0 { true } else { false } })
+
+        var other = Desk.joined("chat.lobby")
+        other.press(.control("k"))
+        other.type("delete the marked letters")
+        let none = other.press(.enter)
+        #expect(none == [] && other.model.palette == nil)
+        #expect(other.screen().last?.contains("D is a key of another part of the screen: Postbox") == true)
+        other.press(.control("k"))
+        other.type("new line")
+        other.press(.enter)
+        #expect(other.model.compose.text == "\n")
+    }
+
+    @Test("Escape, ^C and the same key close it; keys that lead elsewhere close it and lead there")
+    func closing() {
+        for key in [Key(.escape), .control("c"), .control("k"), .alt("x")] {
+            var desk = Desk.joined("chat.lobby")
+            desk.press(.control("k"))
+            desk.press(key)
+            #expect(desk.model.overlay == nil && desk.model.quitIsArmed == false, "\(key)")
+        }
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.control("k"))
+        desk.press(.control("g"))
+        #expect(desk.model.palette?.kind == .places)
+        desk.press(.function(3))
+        #expect(desk.model.palette == nil && desk.model.view == .inbox(nil))
+        desk.press(.control("k"))
+        desk.press(.function(1))
+        #expect(desk.model.overlay == .help(scroll: 0))
+        desk.press(.escape)
+        desk.press(.control("k"))
+        #expect(desk.press(.control("l")) == [.redraw])
+        #expect(desk.model.palette != nil)
+    }
+
+    @Test("Keys, the wheel and clicks move in the list; a click chooses, and one beside it closes")
+    func moving() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.control("k"))
+        for key in [Key(.down), .control("n"), Key(.tab)] { desk.press(key) }
+        #expect(desk.model.palette?.selected == 3)
+        for key in [Key(.up), .control("p"), Key(.backTab), Key(.up)] { desk.press(key) }
+        #expect(desk.model.palette?.selected == 0)
+        let list = PaletteLayout(desk.model.layout(on: desk.model.size)).list
+        desk.press(.pageDown)
+        #expect(desk.model.palette?.selected == list.rows - 1)
+        desk.press(.pageDown)
+        #expect(desk.model.palette?.firstVisible == list.rows - 1)
+        #expect(desk.screen().contains { $0.contains("│ ▌") })
+        desk.press(.pageUp)
+        desk.press(.pageUp)
+        desk.send(.input(.mouse(MouseEvent(kind: .scrollDown, button: .none, row: 5, column: 40))))
+        #expect(desk.model.palette?.selected == 3)
+        desk.type("close")
+        #expect(desk.model.palette?.selectedItem?.title == "/close")
+        desk.click(row: list.row, column: list.column + 3)
+        #expect(desk.effects.last == .disconnect)
+        desk.press(.control("k"))
+        desk.click(row: list.row, column: 1)
+        #expect(desk.model.palette == nil && desk.model.focus == .compose)
+    }
+
+    @Test("A paste goes to what is looked for, as one line")
+    func paste() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.control("k"))
+        desk.send(.input(.paste("load\nolder")))
+        #expect(desk.model.palette?.editor.text == "load older")
+        #expect(desk.model.palette?.selectedItem?.title == "/history")
+        #expect(desk.model.compose.isEmpty)
+    }
+
+    @Test("The letters that were typed are bold and underlined")
+    func marks() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.control("k"))
+        desk.type("ol")
+        desk.press(.down)
+        let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant)
+        let list = PaletteLayout(desk.model.layout(on: desk.model.size)).list
+        let marked = (list.column..<list.endColumn).filter { column in
+            frame[list.row, column].style.attributes.isSuperset(of: [.bold, .underline])
+        }
+        #expect(marked.count == 2)
+    }
+
+    // MARK: Places
+
+    @Test("^G offers the places that were left first, so that ^G and Enter go back and forth; then what is unread")
+    func places() {
+        var desk = Desk.joined("chat.a", "chat.b", "chat.c", "chat.d")
+        desk.send(.postbox(.boxes([postbox("b1", "personal")])))
+        desk.press(.alt("2"))
+        #expect(desk.model.view == .conversation("chat.b"))
+        desk.send(.topic("chat.d", .messages([message(1, "x", topic: "chat.d")])))
+        desk.press(.control("g"))
+        #expect(
+            desk.model.palette?.items.map(\.title) == [
+                "chat.a", "chat.d", "chat.b", "chat.c", "all letters", "personal", "bob",
+            ])
+        desk.press(.enter)
+        #expect(desk.model.view == .conversation("chat.a") && desk.model.focus == .compose)
+        desk.press(.alt("g"))
+        desk.press(.enter)
+        #expect(desk.model.view == .conversation("chat.b"))
+        desk.press(.alt("/"))
+        #expect(desk.model.view == .conversation("chat.a"))
+        desk.press(.control("g"))
+        desk.type("pers")
+        let effects = desk.press(.enter)
+        #expect(desk.model.view == .inbox("b1") && desk.model.focus == .main)
+        #expect(effects.contains { if case .listPage(_, "b1", _, _) = $0 { true } else { false } })
+        desk.press(.alt("/"))
+        #expect(desk.model.view == .conversation("chat.a"))
+    }
+
+    @Test("A person leads to where that person was last seen, and Escape leads back")
+    func person() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        var lines = (1...60).map { message($0, "line \($0)", topic: "chat.qa") }
+        lines[19] = message(20, "it is mended", from: "carol", topic: "chat.qa", minutes: 20)
+        desk.send(.topic("chat.qa", .messages(lines)))
+        desk.press(.control("g"))
+        desk.type("caro")
+        #expect(desk.model.palette?.selectedItem?.note == "chat.qa 21 Nov 10:20")
+        desk.press(.enter)
+        #expect(desk.model.view == .conversation("chat.qa"))
+        #expect(desk.screen().contains { $0.contains("carol  it is mended") })
+        desk.press(.escape)
+        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.focus == .compose)
+    }
+
+    @Test("A topic that is gone by the time it is chosen, and one that there is not, are said in words")
+    func gone() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.alt("7"))
+        #expect(desk.model.notice?.text == "There is no topic 7 here.")
+        desk.press(.alt("/"))
+        #expect(desk.model.notice?.text == "There is nowhere to go back to.")
+        _ = desk.model.go(to: .topic("chat.gone"))
+        #expect(desk.model.notice?.text == "chat.gone is not joined any more.")
+        desk.press(.control("g"))
+        desk.type("qqqq")
+        #expect(desk.screen().contains { $0.contains("No topic, postbox or person here has these letters.") })
+    }
+
+    @Test("Nothing counts as read while the palette lies over it")
+    func unread() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.control("k"))
+        desk.send(.topic("chat.lobby", .messages([message(1, "a")])))
+        #expect(desk.conversation("chat.lobby")?.unread == 1)
+        desk.press(.escape)
+        #expect(desk.conversation("chat.lobby")?.unread == 0)
+    }
+
+    @Test("B53: hostile names move nothing at any size, and the state of the connection stays in view")
+    func hostile() {
+        let attack = "\u{1B}[2J\u{9B}5n\u{202E}evil\u{2066}\r\n\u{8}\u{0}日本語"
+        for size in [(5, 20), (6, 20), (8, 39), (12, 40), (14, 50), (24, 59), (24, 80), (40, 120)] {
+            let size = Size(rows: size.0, columns: size.1)
+            var desk = Desk.joined("chat.lobby", size: size)
+            desk.send(.postbox(.boxes([postbox("b1", attack)])))
+            desk.send(.topic("chat.lobby", .messages([message(1, "x", from: attack)])))
+            desk.press(.control("g"))
+            for typed in ["", "v", "本", "q"] {
+                desk.type(typed)
+                let frame = render(desk.model, size: size, now: desk.model.now.instant)
+                #expect(frame.rows.first?.contains("● CONNECTED") == true)
+                #expect(frame.cursor.map { Rect(size).contains($0) } == true)
+                #expect(
+                    frame.rows.joined().unicodeScalars.allSatisfy { scalar in
+                        scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value)
+                            && ![0x202E, 0x2066].contains(scalar.value)
+                    }, "\(size)")
+            }
+        }
+    }
+}
