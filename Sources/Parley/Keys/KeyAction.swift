@@ -6,6 +6,7 @@ enum KeyAction: Hashable, Sendable {
     case quickSwitch
     case focusTopics
     case openPostbox
+    case foldTopics
     case connectionLog
     case nextPane
     case previousPane

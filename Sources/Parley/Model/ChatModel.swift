@@ -103,6 +103,8 @@ struct ChatModel: Equatable, Sendable {
     struct Sidebar: Hashable, Sendable {
         var cursor = 0
         var firstVisible = 0
+        /// Whether the main pane has its place until the sidebar has the keys.
+        var isFolded = false
     }
 
     /// What lies over the panes.

@@ -120,9 +120,10 @@ extension ChatModel {
             focus = .main
             if case .inbox(let box) = view, !isInFront { return openInbox(box) }
             return openInbox(nil)
+        case .foldTopics: foldTopics()
         case .connectionLog: if logScroll == nil { openLog() } else { closeLog() }
         case .nextPane: nextPane()
-        case .previousPane: focus = focus.previous
+        case .previousPane: focus = isSidebarHidden && focus == .main ? .compose : focus.previous
         case .nextTopic: walkTopics(by: 1)
         case .previousTopic: walkTopics(by: -1)
         case .nextUnread: showNextUnread()
@@ -148,11 +149,22 @@ extension ChatModel {
     /// Tab: completes a command, else goes on to the next pane.
     private mutating func nextPane() {
         guard focus == .compose, let completion else {
-            focus = focus.next
+            focus = isSidebarHidden && focus == .compose ? .main : focus.next
             return
         }
         compose.set(completion.text)
         if !completion.choices.isEmpty { say(completion.choices.joined(separator: "  ")) }
+    }
+
+    /// Whether the sidebar is folded on a screen that has room for it; the way from pane to pane leaves it out then.
+    private var isSidebarHidden: Bool { sidebar.isFolded && size.columns >= ScreenLayout.sidebarFrom }
+
+    private mutating func foldTopics() {
+        guard size.columns >= ScreenLayout.sidebarFrom else {
+            return say("The topics have no room beside the text here; F2 shows them.")
+        }
+        sidebar.isFolded.toggle()
+        if focus == .sidebar { focus = .compose }
     }
 
     private mutating func interrupt(isSecond: Bool) -> [ChatEffect] {

@@ -26,7 +26,8 @@ struct ScreenLayout: Hashable, Sendable {
     /// - Parameters:
     ///   - composeRows: the rows that the text being written would like.
     ///   - wantsSidebar: whether the sidebar has the keys; on a narrow screen it then takes the main pane's place.
-    init(size: Size, composeRows: (_ columns: Int) -> Int, wantsSidebar: Bool) {
+    ///   - isFolded: whether the sidebar is only there while it has the keys.
+    init(size: Size, composeRows: (_ columns: Int) -> Int, wantsSidebar: Bool, isFolded: Bool = false) {
         self.size = size
         isTooSmall = size.rows < Self.minimum.rows || size.columns < Self.minimum.columns
         var rest = Rect(size)
@@ -50,7 +51,7 @@ struct ScreenLayout: Hashable, Sendable {
         } else {
             rule = nil
         }
-        if size.columns >= Self.sidebarFrom {
+        if size.columns >= Self.sidebarFrom, !isFolded || wantsSidebar {
             let width = size.columns >= 100 ? 24 : 20
             let parts = rest.split(left: width)
             sidebar = parts.left
@@ -80,6 +81,6 @@ extension ChatModel {
                 compose.isEmpty
                     ? 1 : compose.editor.rowCount(width: columns, limit: ScreenLayout.composeLimit(size))
             },
-            wantsSidebar: focus == .sidebar)
+            wantsSidebar: focus == .sidebar, isFolded: sidebar.isFolded)
     }
 }

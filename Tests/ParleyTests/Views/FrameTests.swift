@@ -97,6 +97,39 @@ struct FrameTests {
         #expect(!desk.screen().contains { $0.contains("TOPICS") })
     }
 
+    @Test("F4 folds the topics away; while they have the keys they are there, and Tab leaves them out")
+    func folded() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        let before = desk.screen()
+        desk.press(.function(4))
+        #expect(desk.screen()[1].hasPrefix("── chat.lobby ─"))
+        #expect(!desk.screen().contains { $0.contains("│") || $0.contains("┴") || $0.contains("TOPICS") })
+        desk.press(.tab)
+        #expect(desk.model.focus == .main)
+        desk.press(.backTab)
+        #expect(desk.model.focus == .compose)
+        desk.press(.function(2))
+        #expect(desk.screen()[1].hasPrefix(" TOPICS             │── chat.lobby ─"))
+        desk.press(.down)
+        desk.press(.enter)
+        #expect(desk.model.view == .conversation("chat.qa"))
+        #expect(!desk.screen().contains { $0.contains("TOPICS") })
+        desk.press(.function(2))
+        desk.press(.function(4))
+        #expect(desk.model.focus == .compose && desk.screen().contains { $0.contains("TOPICS") })
+        desk.press(.alt("1"))
+        #expect(desk.screen() == before)
+    }
+
+    @Test("On a narrow screen, where the topics are never beside the text, F4 says so")
+    func foldedNarrow() {
+        var desk = Desk.joined("chat.lobby", size: Size(rows: 12, columns: 40))
+        desk.press(.function(4))
+        #expect(desk.screen().last?.contains("The topics have no room beside") == true)
+        desk.send(.resized(Size(rows: 24, columns: 80)))
+        #expect(desk.screen().contains { $0.contains("TOPICS") })
+    }
+
     @Test("Every size shows the status and the text being written as long as anything fits", arguments: 5...24)
     func degradation(rows: Int) {
         for columns in 20...80 {

@@ -362,10 +362,11 @@ struct GoldenFrames {
               wo│ Alt-a                 next topic with unread messages                │   ✓
                 │ F2                    go to the topics                               │   ✓
                 │ F3                    open the postbox                               │───
-                │ F8                    open the connection log, or close it           │───
+                │ F4                    fold the topics away, or show them             │───
+                │ F8                    open the connection log, or close it           │
                 │ Tab                   next pane; in a /command: complete it          │
-                │ Shift-Tab             previous pane                                  │
-                │ Alt-Up ^P             previous topic                                 │   ↺
+                │ Shift-Tab             previous pane                                  │   ↺
+                │ Alt-Up ^P             previous topic                                 │
                 │ Alt-Down ^N           next topic                                     │
                 │ Alt-/                 back to where you were, and forth              │
                 │ PgUp                  page up                                        │
@@ -373,7 +374,6 @@ struct GoldenFrames {
                 │ F4                    read a message whole that is cut short         │
                 │ ^L                    paint the screen again                         │
                 │ ^Z                    suspend; the shell's fg returns                │
-                │ ^C                    clear the text; on no text twice: quit         │
             ────└─ PgDn more  Esc closes ──────────────────────────────────────────────┘────
              > write to chat.lobby
              ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics          ⇣ bottom
@@ -402,7 +402,7 @@ struct GoldenFrames {
             """
              parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS             │── chat.lobby ─────────────────────────────────────────────
-            ▌cha┌─ Commands ──────────────────────────────────────────────── 23 of 80 ─┐───
+            ▌cha┌─ Commands ──────────────────────────────────────────────── 24 of 81 ─┐───
              cha│ > lea                                                                │───
              ale│──────────────────────────────────────────────────────────────────────│
              POS│ ▌/leave [TOPIC]  leave this topic, or that one                       │───
@@ -423,7 +423,7 @@ struct GoldenFrames {
                 │  /kv get|put|delete|keys|watch …  the keys and values that all user… │
             ────└──────────────────────────────────────────────────────────────────────┘────
              > write to chat.lobby
-             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/23
+             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/24
             """)
     }
 
