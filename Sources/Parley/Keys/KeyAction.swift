@@ -43,6 +43,11 @@ enum KeyAction: Hashable, Sendable {
     case toEnd
     case open
 
+    // Topics
+    case moveUp
+    case moveDown
+    case changeOrder
+
     // Conversations
     case sendAgain
     case dropLine

@@ -137,6 +137,16 @@ struct Conversation: Equatable, Sendable {
     /// Whether it has room for older rows.
     var canGrow: Bool { rows.count < Self.readingLimit }
 
+    /// When the newest message was stored, or the newest own line written.
+    var newestTime: Timestamp {
+        var time = pending.last?.composedAt ?? Timestamp(milliseconds: .min)
+        for case .message(let line) in rows.reversed() {
+            time = max(time, line.time)
+            break
+        }
+        return time
+    }
+
     /// The oldest message, where older history begins.
     var oldest: StoredLine? {
         for case .message(let line) in rows { return line }

@@ -1,13 +1,29 @@
 import Relay
 
-/// The joined topics, in the order in which they were joined.
+/// The joined topics: in the order in which they were joined or put by hand, and in that in which they are shown.
 struct ConversationList: Equatable, Sendable {
     private(set) var all: [Conversation] = []
     private var indices: [String: Int] = [:]
     private var patterns: [Pattern] = []
+    /// In what order they are shown.
+    private(set) var order = Order.byHand
+    /// The places in `all` by what is shown, the first one first; empty where that is the same.
+    private var shown: [Int] = []
+    /// Whether something has happened since they were arranged.
+    private var isStale = false
+    /// Grows with every change of what is joined, and of the order by hand.
+    private(set) var revision: UInt64 = 0
 
     /// Topics that can be joined at once.
     static let limit = 2_000
+
+    /// In what order the topics are shown.
+    enum Order: Hashable, Sendable {
+        /// As they were joined, or moved since.
+        case byHand
+        /// The one with the newest message first.
+        case byActivity
+    }
 
     private struct Pattern: Equatable, Sendable {
         let name: String
@@ -30,6 +46,7 @@ struct ConversationList: Equatable, Sendable {
         guard indices[name] == nil, all.count < Self.limit else { return false }
         indices[name] = all.count
         all.append(Conversation(name: name, isPattern: pattern.isWildcard))
+        noteChange()
         if pattern.isWildcard {
             let tokens = name.split(separator: ".").filter { $0 != "*" && $0 != ">" }.count
             patterns.append(Pattern(name: name, pattern: pattern, literalTokens: tokens))
@@ -44,12 +61,76 @@ struct ConversationList: Equatable, Sendable {
         all.remove(at: index)
         patterns.removeAll { $0.name == name }
         for later in index..<all.count { indices[all[later].name] = later }
+        noteChange()
+    }
+
+    // MARK: Order
+
+    /// The one that is shown at a place, from 0; nil outside.
+    func shown(at place: Int) -> Conversation? { index(at: place).map { all[$0] } }
+
+    /// Where the one in `all` is that is shown at a place; nil outside.
+    func index(at place: Int) -> Int? {
+        guard all.indices.contains(place) else { return nil }
+        return isArranged ? shown[place] : place
+    }
+
+    /// The place at which a joined topic is shown; nil when it is not joined.
+    func place(of name: String) -> Int? {
+        guard let index = indices[name] else { return nil }
+        return isArranged ? shown.firstIndex(of: index) : index
+    }
+
+    /// Moves a topic by places, down when positive, in the order by hand.
+    ///
+    /// - Returns: whether it was.
+    mutating func move(_ name: String, by step: Int) -> Bool {
+        guard let index = indices[name] else { return false }
+        let place = min(max(0, index + step), all.count - 1)
+        guard place != index else { return false }
+        let conversation = all.remove(at: index)
+        all.insert(conversation, at: place)
+        for moved in min(index, place)...max(index, place) { indices[all[moved].name] = moved }
+        noteChange()
+        return true
+    }
+
+    /// Shows them in another order.
+    mutating func show(in order: Order) {
+        self.order = order
+        shown = []
+        isStale = true
+        arrange()
+    }
+
+    /// Puts them into the order by activity, if that is what is shown and something has happened. Those in which nothing
+    /// has stay as they are to each other.
+    mutating func arrange() {
+        guard order == .byActivity, isStale || !isArranged else { return }
+        isStale = false
+        let times = all.map(\.newestTime)
+        let before = isArranged ? shown : Array(all.indices)
+        shown = before.enumerated().sorted { left, right in
+            let (one, other) = (times[left.element], times[right.element])
+            return one == other ? left.offset < right.offset : one > other
+        }.map(\.element)
+    }
+
+    private var isArranged: Bool { order == .byActivity && shown.count == all.count }
+
+    private mutating func noteChange() {
+        revision &+= 1
+        shown = []
+        arrange()
     }
 
     /// Changes a joined topic in place; nil when it is not joined.
     @discardableResult
     mutating func update<Result>(_ name: String, _ change: (inout Conversation) -> Result) -> Result? {
         guard let index = indices[name] else { return nil }
+        guard order == .byActivity else { return change(&all[index]) }
+        let before = all[index].newestTime
+        defer { if all[index].newestTime != before { isStale = true } }
         return change(&all[index])
     }
 

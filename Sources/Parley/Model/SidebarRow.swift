@@ -3,7 +3,7 @@ import Relay
 /// One row of the sidebar.
 enum SidebarRow: Hashable, Sendable {
     case topicsHeading
-    /// A joined topic, by its place in the list.
+    /// A joined topic, by its index in the list, wherever it is shown.
     case topic(Int)
     /// The heading of the postboxes; it opens the letters of all of them.
     case allLetters
@@ -23,7 +23,7 @@ extension ChatModel {
         let heading = conversations.count + 1
         if index < 0 || index >= sidebarCount { return nil }
         if index == 0 { return .topicsHeading }
-        if index < heading { return .topic(index - 1) }
+        if index < heading { return conversations.index(at: index - 1).map { .topic($0) } }
         return index == heading ? .allLetters : .postbox(index - heading - 1)
     }
 }

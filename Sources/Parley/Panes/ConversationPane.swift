@@ -99,6 +99,6 @@ struct ConversationPane: Pane {
     }
 
     func sidebarIndex(in model: ChatModel) -> Int? {
-        name.map { (model.conversations.index(of: $0) ?? 0) + 1 }
+        name.map { (model.conversations.place(of: $0) ?? 0) + 1 }
     }
 }

@@ -120,10 +120,10 @@ struct ExcerptPane: Pane {
     func position(in frame: Frame) -> String { excerpt.request == nil ? "in the past" : "reading …" }
 
     func sidebarIndex(in model: ChatModel) -> Int? {
-        guard let index = model.conversations.index(of: excerpt.conversation.name) else {
+        guard let place = model.conversations.place(of: excerpt.conversation.name) else {
             return model.trail.first?.pane.sidebarIndex(in: model)
         }
-        return index + 1
+        return place + 1
     }
 }
 

@@ -85,8 +85,8 @@ extension ChatModel {
     private func item(_ binding: KeyBinding) -> PaletteItem? {
         var detail = ""
         if let number = binding.action.topicNumber {
-            guard number <= conversations.count else { return nil }
-            detail = conversations.all[number - 1].name
+            guard let topic = conversations.shown(at: number - 1) else { return nil }
+            detail = topic.name
         }
         return PaletteItem(
             target: .action(binding.action, pane: nil), title: binding.words, detail: detail, note: binding.label)
@@ -107,12 +107,13 @@ extension ChatModel {
             known[place] = PaletteItem(target: .place(place), title: title, detail: detail)
             order.append(place)
         }
-        for conversation in conversations.all {
+        let topics = conversations.all.indices.compactMap { conversations.shown(at: $0) }
+        for conversation in topics {
             add(.topic(conversation.name), conversation.name, conversation.isPattern ? "pattern" : "")
         }
         add(.letters(nil), "all letters", "postbox")
         for box in inbox.boxes { add(.letters(box.id), String(box.name.prefix(256)), "postbox") }
-        let unread = conversations.all.filter { $0.unread > 0 }.map { Place.topic($0.name) }
+        let unread = topics.filter { $0.unread > 0 }.map { Place.topic($0.name) }
         var items: [PaletteItem] = []
         for place in Array(visits.dropFirst()) + unread + order {
             if let item = known.removeValue(forKey: place) { items.append(item) }
@@ -165,11 +166,11 @@ extension ChatModel {
 
     /// Goes to the topic that has a number, from 1.
     mutating func goToTopic(_ number: Int) -> [ChatEffect] {
-        guard number <= conversations.count else {
+        guard let topic = conversations.shown(at: number - 1) else {
             say(conversations.isEmpty ? "No topic is joined." : "There is no topic \(number) here.")
             return []
         }
-        return go(to: .topic(conversations.all[number - 1].name))
+        return go(to: .topic(topic.name))
     }
 
     /// Goes to where somebody was last seen; Escape leads back.

@@ -9,6 +9,9 @@ struct SidebarPane: Pane {
         .bind(.down, [Key(.down)], "down"),
         .bind(.toBeginning, [Key(.home)], "first"),
         .bind(.toEnd, [Key(.end)], "last"),
+        .bind(.moveUp, [Key(.up, .shift), .alt("k")], "move the topic up"),
+        .bind(.moveDown, [Key(.down, .shift), .alt("j")], "move the topic down"),
+        .bind(.changeOrder, [.alt("o")], "order the topics by activity, or by hand"),
     ]
 
     func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
@@ -19,9 +22,34 @@ struct SidebarPane: Pane {
         case .toBeginning: model.sidebar.cursor = 1
         case .toEnd: model.sidebar.cursor = model.sidebarCount - 1
         case .open: return open(cursor, on: &model)
+        case .moveUp: move(by: -1, on: &model)
+        case .moveDown: move(by: 1, on: &model)
+        case .changeOrder: changeOrder(on: &model)
         default: break
         }
         return []
+    }
+
+    /// Moves the selected topic, and the cursor with it.
+    private func move(by step: Int, on model: inout ChatModel) {
+        guard case .topic(let index) = model.sidebarRow(at: model.sidebar.cursor) else { return }
+        guard model.conversations.order == .byHand else {
+            model.say("The topics stand by activity; order them by hand to move them.")
+            return
+        }
+        if model.conversations.move(model.conversations.all[index].name, by: step) { model.sidebar.cursor += step }
+    }
+
+    /// Orders the topics the other way; the cursor stays on its topic.
+    private func changeOrder(on model: inout ChatModel) {
+        var name: String?
+        if case .topic(let index) = model.sidebarRow(at: model.sidebar.cursor) {
+            name = model.conversations.all[index].name
+        }
+        let isByHand = model.conversations.order == .byHand
+        model.conversations.show(in: isByHand ? .byActivity : .byHand)
+        if let place = name.flatMap({ model.conversations.place(of: $0) }) { model.sidebar.cursor = place + 1 }
+        model.say(isByHand ? "The topic with the newest message stands first." : "The topics stand as you put them.")
     }
 
     func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] {

@@ -100,13 +100,15 @@ extension ChatEngine {
         }
     }
 
-    /// Keeps which topics were joined and left here. Another chat may share the store, and has joined others.
+    /// Keeps which topics were joined and left here, and in which order they were put. Another chat may share the store, and has joined others.
     func keepJoined(_ topics: [String]) async {
         let before = keptTopics
         keptTopics = topics
         let left = before.filter { !topics.contains($0) }
         let joined = topics.filter { !before.contains($0) }
-        await commit(left.map { .leave($0) } + joined.map { .join($0) })
+        let isInOrder = before.filter { topics.contains($0) } + joined == topics
+        let order: [StoreChange] = isInOrder ? [] : [.order(topics)]
+        await commit(left.map { .leave($0) } + joined.map { .join($0) } + order)
     }
 
     /// Keeps something within a moment, together with what else comes.

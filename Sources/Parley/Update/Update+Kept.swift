@@ -55,12 +55,13 @@ extension ChatModel {
     /// What of the model is compared to find out what is to be kept.
     struct DeskMark: Equatable, Sendable {
         let isKept: Bool
-        let topics: Int
+        /// The revision of which topics are joined, in which order.
+        let topics: UInt64
         let line: String?
     }
 
     var deskMark: DeskMark {
-        DeskMark(isKept: keepsDesk, topics: conversations.count, line: compose.editor.history.last)
+        DeskMark(isKept: keepsDesk, topics: conversations.revision, line: compose.editor.history.last)
     }
 
     /// What an event has changed of what is kept.
@@ -73,7 +74,7 @@ extension ChatModel {
         var effects: [ChatEffect] = []
         // A line that is the same as the one before it is not kept twice.
         if let line = compose.editor.history.last, line != mark.line { effects.append(.keepLine(line)) }
-        if conversations.count != mark.topics { effects.append(.keepJoined(conversations.all.map(\.name))) }
+        if conversations.revision != mark.topics { effects.append(.keepJoined(conversations.all.map(\.name))) }
         if isTyping { effects += draftToKeep() }
         if isWatching, let name = lookedAt, let read = conversations.update(name, { $0.noteRead() }),
             let sequence = read

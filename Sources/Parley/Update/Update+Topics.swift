@@ -36,15 +36,15 @@ extension ChatModel {
             say("Name the topic: /leave TOPIC", .failure)
             return []
         }
-        guard let index = conversations.index(of: name) else {
+        guard let place = conversations.place(of: name) else {
             say("\(name) is not joined.", .failure)
             return []
         }
         setAsideUnsent(of: name)
         conversations.leave(name)
         if view == .conversation(name) {
-            let next = min(index, conversations.count - 1)
-            view = next >= 0 ? .conversation(conversations.all[next].name) : .welcome
+            let next = conversations.shown(at: min(place, conversations.count - 1))
+            view = next.map { .conversation($0.name) } ?? .welcome
         }
         say("Left \(name).")
         return [.unsubscribe(topic: name)]
@@ -171,19 +171,27 @@ extension ChatModel {
     mutating func walkTopics(by step: Int) {
         guard !conversations.isEmpty else { return }
         let count = conversations.count
-        var index = step > 0 ? 0 : count - 1
-        if case .conversation(let name) = view, let current = conversations.index(of: name) {
-            index = ((current + step) % count + count) % count
+        var place = step > 0 ? 0 : count - 1
+        if case .conversation(let name) = view, let current = conversations.place(of: name) {
+            place = ((current + step) % count + count) % count
         }
-        show(.conversation(conversations.all[index].name))
+        if let next = conversations.shown(at: place) { show(.conversation(next.name)) }
     }
 
     /// Goes to the next message that calls the person; where none does, shows the next topic with unread messages.
     mutating func showNextUnread() {
         if showNextMention() { return }
-        guard let name = nextTopic(from: 1, where: { $0.unread > 0 }) else { return say("Nothing is unread.") }
-        conversations.update(name) { $0.scroll = .bottom }
-        show(.conversation(name))
+        var start = 0
+        if case .conversation(let name) = view, let current = conversations.place(of: name) { start = current + 1 }
+        let count = conversations.count
+        for offset in 0..<count {
+            if let conversation = conversations.shown(at: (start + offset) % count), conversation.unread > 0 {
+                conversations.update(conversation.name) { $0.scroll = .bottom }
+                show(.conversation(conversation.name))
+                return
+            }
+        }
+        say("Nothing is unread.")
     }
 
     // MARK: Scrolling

@@ -105,6 +105,8 @@ extension ChatModel {
         if case .conversation(let name) = view, conversations.index(of: name) == nil { view = fallbackView }
         if let found, !shows(found) { self.found = nil }
         noteVisit()
+        // Rows do not move under the cursor.
+        if focus != .sidebar { conversations.arrange() }
         inbox.clampSelection()
         keepCursorsVisible()
     }

@@ -23,8 +23,9 @@ extension Frame {
         switch row {
         case .topicsHeading:
             let count = model.conversations.count
+            let words = model.conversations.order == .byActivity ? " by activity" : count > 99 ? " \(count)" : ""
             canvas.write(
-                count > 99 ? " TOPICS \(count)" : " TOPICS", row: line.row, column: line.column, style: theme.heading)
+                " TOPICS" + words, row: line.row, column: line.column, width: line.columns, style: theme.heading)
         case .allLetters:
             if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
             canvas.write("POSTBOX", row: line.row, column: line.column + 1, style: theme.heading)

@@ -51,6 +51,9 @@ package enum StoreChange: Hashable, Sendable {
     case joined([String])
     /// Keeps that a topic is joined, behind those that are, whatever another process has joined meanwhile.
     case join(String)
+    /// Keeps an order of topics, which come before those that another process has joined meanwhile. One that is not joined
+    /// stays so.
+    case order([String])
     /// Keeps that a topic is joined no more.
     case leave(String)
     /// Keeps how far a topic or pattern has been received.
@@ -76,7 +79,7 @@ package enum StoreChange: Hashable, Sendable {
     package var isPrecious: Bool {
         switch self {
         case .outbox, .outboxState, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed: true
-        case .draft, .line, .joined, .join, .leave, .cursor, .received, .rewound, .gap, .readMark, .letter,
+        case .draft, .line, .joined, .join, .order, .leave, .cursor, .received, .rewound, .gap, .readMark, .letter,
             .letterDeleted, .lettersListed:
             false
         }

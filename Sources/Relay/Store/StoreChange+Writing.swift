@@ -36,16 +36,17 @@ extension StoreChange {
             try database.execute(
                 sql: "DELETE FROM lines WHERE number <= ?",
                 arguments: [database.lastInsertedRowID - Int64(StoreBounds.lines)])
-        case .joined(let names):
-            try database.execute(sql: "DELETE FROM joined")
-            for (place, name) in names.enumerated() {
-                try database.execute(
-                    sql: "INSERT OR IGNORE INTO joined (place, name) VALUES (?, ?)", arguments: [place, name])
-            }
+        case .joined(let names): try Self.keepJoined(names, in: database)
         case .join(let name):
             try database.execute(
                 sql: "INSERT OR IGNORE INTO joined (place, name) SELECT coalesce(max(place), -1) + 1, ? FROM joined",
                 arguments: [name])
+        case .order(let names):
+            let joined = try String.fetchAll(database, sql: "SELECT name FROM joined ORDER BY place")
+            let known = Set(joined)
+            let ordered = Set(names)
+            try Self.keepJoined(
+                names.filter { known.contains($0) } + joined.filter { !ordered.contains($0) }, in: database)
         case .leave(let name): try database.execute(sql: "DELETE FROM joined WHERE name = ?", arguments: [name])
         case .cursor(let name, let place):
             let sql = "INSERT OR REPLACE INTO cursors (name, stream, incarnation, sequence) VALUES (?, ?, ?, ?)"
@@ -68,6 +69,14 @@ extension StoreChange {
                 arguments: [direction.rawValue, id])
             if let number { try LetterRows.delete([number], in: database) }
         case .lettersListed(let page): try LetterRows.take(page, in: database)
+        }
+    }
+
+    private static func keepJoined(_ names: [String], in database: Database) throws {
+        try database.execute(sql: "DELETE FROM joined")
+        for (place, name) in names.enumerated() {
+            try database.execute(
+                sql: "INSERT OR IGNORE INTO joined (place, name) VALUES (?, ?)", arguments: [place, name])
         }
     }
 

@@ -62,5 +62,29 @@ extension EndToEndTests {
                 #expect(alice.modes.isSane, "\(alice.modes)")
             }
         }
+
+        @Test("Topics that were moved by hand come back in their order")
+        func order() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try await network.connected("alice", ["chat.a", "chat.b", "chat.c"])
+                try await alice.waitFor("the topics") { $0.rows[2].hasPrefix("▌chat.a ") }
+                try alice.press(.f(2))
+                try await alice.waitFor("the cursor in the topics") { $0.cursorRow == 2 && $0.cursorColumn == 0 }
+                try alice.press(.alt("j"))
+                try await alice.waitFor("the topic in its new place") { screen in
+                    screen.rows[2].hasPrefix(" chat.b ") && screen.rows[3].hasPrefix("▌chat.a ")
+                }
+                try alice.press(.ctrl("q"))
+                #expect(try await alice.waitForExit() == .exited(0))
+
+                let again = try await network.connected("alice")
+                try await again.waitFor("the topics in that order") { screen in
+                    screen.rows[2].contains("chat.b ") && screen.rows[3].contains("chat.a ")
+                        && screen.rows[4].contains("chat.c ")
+                }
+                try again.press(.ctrl("q"))
+                #expect(try await again.waitForExit() == .exited(0))
+            }
+        }
     }
 }

@@ -85,6 +85,20 @@ struct StoreDeskTests {
         try await two.close()
     }
 
+    @Test("An order of topics is kept, and what another chat has joined meanwhile comes behind them")
+    func order() async throws {
+        let fixture = try StoreFixture()
+        let (one, two) = (try fixture.open(), try fixture.open())
+        try await one.commit([.joined(["a", "b", "c"])])
+        try await two.commit([.leave("b"), .join("d")])
+        try await one.commit([.order(["c", "b", "a"])])
+        #expect(try await two.joinedTopics() == ["c", "a", "d"])
+        try await two.commit([.join("e")])
+        #expect(try await one.joinedTopics() == ["c", "a", "d", "e"])
+        try await one.close()
+        try await two.close()
+    }
+
     @Test("Lines are bounded, in number and in length")
     func lines() async throws {
         let store = try StoreFixture.inMemory()
