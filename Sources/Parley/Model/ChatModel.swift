@@ -31,6 +31,8 @@ struct ChatModel: Equatable, Sendable {
     var view = MainView.welcome
     /// The places where the person was, the present one first.
     var visits: [Place] = []
+    /// The jump from one unread topic to the next, while the person is where it has led.
+    var jump: Jump?
     /// What Escape leads back to, the last one first to come.
     var trail: [MainView] = []
     /// The message that a search has led to.
@@ -105,6 +107,14 @@ struct ChatModel: Equatable, Sendable {
         var firstVisible = 0
         /// Whether the main pane has its place until the sidebar has the keys.
         var isFolded = false
+    }
+
+    /// A way from one unread topic to the next.
+    struct Jump: Hashable, Sendable {
+        /// Where it began; it ends there.
+        let origin: Place
+        /// Where it has led so far.
+        let present: Place
     }
 
     /// What lies over the panes.

@@ -99,7 +99,7 @@ extension ChatModel {
 
     // MARK: Places
 
-    /// Where one can go: the places that were left, the last one first; then what is unread; then all others; then people.
+    /// Where one can go: the places that were left, the last one first; then where somebody speaks to the person; then what else is unread; then all others; then people.
     func placeItems() -> [PaletteItem] {
         var known: [Place: PaletteItem] = [:]
         var order: [Place] = []
@@ -113,7 +113,7 @@ extension ChatModel {
         }
         add(.letters(nil), "all letters", "postbox")
         for box in inbox.boxes { add(.letters(box.id), String(box.name.prefix(256)), "postbox") }
-        let unread = topics.filter { $0.unread > 0 }.map { Place.topic($0.name) }
+        let unread = (topics.filter { $0.mentions > 0 } + topics.filter { $0.unread > 0 }).map { Place.topic($0.name) }
         var items: [PaletteItem] = []
         for place in Array(visits.dropFirst()) + unread + order {
             if let item = known.removeValue(forKey: place) { items.append(item) }

@@ -126,7 +126,7 @@ extension ChatModel {
         case .previousPane: focus = isSidebarHidden && focus == .main ? .compose : focus.previous
         case .nextTopic: walkTopics(by: 1)
         case .previousTopic: walkTopics(by: -1)
-        case .nextUnread: showNextUnread()
+        case .nextUnread: return showNextUnread()
         case .pageUp: return mainPane.scroll(up: pageRows, on: &self)
         case .pageDown: return mainPane.scroll(up: -pageRows, on: &self)
         case .readWhole: readWhole()

@@ -178,20 +178,32 @@ extension ChatModel {
         if let next = conversations.shown(at: place) { show(.conversation(next.name)) }
     }
 
-    /// Goes to the next message that calls the person; where none does, shows the next topic with unread messages.
-    mutating func showNextUnread() {
-        if showNextMention() { return }
-        var start = 0
-        if case .conversation(let name) = view, let current = conversations.place(of: name) { start = current + 1 }
-        let count = conversations.count
-        for offset in 0..<count {
-            if let conversation = conversations.shown(at: (start + offset) % count), conversation.unread > 0 {
-                conversations.update(conversation.name) { $0.scroll = .bottom }
-                show(.conversation(conversation.name))
-                return
+    /// Goes to the next message that calls the person, then shows the next one with unread messages, and when nothing
+    /// is unread any more the place where that began.
+    mutating func showNextUnread() -> [ChatEffect] {
+        let present = visits.first
+        let before = jump?.present == present ? jump : nil
+        jump = nil
+        if showNextMention() {
+            if case .conversation(let name) = view, let origin = before?.origin ?? present {
+                jump = Jump(origin: origin, present: .topic(name))
             }
+            return []
         }
-        say("Nothing is unread.")
+        var start = 0
+        if case .conversation(let name) = view, let place = conversations.place(of: name) { start = place + 1 }
+        let count = conversations.count
+        let ahead = (0..<count).compactMap { conversations.shown(at: (start + $0) % count) }
+        guard let next = ahead.first(where: { $0.unread > 0 }) else {
+            if let before, before.origin != present { return go(to: before.origin) }
+            say("Nothing is unread.")
+            return []
+        }
+        let name = next.name
+        conversations.update(name) { $0.scroll = .bottom }
+        show(.conversation(name))
+        if let origin = before?.origin ?? present { jump = Jump(origin: origin, present: .topic(name)) }
+        return []
     }
 
     // MARK: Scrolling

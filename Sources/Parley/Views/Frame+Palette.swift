@@ -100,8 +100,8 @@ extension Frame {
         case .command, .action: return (item.note, theme.hintKey)
         case .line: return (item.note, theme.dimmed)
         case .place(.topic(let name)):
-            let unread = model.conversations.named(name)?.unread ?? 0
-            return (unread > 0 ? Wording.compact(unread) : "", theme.unread)
+            let unread = model.conversations.named(name).flatMap { $0.unread > 0 ? $0.unreadWords : nil }
+            return (unread ?? "", theme.unread)
         case .place(.letters(let box)):
             let count = box.map { model.inbox.counts[$0] ?? 0 } ?? model.waitingLetters
             return (count > 0 ? Wording.compact(count) : "", theme.unread)

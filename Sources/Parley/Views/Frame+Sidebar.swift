@@ -35,12 +35,10 @@ extension Frame {
             var failed = false
             if case .failed = conversation.subscription { failed = true }
             let style = conversation.unread > 0 ? theme.unread : failed ? theme.failure : .plain
-            let mentions = conversation.mentions.count
-            let called = mentions > 0 ? "@\(Wording.compact(mentions)) " : ""
             drawName(
-                (failed ? "✗ " : "") + conversation.name, in: line, besides: called.count, isShown: isShown,
-                style: style)
-            if conversation.unread > 0 { drawCount(conversation.unread, in: line, after: called) }
+                (failed ? "✗ " : "") + conversation.name, in: line, besides: max(0, conversation.unreadWords.count - 4),
+                isShown: isShown, style: style)
+            if conversation.unread > 0 { drawUnread(conversation, in: line) }
         case .postbox(let place):
             let box = model.inbox.boxes[place]
             let count = model.inbox.counts[box.id] ?? 0
@@ -60,8 +58,14 @@ extension Frame {
         canvas.write(text, row: line.row, column: line.column + 1, style: style)
     }
 
-    private mutating func drawCount(_ count: Int, in line: Rect, after words: String = "") {
-        let text = words + Wording.compact(count)
+    /// How many messages are unread, and before that how many of them speak to the person.
+    private mutating func drawUnread(_ conversation: Conversation, in line: Rect) {
+        let words = conversation.unreadWords
+        canvas.write(words, row: line.row, column: line.endColumn - words.count - 1, style: theme.unread)
+    }
+
+    private mutating func drawCount(_ count: Int, in line: Rect) {
+        let text = Wording.compact(count)
         let style = count > 0 ? theme.unread : theme.dimmed
         canvas.write(text, row: line.row, column: line.endColumn - text.count - 1, style: style)
     }
@@ -75,5 +79,16 @@ extension Frame {
         if model.sidebar.firstVisible + area.rows < model.sidebarCount {
             canvas.write("↓", row: area.endRow - 1, column: area.endColumn - 1, style: theme.dimmed)
         }
+    }
+}
+
+extension Conversation {
+    /// What is unread, in at most five columns: `9`, `@2 9`, or `@2` where both are too much.
+    var unreadWords: String {
+        let count = Wording.compact(unread)
+        guard !mentions.isEmpty else { return count }
+        let called = "@\(Wording.compact(mentions.count))"
+        let both = "\(called) \(count)"
+        return both.count <= 5 ? both : called
     }
 }

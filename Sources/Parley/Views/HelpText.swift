@@ -26,6 +26,8 @@ enum HelpText {
             .entry("…", "queued until connected"), .entry("✗", "not sent, with the reason below it"),
             .entry("↺", "somebody's line, recovered after an outage"),
             .entry("@", "before the time: the line calls you by your name"),
+            .blank, .heading("Beside the topics"),
+            .entry("@2 9", "lines that speak to you, and all that are unread"),
             .blank, .heading("In the title"),
             .entry("○ ◌ ●", "not connected, connecting, connected with the round trip"),
             .entry("↻", "reconnecting: the attempt, when it comes or how long it lasts, the reason"),

@@ -111,6 +111,55 @@ struct UnreadTests {
         #expect(desk.conversation("c")?.unread == 0)
     }
 
+    @Test("Alt-a goes to where the person is spoken to, then to what else is unread, and then back to where that began")
+    func mentionsFirst() {
+        var desk = Desk.joined("chat.a", "chat.b", "chat.c", "chat.d")
+        desk.send(.topic("chat.b", .messages([message(1, "x", topic: "chat.b")])))
+        desk.send(
+            .topic("chat.d", .messages([message(2, "@alice look", topic: "chat.d"), message(3, "x", topic: "chat.d")])))
+        #expect(desk.conversation("chat.d")?.mentions.count == 1 && desk.conversation("chat.d")?.unread == 2)
+        #expect(desk.screen().contains { $0.hasPrefix(" chat.d        @1 2 │") })
+        desk.press(.control("g"))
+        #expect(desk.model.palette?.items.prefix(2).map(\.title) == ["chat.d", "chat.b"])
+        desk.press(.escape)
+        desk.press(.alt("a"))
+        #expect(desk.model.view == .conversation("chat.d") && desk.conversation("chat.d")?.mentions.count == 0)
+        desk.press(.alt("a"))
+        #expect(desk.model.view == .conversation("chat.b"))
+        desk.press(.alt("a"))
+        #expect(desk.model.view == .conversation("chat.a") && desk.model.notice == nil)
+        desk.press(.alt("a"))
+        #expect(desk.model.view == .conversation("chat.a") && desk.model.notice?.text == "Nothing is unread.")
+    }
+
+    @Test("Whoever has gone elsewhere meanwhile is not led back")
+    func jumpEnds() {
+        var desk = Desk.joined("chat.a", "chat.b", "chat.c")
+        desk.send(.topic("chat.b", .messages([message(1, "x", topic: "chat.b")])))
+        desk.press(.alt("a"))
+        desk.press(.alt("3"))
+        desk.press(.alt("a"))
+        #expect(desk.model.view == .conversation("chat.c") && desk.model.notice?.text == "Nothing is unread.")
+    }
+
+    @Test("Mentions that came while the program was closed count, and what is read or made anew has none")
+    func keptMentions() {
+        var desk = Desk(state: .connecting)
+        desk.send(.start(topics: [], keeps: true))
+        desk.send(.opened(KeptDesk(topics: ["chat.a", "chat.b"])))
+        let messages = [
+            message(1, "@alice, read this", topic: "chat.b"), message(2, "@alice hi", topic: "chat.b"),
+            message(3, "x", topic: "chat.b"), message(4, "@alice", from: "alice", topic: "chat.b"),
+        ]
+        desk.send(.topic("chat.b", .kept(KeptTopic(messages: messages, readThrough: 1))))
+        #expect(desk.conversation("chat.b")?.mentions.count == 1 && desk.conversation("chat.b")?.unread == 2)
+        desk.send(.topic("chat.b", .restarted))
+        #expect(desk.conversation("chat.b")?.mentions.count == 0)
+        // What is seen as it comes is no mention that waits.
+        desk.send(.topic("chat.a", .messages([message(1, "@alice", topic: "chat.a")])))
+        #expect(desk.conversation("chat.a")?.mentions.count == 0)
+    }
+
     @Test("The title names who, where, and the unread count, without controls")
     func title() {
         var desk = Desk.joined("a", "b")

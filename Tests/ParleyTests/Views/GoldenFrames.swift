@@ -359,7 +359,7 @@ struct GoldenFrames {
              ale│ ^K Alt-x              find a command; within a text ^K cuts the rest │
              POS│ F1                    this help                                      │───
               pe│ ^G Alt-g              go to a topic, postbox or person               │
-              wo│ Alt-a                 next topic with unread messages                │   ✓
+              wo│ Alt-a                 next unread topic, mentions first; then back   │   ✓
                 │ F2                    go to the topics                               │   ✓
                 │ F3                    open the postbox                               │───
                 │ F4                    fold the topics away, or show them             │───

@@ -40,7 +40,7 @@ private struct EventSource {
         case 2: Key(pick(Self.codes), pick([.alt, .control, .shift]))
         case 3: .control(pick(Array("abcdefghijklnopqtuwyz")))
         case 4: Key(.character(pick(Array("dD rRcnp*jkyN/xyä字👍 "))))
-        default: .alt(pick(Array("abdfx")))
+        default: .alt(pick(Array("abdfgjkox19/")))
         }
     }
 
