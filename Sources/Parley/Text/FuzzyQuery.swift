@@ -105,9 +105,13 @@ struct FuzzyQuery: Hashable, Sendable {
     static let limit = 32
 
     private let words: [[UInt32]]
+    /// All of it, with single spaces.
+    private let whole: [UInt32]
 
     init(_ text: String) {
-        words = text.prefix(Self.limit).split(whereSeparator: \.isWhitespace).map { $0.map(FuzzyText.folded) }
+        let words = text.prefix(Self.limit).split(whereSeparator: \.isWhitespace).map { $0.map(FuzzyText.folded) }
+        self.words = words
+        whole = Array(words.joined(separator: [FuzzyText.folded(" ")]))
     }
 
     /// Whether it finds everything.
@@ -148,7 +152,7 @@ struct FuzzyQuery: Hashable, Sendable {
             sum += score
         }
         // The whole name is better than a longer one that begins with it.
-        if words.count == 1, words[0].elementsEqual(text.letters.prefix(text.titleCount)) { sum += 16 }
+        if whole.elementsEqual(text.letters.prefix(text.titleCount)) { sum += 16 }
         return sum
     }
 }

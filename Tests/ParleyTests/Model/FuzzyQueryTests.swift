@@ -42,6 +42,7 @@ struct FuzzyQueryTests {
             ("fb", ["fooBar", "foobar"]),
             // What is side by side at a beginning before single beginnings.
             ("qa", ["qa.x", "q.a"]),
+            ("next topic", ["next topic", "next unread topic"]),
         ])
     func order(query: String, texts: [String]) {
         #expect(Self.found(query, in: texts.reversed()) == texts)
