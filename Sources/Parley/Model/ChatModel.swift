@@ -31,6 +31,8 @@ struct ChatModel: Equatable, Sendable {
     var view = MainView.welcome
     /// The places where the person was, the present one first.
     var visits: [Place] = []
+    /// What the palette's commands were chosen last, the newest first.
+    var choices: [PaletteItem.Target] = []
     /// The jump from one unread topic to the next, while the person is where it has led.
     var jump: Jump?
     /// What Escape leads back to, the last one first to come.

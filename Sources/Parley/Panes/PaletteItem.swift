@@ -60,7 +60,7 @@ extension ChatModel {
     // MARK: Commands
 
     /// Every command and every key's action, from the tables that dispatch them: the commands, what works everywhere, what
-    /// works in the panes that are shown, and what works in others.
+    /// works in the panes that are shown, and what works in others. What was chosen last comes before them.
     func commandItems() -> [PaletteItem] {
         let everywhere = KeyBinding.everywhere
         let commands = SlashCommand.entries.map { entry in
@@ -78,7 +78,9 @@ extension ChatModel {
                     note: binding.label)
             }
         }
-        return commands + actions + keys
+        let all = commands + actions + keys
+        let again = choices.compactMap { choice in all.first { $0.target == choice } }
+        return again + all.filter { !choices.contains($0.target) }
     }
 
     /// A key that works everywhere; nil for one that has nothing to go to.
@@ -95,6 +97,16 @@ extension ChatModel {
     /// Whether a pane's keys can be reached while it is in front.
     private func isShown(_ title: String) -> Bool {
         [ComposePane.title, SidebarPane.title, type(of: view.pane).title].contains(title)
+    }
+
+    /// The choices that are remembered.
+    private static let choiceLimit = 5
+
+    /// Remembers what was chosen.
+    mutating func noteChoice(_ target: PaletteItem.Target) {
+        choices.removeAll { $0 == target }
+        choices.insert(target, at: 0)
+        if choices.count > Self.choiceLimit { choices.removeLast() }
     }
 
     // MARK: Places

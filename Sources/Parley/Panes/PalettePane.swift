@@ -215,6 +215,7 @@ struct PalettePane: Pane {
             return []
         case .action(let action, let pane):
             model.overlay = nil
+            model.noteChoice(item.target)
             return perform(action, of: pane, keys: item.note, on: &model)
         case .place(let place):
             model.overlay = nil
@@ -231,6 +232,7 @@ struct PalettePane: Pane {
         do {
             guard let command = try SlashCommand.parse(text) else { return [] }
             model.overlay = nil
+            if let item = palette.selectedItem { model.noteChoice(item.target) }
             return model.run(command)
         } catch {
             failed.failure = error.words

@@ -51,6 +51,13 @@ struct PaletteTests {
         desk.press(.control("k"))
         #expect(desk.model.palette == nil)
         #expect(desk.model.compose.text == "hello " && desk.model.focus == .compose)
+        // The connection log leaves the text its keys.
+        desk.press(.function(8))
+        desk.press(.control("a"))
+        desk.press(.control("k"))
+        #expect(desk.model.compose.isEmpty && desk.model.logScroll != nil)
+        desk.press(.control("k"))
+        #expect(desk.model.palette != nil && desk.model.logScroll == nil)
     }
 
     @Test("Some letters and Enter run a command")
@@ -62,6 +69,32 @@ struct PaletteTests {
         let effects = desk.press(.enter)
         #expect(effects == [.reconnect])
         #expect(desk.model.palette == nil)
+    }
+
+    @Test("What was chosen last stands first, each once, and no more than a few of them")
+    func again() {
+        var desk = Desk.joined("chat.lobby")
+        let before = Palette(.commands, desk.model.commandItems()).items
+        for typed in ["log", "recon", "next topic", "/history ", "recon", "fold"] {
+            desk.press(.control("k"))
+            desk.type(typed)
+            desk.press(.enter)
+        }
+        desk.press(.control("k"))
+        let items = desk.model.palette?.items ?? []
+        #expect(
+            items.prefix(5).map(\.title) == [
+                "fold the topics away, or show them", "/reconnect", "/history", "next topic", "/log",
+            ])
+        #expect(items.count == before.count && Set(items) == Set(before))
+        desk.press(.escape)
+        for typed in ["close it", "help"] {
+            desk.press(.control("k"))
+            desk.type(typed)
+            desk.press(.enter)
+            desk.press(.escape)
+        }
+        #expect(desk.model.choices.count == 5)
     }
 
     @Test("A command with arguments is written on the palette's own line; the text that is being written stays")
