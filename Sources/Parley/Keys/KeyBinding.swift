@@ -19,7 +19,7 @@ struct KeyBinding: Hashable, Sendable {
         .bind(.nextUnread, [.alt("a")], "next unread topic, mentions first; then back", hint: "next unread"),
         .bind(.focusTopics, [Key(.function(2))], "go to the topics", hint: "topics"),
         .bind(.openPostbox, [Key(.function(3))], "open the postbox", hint: "postbox"),
-        .bind(.foldTopics, [Key(.function(4))], "fold the topics away, or show them"),
+        .bind(.foldTopics, [Key(.function(5))], "fold the topics away, or show them"),
         .bind(.connectionLog, [Key(.function(8))], "open the connection log, or close it", hint: "log"),
         .bind(.nextPane, [Key(.tab)], "next pane; in a /command: complete it", hint: "pane"),
         .bind(.previousPane, [Key(.backTab)], "previous pane"),

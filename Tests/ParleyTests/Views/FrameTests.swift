@@ -97,11 +97,11 @@ struct FrameTests {
         #expect(!desk.screen().contains { $0.contains("TOPICS") })
     }
 
-    @Test("F4 folds the topics away; while they have the keys they are there, and Tab leaves them out")
+    @Test("F5 folds the topics away; while they have the keys they are there, and Tab leaves them out")
     func folded() {
         var desk = Desk.joined("chat.lobby", "chat.qa")
         let before = desk.screen()
-        desk.press(.function(4))
+        desk.press(.function(5))
         #expect(desk.screen()[1].hasPrefix("── chat.lobby ─"))
         #expect(!desk.screen().contains { $0.contains("│") || $0.contains("┴") || $0.contains("TOPICS") })
         desk.press(.tab)
@@ -115,16 +115,16 @@ struct FrameTests {
         #expect(desk.model.view == .conversation("chat.qa"))
         #expect(!desk.screen().contains { $0.contains("TOPICS") })
         desk.press(.function(2))
-        desk.press(.function(4))
+        desk.press(.function(5))
         #expect(desk.model.focus == .compose && desk.screen().contains { $0.contains("TOPICS") })
         desk.press(.alt("1"))
         #expect(desk.screen() == before)
     }
 
-    @Test("On a narrow screen, where the topics are never beside the text, F4 says so")
+    @Test("On a narrow screen, where the topics are never beside the text, F5 says so")
     func foldedNarrow() {
         var desk = Desk.joined("chat.lobby", size: Size(rows: 12, columns: 40))
-        desk.press(.function(4))
+        desk.press(.function(5))
         #expect(desk.screen().last?.contains("The topics have no room beside") == true)
         desk.send(.resized(Size(rows: 24, columns: 80)))
         #expect(desk.screen().contains { $0.contains("TOPICS") })

@@ -362,7 +362,7 @@ struct GoldenFrames {
               wo│ Alt-a                 next unread topic, mentions first; then back   │   ✓
                 │ F2                    go to the topics                               │   ✓
                 │ F3                    open the postbox                               │───
-                │ F4                    fold the topics away, or show them             │───
+                │ F5                    fold the topics away, or show them             │───
                 │ F8                    open the connection log, or close it           │
                 │ Tab                   next pane; in a /command: complete it          │
                 │ Shift-Tab             previous pane                                  │   ↺
