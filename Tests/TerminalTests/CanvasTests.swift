@@ -93,6 +93,16 @@ struct CanvasTests {
         #expect(canvas.rows == ["a[2Jé"])
     }
 
+    @Test("Substitutes take the place of single characters, whose styles stay")
+    func substitutes() {
+        let red = Style(foreground: .indexed(1))
+        var canvas = Canvas(size: Size(rows: 1, columns: 10))
+        canvas.write(SafeText("─✓\u{E9}漢a…"), row: 0, column: 0, style: red)
+        canvas.substitute(["─": "-", "✓": "+", "…": "~", "漢": "?", "a": "b", "\u{E9}": "\u{FC}"])
+        #expect(canvas.rows == ["-+\u{E9}漢a~"])
+        #expect(canvas[0, 0].style == red && canvas[0, 4].cluster == .continuation)
+    }
+
     @Test("Fill and restyle keep to their rectangle")
     func rectangles() {
         var canvas = Canvas(size: Size(rows: 3, columns: 5))

@@ -73,7 +73,9 @@ struct InputParserTests {
     @Test(
         "What is not known is dropped whole, and what follows is read",
         arguments: [
-            "\u{1B}]11;rgb:0000/0000/0000\u{1B}\\", "\u{1B}]0;hello\u{07}", "\u{1B}P>|terminal 1.0\u{1B}\\",
+            "\u{1B}]10;rgb:0000/0000/0000\u{1B}\\", "\u{1B}]11;rgb:0000/0000\u{1B}\\", "\u{1B}]11;rgb:0/0/g\u{7}",
+            "\u{1B}]11;rgb:0/0/\u{7}", "\u{1B}]11;rgb:00000/0/0\u{7}", "\u{1B}]11;rgb:0/0/0\u{18}",
+            "\u{1B}]0;hello\u{07}", "\u{1B}P>|terminal 1.0\u{1B}\\",
             "\u{1B}_Gi=1;OK\u{1B}\\",
             "\u{1B}^private\u{1B}\\", "\u{1B}[>41;379;0c", "\u{1B}[?1u", "\u{1B}[8;40;120t", "\u{1B}[99~",
             "\u{1B}[1;2;3;4x",
@@ -82,6 +84,67 @@ struct InputParserTests {
         ])
     func unknown(bytes: String) {
         #expect(parse(bytes + "x") == [.key(Key(.character("x")))])
+    }
+
+    @Test(
+        "The terminal's background, in every form that terminals give it",
+        arguments: [
+            ("rgb:ffff/8080/0000\u{1B}\\", RGB(0xFF8000)), ("rgb:FFFF/8080/0000\u{7}", RGB(0xFF8000)),
+            ("rgb:ff/80/00\u{7}", RGB(0xFF8000)), ("rgb:f/8/0\u{7}", RGB(0xFF8800)),
+            ("rgb:fff/800/0\u{7}", RGB(0xFF8000)), ("rgba:ffff/8080/0000/8000\u{1B}\\", RGB(0xFF8000)),
+            ("rgb:0000/0000/0000\u{7}", .black),
+        ])
+    func background(reply: String, color: RGB) {
+        #expect(parse("\u{1B}]11;\(reply)x") == [.reply(.background(color)), .key(Key(.character("x")))])
+    }
+
+    @Test("A reply that a slow line tears apart is no text, wherever it is torn and however long the pause")
+    func tornReply() {
+        for end in ["\u{7}", "\u{1B}\\"] {
+            let reply = Array("\u{1B}]11;rgb:1e1e/1e1e/1e1e\(end)".utf8)
+            for place in 1..<reply.count {
+                var parser = InputParser()
+                var events = parser.feed(reply[..<place])
+                events += parser.flush()
+                events += parser.feed(reply[place...])
+                events += parser.feed(Array("k".utf8))
+                // Of its first two bytes a key has to be made, since nothing tells them from one.
+                let given: [InputEvent] = place == 1 ? [.key(Key(.escape))] : place == 2 ? [.key(.alt("]"))] : []
+                let expected = given + [.reply(.background(RGB(0x1E1E1E))), .key(Key(.character("k")))]
+                #expect(events == expected, "torn behind \(place) bytes")
+            }
+        }
+    }
+
+    @Test("A reply in many pieces, with a pause behind each, is no text")
+    func replyInPieces() {
+        var parser = InputParser()
+        var events: [InputEvent] = []
+        for piece in ["\u{1B}]11", ";r", "gb:1", "e1e/", "1", "e1e", "/1e1e\u{1B}", "\\"] {
+            events += parser.feed(Array(piece.utf8))
+            if parser.needsTimeout { events += parser.flush() }
+        }
+        #expect(events == [.reply(.background(RGB(0x1E1E1E)))])
+    }
+
+    @Test("What a person types while a reply is overdue is typed")
+    func typedBehindReply() {
+        for held in ["\u{1B}]", "\u{1B}]11;rgb:1e1e/"] {
+            for text in ["x", "hello", "]", "\r"] {
+                var parser = InputParser()
+                _ = parser.feed(Array(held.utf8))
+                _ = parser.flush()
+                var other = InputParser()
+                let typed = parser.feed(Array(text.utf8))
+                let expected = other.feed(Array(text.utf8))
+                #expect(typed == expected, "\(text) behind \(held.dropFirst())")
+            }
+        }
+        var parser = InputParser()
+        _ = parser.feed([0x1B])
+        _ = parser.flush()
+        let typed = parser.feed(Array("]x".utf8))
+        #expect(typed == [.key(Key(.character("]"))), .key(Key(.character("x")))])
     }
 
     @Test("A sequence that another one cuts off does not spoil it")

@@ -98,6 +98,18 @@ public struct Canvas: Hashable, Sendable {
         }
     }
 
+    /// Draws other characters in the place of some, cell by cell. What takes two columns, and what has marks, stays.
+    public mutating func substitute(_ table: [Unicode.Scalar: Unicode.Scalar]) {
+        for index in cells.indices {
+            let cluster = cells[index].cluster
+            guard cluster.base >= 0x7F, cluster.width == 1, cluster.count == 1,
+                let scalar = Unicode.Scalar(cluster.base), let other = table[scalar],
+                (0x20..<0x7F).contains(other.value)
+            else { continue }
+            cells[index].cluster = Cluster(ascii: UInt8(other.value))
+        }
+    }
+
     /// The text of a row, without blanks at its end.
     public func text(row: Int) -> String {
         guard row >= 0, row < size.rows else { return "" }

@@ -135,6 +135,8 @@ public enum TerminalReply: Hashable, Sendable {
     case deviceAttributes
     /// CPR: where the cursor is, from 0.
     case cursorPosition(row: Int, column: Int)
+    /// OSC 11: the colour behind the text.
+    case background(RGB)
 }
 
 /// What came in from the terminal.

@@ -31,6 +31,8 @@ public struct InputParser: Sendable {
     var events: [InputEvent] = []
     /// Set when a lone escape was given out: the rest of a sequence torn apart by a slow line may still come.
     private var mayBeLate = false
+    /// What was held of a terminal's word on a colour when its time was over.
+    private var lateReply: (held: [UInt8], sawEscape: Bool)?
     private var isEscapedText = false
 
     /// Makes a parser that has seen nothing.
@@ -39,15 +41,27 @@ public struct InputParser: Sendable {
     /// Takes bytes as they were read and returns what they complete.
     public mutating func feed(_ bytes: some Sequence<UInt8>) -> [InputEvent] {
         events.removeAll(keepingCapacity: true)
-        if mayBeLate {
-            mayBeLate = false
+        if mayBeLate || lateReply != nil {
             let chunk = Array(bytes)
-            if Self.isTornSequence(chunk) { state = .escape(alt: false) }
+            takeUpLate(chunk)
             for byte in chunk { take(byte) }
         } else {
             for byte in bytes { take(byte) }
         }
         return takeEvents()
+    }
+
+    /// Goes on with a sequence whose beginning waited too long, where the chunk is what it lacks.
+    private mutating func takeUpLate(_ chunk: [UInt8]) {
+        guard !chunk.isEmpty else { return }
+        if let lateReply, ColorReply.isRest(chunk, of: lateReply.held, sawEscape: lateReply.sawEscape) {
+            sequence = lateReply.held
+            state = .string(count: sequence.count, introducer: 0x5D, sawEscape: lateReply.sawEscape)
+        } else if mayBeLate, Self.isTornSequence(chunk) || ColorReply.isTorn(chunk) {
+            state = .escape(alt: false)
+        }
+        mayBeLate = false
+        lateReply = nil
     }
 
     /// True while something unfinished is held that `flush` would decide.
@@ -84,8 +98,11 @@ public struct InputParser: Sendable {
             if sequence.isEmpty { emitTyped("[", alt: alt) }
         case .single(let alt):
             if sequence.isEmpty { emitTyped("O", alt: alt) }
-        case .string(count: 0, let introducer, _):
+        case .string(count: 0, let introducer, let sawEscape):
             emitTyped(Character(Unicode.Scalar(introducer)), alt: false)
+            if introducer == 0x5D { lateReply = ([], sawEscape) }
+        case .string(_, introducer: 0x5D, let sawEscape):
+            lateReply = (sequence, sawEscape)
         case .paste(let matched):
             keepInPaste(Self.pasteEnd[..<matched])
             finishPaste()
@@ -212,7 +229,7 @@ public struct InputParser: Sendable {
     private mutating func takeString(_ byte: UInt8, count: Int, introducer: UInt8, sawEscape: Bool) {
         if sawEscape {
             if byte == 0x5C {
-                state = .ground
+                finishString(introducer)
             } else {
                 // Not the terminator: the string was cut off, and a new sequence begins.
                 state = .escape(alt: false)
@@ -221,14 +238,23 @@ public struct InputParser: Sendable {
             return
         }
         switch byte {
-        case 0x07, 0x18, 0x1A: state = .ground
+        case 0x07: finishString(introducer)
+        case 0x18, 0x1A: state = .ground
         case 0x1B: state = .string(count: count, introducer: introducer, sawEscape: true)
         default:
+            // Of all strings only a colour's is of interest, and it is short.
+            if introducer == 0x5D, sequence.count < Self.controlLimit { sequence.append(byte) }
             // Nothing that a terminal answers is this long.
             state =
                 count < Self.stringLimit
                 ? .string(count: count + 1, introducer: introducer, sawEscape: false) : .ground
         }
+    }
+
+    private mutating func finishString(_ introducer: UInt8) {
+        state = .ground
+        if introducer == 0x5D, let color = ColorReply.background(sequence) { events.append(.reply(.background(color))) }
+        sequence.removeAll(keepingCapacity: true)
     }
 
     /// A byte that no sequence holds ends the one before it and counts for itself.

@@ -2,7 +2,7 @@ import CTerminal
 
 /// Brings ncurses's idea of the screen from one canvas to the next, writing only the cells that differ.
 struct Painter {
-    private let palette: Palette
+    let palette: Palette
     private let pairLimit: Int
     private let isUTF8: Bool
     private var inks: [Style: Ink] = [:]

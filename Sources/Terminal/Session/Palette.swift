@@ -20,7 +20,7 @@ struct Palette: Sendable {
         return index(of: Self.parts(ofEntry: number))
     }
 
-    private func index(of parts: RGB) -> (number: Int, needsBold: Bool) {
+    private func index(of parts: Parts) -> (number: Int, needsBold: Bool) {
         switch count {
         case 0x100_0000...:
             // The first eight numbers are the basic colours, not the darkest blues.
@@ -35,12 +35,12 @@ struct Palette: Sendable {
         }
     }
 
-    private typealias RGB = (red: Int, green: Int, blue: Int)
+    typealias Parts = (red: Int, green: Int, blue: Int)
 
     private static let levels = [0, 95, 135, 175, 215, 255]
 
     /// The colour of an entry in xterm's palette.
-    private static func parts(ofEntry number: Int) -> RGB {
+    static func parts(ofEntry number: Int) -> Parts {
         switch number {
         case 0: return (0, 0, 0)
         case 7: return (229, 229, 229)
@@ -56,7 +56,7 @@ struct Palette: Sendable {
         }
     }
 
-    private static func nearest(to wanted: RGB, among range: Range<Int>) -> Int {
+    private static func nearest(to wanted: Parts, among range: Range<Int>) -> Int {
         var best = range.lowerBound
         var bestDistance = Int.max
         for number in range {

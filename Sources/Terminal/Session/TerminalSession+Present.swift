@@ -31,10 +31,12 @@ extension TerminalSession {
         showPending()
     }
 
-    /// Draws everything anew, whatever else has written to the terminal.
+    /// Draws everything anew, whatever else has written to the terminal, and asks for its background again: the person
+    /// may have chosen another.
     public func redraw() {
         guard !isHungUp, !isClosed else { return }
         refreshScreen()
+        if hasShownFrame, asksBackground, isWritable { send(questions(Self.backgroundQuestion)) }
     }
 
     /// Sets the window's title, as safe text of at most 200 columns.
@@ -61,15 +63,19 @@ extension TerminalSession {
         if !hasShownFrame {
             // After the first frame, so that nothing delays it.
             hasShownFrame = true
-            send(enterSequence + questions())
+            let background = asksBackground ? Self.backgroundQuestion : ""
+            send(enterSequence + questions("\(background)\u{1B}[?2026$p\u{1B}[?1004$p"))
         }
         if title != nil { sendTitle() }
     }
 
-    private func questions() -> [UInt8] {
+    private static let backgroundQuestion = "\u{1B}]11;?\u{1B}\\"
+
+    /// Questions, and one behind them that every terminal answers: what it has not answered by then it does not know.
+    private func questions(_ text: String) -> [UInt8] {
         guard Modes.canBeAsked(type: type) else { return [] }
         hasOpenQuestion = true
-        return Array("\u{1B}[?2026$p\u{1B}[?1004$p\u{1B}[c".utf8)
+        return Array("\(text)\u{1B}[c".utf8)
     }
 
     private func sendTitle() {

@@ -23,6 +23,9 @@ public final class TerminalSession {
         public var bracketedPaste = true
         /// Colours; off where `NO_COLOR` is set and not empty.
         public var colors: Bool
+        /// Asks the terminal for its background (OSC 11), after the first frame; the answer comes from `wait`, as
+        /// `TerminalReply.background`, where the terminal knows the question.
+        public var asksBackground = false
         /// Keeps what is written to standard error off the screen, up to 64 KiB, and writes it out when the screen is
         /// left, by a crash too.
         public var capturesStandardError = true
@@ -60,6 +63,11 @@ public final class TerminalSession {
     /// Wakes `wait` from any thread.
     public let waker: Waker
 
+    /// Whether the terminal is asked for its background, after the first frame and at each `redraw()`.
+    public var asksBackground: Bool
+    /// How many colours the terminal has: 0 for none, 8, 16, 88, 256, or 2²⁴ for direct colour.
+    public var colorCount: Int { painter.palette.count }
+
     let options: Options
     let type: String
     let signalPipe: Int32
@@ -92,6 +100,7 @@ public final class TerminalSession {
             guard signalPipe >= 0 else { throw .system(errno) }
             type = try Self.openCurses()
             self.options = options
+            asksBackground = options.asksBackground
             let modes = Modes(options: options, type: type)
             enterSequence = modes.enter
             leaveSequence = modes.leave

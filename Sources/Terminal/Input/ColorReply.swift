@@ -1,0 +1,64 @@
+/// The terminal's word on the colour behind its text (OSC 11): `11;rgb:RRRR/GGGG/BBBB`, each part of one to four
+/// hexadecimal digits; some terminals say `rgba` and add a fourth.
+///
+/// On a slow line it can come in pieces, long after the question. None of them may look typed, so what can be a piece of
+/// one is known here.
+enum ColorReply {
+    private static let openings = [Array("11;rgb:".utf8), Array("11;rgba:".utf8)]
+
+    /// The colour that a whole reply names; nil for anything else.
+    static func background(_ bytes: [UInt8]) -> RGB? {
+        guard let opening = openings.first(where: bytes.starts(with:)) else { return nil }
+        let parts = bytes.dropFirst(opening.count).split(separator: 0x2F, omittingEmptySubsequences: false)
+        guard parts.count == partCount(opening), let red = value(parts[0]), let green = value(parts[1]),
+            let blue = value(parts[2]), parts.allSatisfy({ value($0) != nil })
+        else { return nil }
+        return RGB(red: red, green: green, blue: blue)
+    }
+
+    /// True when more bytes could make a whole reply of these.
+    static func isBeginning(_ bytes: [UInt8]) -> Bool {
+        openings.contains { opening in
+            if bytes.count <= opening.count { return opening.starts(with: bytes) }
+            guard bytes.starts(with: opening) else { return false }
+            let parts = bytes.dropFirst(opening.count).split(separator: 0x2F, omittingEmptySubsequences: false)
+            return parts.count <= partCount(opening)
+                && parts.dropLast().allSatisfy { value($0) != nil }
+                && (parts.last.map { $0.isEmpty || value($0) != nil } ?? true)
+        }
+    }
+
+    /// True when `chunk` begins with what `held` lacks of a reply, its end or a part of it.
+    ///
+    /// - Parameter sawEscape: whether the first half of the end, an escape, is held too.
+    static func isRest(_ chunk: [UInt8], of held: [UInt8], sawEscape: Bool) -> Bool {
+        if sawEscape { return isBeginning(held) && !held.isEmpty && chunk.first == 0x5C }
+        let body = chunk.prefix { $0 != 0x07 && $0 != 0x1B }
+        let end = chunk.dropFirst(body.count)
+        let isEnd = end.isEmpty || end.first == 0x07 || end.count == 1 || end.starts(with: [0x1B, 0x5C])
+        // With only the introducer held, one character may be a key pressed after it.
+        guard isEnd, !held.isEmpty || body.count >= 2, isBeginning(held + body) else { return false }
+        // An escape by itself is a key.
+        return !body.isEmpty || end.first == 0x07 || end.starts(with: [0x1B, 0x5C])
+    }
+
+    /// True for a chunk that is a reply without its escape: nobody types that in one go.
+    static func isTorn(_ chunk: [UInt8]) -> Bool {
+        chunk.first == 0x5D && isRest(Array(chunk.dropFirst()), of: [], sawEscape: false)
+    }
+
+    private static func partCount(_ opening: [UInt8]) -> Int { opening.count == 7 ? 3 : 4 }
+
+    /// One to four hexadecimal digits as a part of a colour: the largest number of that length is all of it.
+    private static func value(_ digits: some Collection<UInt8>) -> UInt8? {
+        guard (1...4).contains(digits.count) else { return nil }
+        var number = 0
+        var most = 0
+        for digit in digits {
+            guard let value = Character(Unicode.Scalar(digit)).hexDigitValue else { return nil }
+            number = number << 4 | value
+            most = most << 4 | 0xF
+        }
+        return UInt8((number * 255 + most / 2) / most)
+    }
+}
