@@ -55,6 +55,8 @@ struct ConnectionOptions: ParsableArguments {
         plan.store = plan.storePlace(environment)
         plan.retention = profile.retention?.policy ?? .parley
         plan.suspendAfter = profile.suspendAfter
+        plan.appearance = Appearance(
+            profile.theme ?? .auto, symbols: profile.symbols ?? .auto, environment: environment)
         if let name = profile.reconnect {
             guard let policy = ReconnectPolicy.named(name) else {
                 throw CommandFailure(
@@ -80,6 +82,8 @@ struct ConnectionOptions: ParsableArguments {
         let file = try ConfigurationFile.load(flag: config, environment)
         var profile = try file.profile(profile)
         profile.retention = profile.retention ?? file.retention
+        profile.theme = profile.theme ?? file.theme
+        profile.symbols = profile.symbols ?? file.symbols
         if !server.isEmpty {
             profile.servers = server
             profile.user = nil
@@ -209,6 +213,8 @@ struct ConnectionPlan: Sendable {
     var retention = RetentionPolicy.parley
     /// Seconds out of focus after which an interactive client suspends the connection.
     var suspendAfter: Double?
+    /// How the interactive client's screen looks.
+    var appearance = Appearance()
 
     init(target: Target) { self.target = target }
 

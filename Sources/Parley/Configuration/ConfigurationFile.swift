@@ -12,8 +12,12 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
     var profiles: [String: Profile] = [:]
     /// How long messages stay in the local store, for profiles that do not say it themselves.
     var retention: RetentionSetting?
+    /// How the screen is coloured, for profiles that do not say it themselves.
+    var theme: ThemeSetting?
+    /// Which characters the screen is drawn with, for profiles that do not say it themselves.
+    var symbols: SymbolSetting?
 
-    private enum CodingKeys: String, CodingKey, CaseIterable { case profiles, retention }
+    private enum CodingKeys: String, CodingKey, CaseIterable { case profiles, retention, theme, symbols }
 
     /// No profiles.
     init() {}
@@ -23,6 +27,8 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         profiles = try values.decodeIfPresent([String: Profile].self, forKey: .profiles) ?? [:]
         retention = try values.decodeIfPresent(RetentionSetting.self, forKey: .retention)
+        theme = try values.decodeIfPresent(ThemeSetting.self, forKey: .theme)
+        symbols = try values.decodeIfPresent(SymbolSetting.self, forKey: .symbols)
     }
 
     /// Larger files are no configuration.

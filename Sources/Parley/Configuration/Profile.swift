@@ -32,12 +32,16 @@ struct Profile: Hashable, Sendable {
     var device: String?
     /// How long messages stay in the local store; nil for what the file says of all profiles.
     var retention: RetentionSetting?
+    /// How the screen is coloured; nil for what the file says of all profiles.
+    var theme: ThemeSetting?
+    /// Which characters the screen is drawn with; nil for what the file says of all profiles.
+    var symbols: SymbolSetting?
 }
 
 extension Profile: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
         case servers, creds, user, reconnect, suspendAfter, namespace, hash, tlsAuthority, tlsCertificate, tlsKey
-        case tlsFirst, tokenCommand, proxy, session, device, retention
+        case tlsFirst, tokenCommand, proxy, session, device, retention, theme, symbols
         case tokenCommandInSnakeCase = "token_command"
     }
 
@@ -69,6 +73,8 @@ extension Profile: Decodable {
         session = try values.decodeIfPresent(String.self, forKey: .session)
         device = try values.decodeIfPresent(String.self, forKey: .device)
         retention = try values.decodeIfPresent(RetentionSetting.self, forKey: .retention)
+        theme = try values.decodeIfPresent(ThemeSetting.self, forKey: .theme)
+        symbols = try values.decodeIfPresent(SymbolSetting.self, forKey: .symbols)
     }
 }
 

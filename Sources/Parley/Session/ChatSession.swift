@@ -10,21 +10,24 @@ struct ChatSession {
     private let runner: Task<Void, Never>
     private var model: ChatModel
     private var frames = FrameLimiter()
+    private var appearance: Appearance
+    private var theme: Theme
     private var isOver = false
     private var endingSignal: Int32?
 
     /// Runs the client until its person leaves. The screen is up before anything of the network is touched.
-    static func run(_ connector: Connector, topics: [String]) throws {
+    static func run(_ connector: Connector, topics: [String], appearance: Appearance) throws {
         let log = ErrorLog()
         let terminal: TerminalSession
         var options = TerminalSession.Options()
         // Without a log the terminal's own capture keeps the screen clean.
         options.capturesStandardError = log == nil
+        options.asksBackground = appearance.asksTerminal && options.colors
         do throws(TerminalError) { terminal = try TerminalSession(options: options) } catch {
             log?.end()
             throw CommandFailure(CommandFailure.badConfiguration, error.description)
         }
-        var session = ChatSession(terminal, connector)
+        var session = ChatSession(terminal, connector, appearance)
         session.loop(topics, keeps: connector.hasStore)
         terminal.close()
         session.end()
@@ -32,8 +35,10 @@ struct ChatSession {
         if let signal = session.endingSignal { TerminalSession.endProcess(by: signal) }
     }
 
-    private init(_ terminal: TerminalSession, _ connector: Connector) {
+    private init(_ terminal: TerminalSession, _ connector: Connector, _ appearance: Appearance) {
         self.terminal = terminal
+        self.appearance = appearance
+        theme = appearance.theme(colors: terminal.colorCount)
         queue = EventQueue(waker: terminal.waker)
         model = ChatModel(
             identity: .init(user: connector.user, network: connector.network, isNamed: connector.isNamed),
@@ -68,7 +73,11 @@ struct ChatSession {
 
     private mutating func handle(_ wake: TerminalSession.Wake) {
         switch wake {
-        case .input(let events): for event in events { apply(.input(event)) }
+        case .input(let events):
+            for event in events {
+                if case .reply(let reply) = event { take(reply) }
+                apply(.input(event))
+            }
         case .resized(let size): apply(.resized(size))
         case .resumed: apply(.resumed)
         case .suspending: suspend()
@@ -78,6 +87,13 @@ struct ChatSession {
             isOver = true
         case .woken, .timedOut: break
         }
+    }
+
+    /// Draws again where the terminal's word changes the colours.
+    private mutating func take(_ reply: TerminalReply) {
+        guard appearance.take(reply) else { return }
+        theme = appearance.theme(colors: terminal.colorCount)
+        frames.invalidate()
     }
 
     private mutating func apply(_ event: ChatEvent) {
@@ -104,7 +120,7 @@ struct ChatSession {
     }
 
     private func draw() {
-        terminal.present(render(model, size: terminal.size, now: model.now.instant))
+        terminal.present(render(model, size: terminal.size, now: model.now.instant, theme: theme))
     }
 
     // MARK: Effects

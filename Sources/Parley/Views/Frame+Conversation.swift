@@ -111,7 +111,7 @@ extension Frame {
         let (name, isOwn, mark, markStyle) = describe(source)
         let safe = names.text(NameBook.shown(name))
         var style = theme.style(ofName: name)
-        if isOwn { style.attributes.insert(.bold) }
+        if isOwn { style = theme.emphasized(style) }
         canvas.write(safe, row: row.row, column: row.column + widths.indent - widths.name - 2, style: style)
         if !mark.isEmpty { canvas.write(mark, row: row.row, column: row.endColumn - 1, style: markStyle) }
     }

@@ -52,8 +52,7 @@ extension Frame {
         _ name: String, in line: Rect, besides columns: Int = 0, isShown: Bool, style: Style
     ) {
         if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
-        var style = style
-        if isShown { style.attributes.insert(.bold) }
+        let style = isShown ? theme.emphasized(style) : style
         let text = SafeText(String(name.prefix(256))).shortened(columns: max(0, line.columns - 7 - columns))
         canvas.write(text, row: line.row, column: line.column + 1, style: style)
     }

@@ -7,6 +7,7 @@ import Terminal
 func render(_ model: ChatModel, size: Size, now: ContinuousClock.Instant, theme: Theme = .standard) -> Canvas {
     var frame = Frame(model: model, theme: theme, layout: model.layout(on: size), now: now)
     frame.draw()
+    if let substitutes = theme.substitutes { frame.canvas.substitute(substitutes) }
     return frame.canvas
 }
 

@@ -72,12 +72,29 @@ struct ConfigurationTests {
         #expect(user(try plan(["--profile", "work", "--as", "bob"], file: file)) == "bob")
     }
 
+    @Test("A theme and its symbols stand beside the profiles, or in one, which wins")
+    func theme() throws {
+        let file = """
+            { theme: "light", symbols: "ascii",
+              profiles: { work: { theme: "high-contrast" }, plain: { theme: "none", symbols: "unicode" } } }
+            """
+        #expect(try plan([]).appearance == Appearance())
+        #expect(try plan([], file: file).appearance == Appearance(.light, symbols: .ascii))
+        #expect(try plan(["--profile", "work"], file: file).appearance == Appearance(.highContrast, symbols: .ascii))
+        let plain = Appearance(.colorless, symbols: .unicode)
+        #expect(try plan(["--profile", "plain"], file: file).appearance == plain)
+        let inC = try plan([], environment: ["LANG": "C"]).appearance
+        #expect(inC.usesPlainSymbols)
+    }
+
     @Test(
         "A file that cannot be understood says where",
         arguments: [
             ("{ profile: {} }", "profile"), ("{ profiles: { a: { server: [] } } }", "server"),
             ("{ profiles: { a: { servers: \"x\" } } }", "profiles.a.servers"), ("{ not json", "config.json"),
             ("{ profiles: { default: { reconnect: \"never\" } } }", "never"),
+            ("{ theme: \"pink\" }", "theme: “pink” is no theme; these are: auto, dark, light, high-contrast,"),
+            ("{ profiles: { a: { symbols: \"emoji\" } } }", "profiles.a.symbols: “emoji”"), ("{ theme: 3 }", "theme"),
         ])
     func mistakes(_ file: String, _ named: String) throws {
         #expect {

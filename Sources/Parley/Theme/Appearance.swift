@@ -1,0 +1,83 @@
+import Terminal
+
+/// What is known of how the screen has to look, and the theme that follows from it: the configuration's word counts first,
+/// then the terminal's, then the environment's.
+///
+/// The first frame does not wait for the terminal: without its word, and without any other, it is drawn in what can be
+/// read on black and on white.
+struct Appearance: Hashable, Sendable {
+    /// The configuration's word on colours; what the terminal said is kept while it changes.
+    var setting: ThemeSetting
+    /// The configuration's word on symbols.
+    var symbols: SymbolSetting
+    private let lacksSymbols: Bool
+    /// The ground that the environment speaks of.
+    private let supposed: Ground?
+    /// The ground that the terminal named.
+    private var told: RGB?
+
+    init(
+        _ setting: ThemeSetting = .auto, symbols: SymbolSetting = .auto, environment: [String: String] = [:]
+    ) {
+        self.setting = setting
+        self.symbols = symbols
+        lacksSymbols = Self.lacksSymbols(environment)
+        supposed = Self.ground(environment)
+    }
+
+    /// Whether the terminal's word would change anything.
+    var asksTerminal: Bool { setting == .auto || setting == .highContrast }
+
+    /// Whether symbols and lines are drawn in ASCII.
+    var usesPlainSymbols: Bool {
+        switch symbols {
+        case .auto: lacksSymbols
+        case .unicode: false
+        case .ascii: true
+        }
+    }
+
+    /// Takes the terminal's word, however late it comes; true when the theme has to be made anew.
+    mutating func take(_ reply: TerminalReply) -> Bool {
+        guard case .background(let color) = reply, color != told else { return false }
+        told = color
+        return asksTerminal
+    }
+
+    /// What text stands on.
+    var ground: Ground { setting.ground ?? told.map { Ground($0) } ?? supposed ?? .unknown }
+
+    /// The theme for a terminal of so many colours.
+    func theme(colors: Int) -> Theme {
+        Theme(
+            ground: ground, colors: setting == .colorless ? 0 : colors, contrast: setting.contrast,
+            substitutes: usesPlainSymbols ? PlainSymbols.table : nil)
+    }
+
+    // MARK: The environment
+
+    /// rxvt and some others say which of 16 entries text and ground have, as in `15;0` or `15;default;0`.
+    private static func ground(_ environment: [String: String]) -> Ground? {
+        if let last = environment["COLORFGBG"]?.split(separator: ";", omittingEmptySubsequences: false).last,
+            let entry = Int(last)
+        {
+            switch entry {
+            case 0...6, 8: return .dark
+            case 7, 9...15: return .light
+            default: break
+            }
+        }
+        // The console has no other ground, and nobody to ask.
+        return environment["TERM"] == "linux" ? Ground(.black) : nil
+    }
+
+    /// The first of the three variables that is set decides, as for every program. Where none is, nothing is known, and
+    /// terminals that show UTF-8 are the rule.
+    private static func lacksSymbols(_ environment: [String: String]) -> Bool {
+        let set = ["LC_ALL", "LC_CTYPE", "LANG"].compactMap { environment[$0] }.first { !$0.isEmpty }
+        guard let set else { return false }
+        let name = set.prefix { $0 != "@" }
+        guard let charset = name.split(separator: ".", maxSplits: 1).last else { return false }
+        return !charset.lowercased().filter { $0 != "-" }.hasPrefix("utf8")
+    }
+}

@@ -1,0 +1,203 @@
+import Terminal
+
+/// The styles of the screen's parts on one terminal: the roles' description, rendered with the colours that are there on
+/// the ground that they stand on. A style never carries a meaning alone: a symbol or a word says the same.
+///
+/// - From 256 colours on, each is fitted to the ground, so that it can be read there: with 256, the nearest entry that can
+///   is taken, and with direct colour the fitted colour itself. The first sixteen entries are the terminal's own and are
+///   not used then.
+/// - With 8 or 16, entries are taken that can be read in the usual palettes (`BasicPalette`).
+/// - Without any, attributes alone remain.
+struct Theme: Hashable, Sendable {
+    /// How much text stands out.
+    enum Contrast: Hashable, Sendable {
+        /// At least 4.5, WCAG's AA.
+        case standard
+        /// At least 7, WCAG's AAA, where the ground allows it, and nothing quieter than the rest.
+        case high
+
+        /// The least ratio.
+        var ratio: Double { self == .high ? 7 : 4.5 }
+    }
+
+    /// How unlike two names' colours are at least, in OKLab.
+    static let nameDistance = 0.09
+
+    /// Colours for names; none where colours are off.
+    let names: [Color]
+    /// The characters that stand for symbols; nil where the terminal shows them all.
+    let substitutes: [Unicode.Scalar: Unicode.Scalar]?
+    private let styles: [Style]
+    /// Entries of a palette of 16 that bold makes so bright that they cannot be read.
+    private let fadesInBold: Set<Color>
+
+    /// Renders the roles.
+    ///
+    /// - Parameters:
+    ///   - ground: what text stands on.
+    ///   - colors: how many colours the terminal has; 0 for none.
+    init(
+        ground: Ground = .unknown, colors: Int, contrast: Contrast = .standard,
+        substitutes: [Unicode.Scalar: Unicode.Scalar]? = nil
+    ) {
+        self.substitutes = substitutes
+        guard colors >= 8 else {
+            styles = ThemeRole.allCases.map { Style(attributes: $0.colorlessAttributes) }
+            names = []
+            fadesInBold = []
+            return
+        }
+        let ink = Ink(ground: ground, colors: colors, contrast: contrast)
+        fadesInBold = ink.fadesInBold
+        names = ink.names
+        let tones = Dictionary(uniqueKeysWithValues: Tone.allCases.map { ($0, ink.color($0)) })
+        let fading = ink.fadesInBold
+        styles = ThemeRole.allCases.map { role in
+            let color = tones[role.tone] ?? .standard
+            var attributes = role.attributes
+            if fading.contains(color) { attributes.remove(.bold) }
+            return Style(foreground: color, attributes: attributes)
+        }
+    }
+
+    /// A theme of these styles, as tests paint with.
+    init(styles: (ThemeRole) -> Style, names: [Color]) {
+        self.styles = ThemeRole.allCases.map(styles)
+        self.names = names
+        substitutes = nil
+        fadesInBold = []
+    }
+
+    /// What can be read whatever the terminal's ground is, in 256 colours.
+    static let standard = Theme(colors: 256)
+
+    /// For NO_COLOR and terminals without colours: attributes only.
+    static let colorless = Theme(colors: 0)
+
+    /// The style of a role.
+    subscript(role: ThemeRole) -> Style { styles[role.rawValue] }
+
+    // MARK: Styles that depend
+
+    /// What a search has found in a text.
+    func found(in style: Style) -> Style {
+        var style = emphasized(style)
+        style.attributes.insert(.underline)
+        return style
+    }
+
+    /// The selected row: reversed in one colour, since reversed words of several would be a patchwork.
+    func selection(over style: Style) -> Style {
+        Style(attributes: style.attributes.subtracting(.dim).union(.reverse))
+    }
+
+    /// The style in bold, where that leaves its colour readable.
+    func emphasized(_ style: Style) -> Style {
+        var style = style
+        if !fadesInBold.contains(style.foreground) { style.attributes.insert(.bold) }
+        return style
+    }
+
+    /// The style of a name, the same for the same name every day on the same terminal.
+    func style(ofName name: String) -> Style {
+        guard !names.isEmpty else { return .plain }
+        return Style(foreground: names[Int(StableHash.of(name) % UInt64(names.count))])
+    }
+}
+
+extension Theme {
+    var title: Style { self[.title] }
+    var connected: Style { self[.connected] }
+    var waiting: Style { self[.waiting] }
+    var broken: Style { self[.broken] }
+    var heading: Style { self[.heading] }
+    var rule: Style { self[.rule] }
+    var unread: Style { self[.unread] }
+    var time: Style { self[.time] }
+    var own: Style { self[.own] }
+    var dimmed: Style { self[.dimmed] }
+    var marker: Style { self[.marker] }
+    var failure: Style { self[.failure] }
+    var hintKey: Style { self[.hintKey] }
+    var hint: Style { self[.hint] }
+    var question: Style { self[.question] }
+    var overlay: Style { self[.overlay] }
+}
+
+/// The colours that can be read on a ground, of those that a terminal has.
+private struct Ink {
+    private enum Depth { case basic, indexed, direct }
+
+    private let depth: Depth
+    private let contrast: Theme.Contrast
+    /// The luminances that can be read; nil where none has the contrast that is wanted.
+    private let luminances: ClosedRange<Double>?
+    /// The entries of 256 that can be read.
+    private let entries: [(number: UInt8, place: RGB.Perceived)]
+
+    init(ground: Ground, colors: Int, contrast: Theme.Contrast) {
+        depth = colors < 256 ? .basic : colors < 1 << 24 ? .indexed : .direct
+        self.contrast = contrast
+        let range = (depth == .basic ? ground.withBasicPalette : ground).luminances(contrast: contrast.ratio)
+        luminances = range
+        var entries: [(number: UInt8, place: RGB.Perceived)] = []
+        if depth == .indexed, let range {
+            for number in 16...UInt8.max {
+                guard let color = RGB(paletteEntry: number), range.contains(color.luminance) else { continue }
+                entries.append((number, color.perceived))
+            }
+        }
+        self.entries = entries
+    }
+
+    /// The colour for a tone; the terminal's own where none can be read.
+    func color(_ tone: Tone) -> Color {
+        guard let luminances, let color = tone.color, tone != .quiet || contrast == .standard else { return .standard }
+        switch depth {
+        case .basic:
+            let entry = tone.basicEntries.first { BasicPalette.isReadable($0, in: luminances) }
+            return entry.map { .indexed($0) } ?? .standard
+        case .indexed: return nearest(to: color.fitted(into: luminances)).map { .indexed($0) } ?? .standard
+        case .direct: return Color(color.fitted(into: luminances))
+        }
+    }
+
+    /// Colours that look different on this ground.
+    var names: [Color] {
+        guard let luminances else { return [] }
+        if depth == .basic {
+            var kept: [UInt8] = []
+            for entry in Tone.basicNames where BasicPalette.isReadable(entry, in: luminances) {
+                let isNew = kept.allSatisfy { BasicPalette.areDistinct(entry, $0, by: Theme.nameDistance) }
+                if isNew { kept.append(entry) }
+            }
+            return kept.map { .indexed($0) }
+        }
+        var kept: [(color: Color, place: RGB.Perceived)] = []
+        for wanted in Tone.names {
+            var shown = wanted.fitted(into: luminances)
+            var color = Color(shown)
+            if depth == .indexed {
+                guard let number = nearest(to: shown), let entry = RGB(paletteEntry: number) else { continue }
+                shown = entry
+                color = .indexed(number)
+            }
+            let place = shown.perceived
+            if kept.allSatisfy({ $0.place.distance(to: place) >= Theme.nameDistance }) { kept.append((color, place)) }
+        }
+        return kept.map(\.color)
+    }
+
+    /// Terminals with few colours show the first eight in bold as the second eight.
+    var fadesInBold: Set<Color> {
+        guard depth == .basic, let luminances else { return [] }
+        return Set((UInt8(0)..<8).filter { !BasicPalette.isReadable($0 + 8, in: luminances) }.map { .indexed($0) })
+    }
+
+    /// The entry of 256 that looks most like a colour; its hue counts for more than how light it is, which was fitted.
+    private func nearest(to color: RGB) -> UInt8? {
+        let place = color.perceived
+        let distances = entries.lazy.map { ($0.number, $0.place.distance(to: place, lightnessWeight: 0.4)) }
+        return distances.min { $0.1 < $1.1 }?.0
+    }
+}

@@ -1,0 +1,107 @@
+import Terminal
+
+/// A part of the screen that has a look of its own. What it looks like is said here once, for every terminal.
+enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
+    case title
+    case connected
+    case waiting
+    case broken
+    case heading
+    case rule
+    case unread
+    case time
+    case own
+    case dimmed
+    case marker
+    case failure
+    case hintKey
+    case hint
+    case question
+    case overlay
+
+    /// Its colour.
+    var tone: Tone {
+        switch self {
+        case .title, .own, .overlay: .plain
+        case .heading, .hintKey: .accent
+        case .connected: .good
+        case .waiting, .unread, .marker, .question: .attention
+        case .broken, .failure: .bad
+        case .rule, .time, .dimmed, .hint: .quiet
+        }
+    }
+
+    /// Its attributes beside a colour.
+    var attributes: Attributes {
+        switch self {
+        case .title, .connected, .waiting, .broken, .heading, .unread, .own: .bold
+        case .question: [.bold, .reverse]
+        case .rule, .time, .dimmed, .marker, .failure, .hintKey, .hint, .overlay: []
+        }
+    }
+
+    /// Its attributes where there are no colours. How faint a terminal draws what is dim is its own affair, so nothing
+    /// that is to be read is.
+    var colorlessAttributes: Attributes {
+        switch self {
+        case .broken: [.bold, .reverse]
+        case .marker, .failure, .hintKey: .bold
+        case .rule: .dim
+        case .title, .connected, .waiting, .heading, .unread, .time, .own, .dimmed, .hint, .question, .overlay:
+            attributes
+        }
+    }
+}
+
+/// A colour of the theme, by what it says. A colour never says it alone: a symbol or a word says the same.
+enum Tone: CaseIterable, Hashable, Sendable {
+    /// The terminal's own colour of text.
+    case plain
+    /// Where things are, and which keys lead there.
+    case accent
+    /// All is well.
+    case good
+    /// Something waits, or is new.
+    case attention
+    /// Something failed, or is lost.
+    case bad
+    /// What is there to be found, not to be noticed.
+    case quiet
+
+    /// The colour at its best, before it is fitted to a ground; nil for the terminal's own.
+    var color: RGB? {
+        switch self {
+        case .plain: nil
+        case .accent: RGB(0x5F9FFF)
+        case .good: RGB(0x5FD75F)
+        case .attention: RGB(0xFFAF00)
+        case .bad: RGB(0xFF6767)
+        case .quiet: RGB(0xA8A8A8)
+        }
+    }
+
+    /// Entries of a palette of 16, best first; one of them is taken where it can be read.
+    var basicEntries: [UInt8] {
+        switch self {
+        case .plain: []
+        case .accent: [6, 14, 4]
+        case .good: [2, 10]
+        case .attention: [11, 5]
+        case .bad: [9, 1]
+        case .quiet: [7]
+        }
+    }
+
+    /// Colours for people's names, best first; of those that look alike on a ground only the first is taken.
+    static let names =
+        ([
+            0x5FAF5F, 0xFFAF5F, 0x5FAFFF, 0xD75FD7, 0xAFAF00, 0x00AFAF, 0xFF875F, 0xAF87FF, 0xFF5FAF, 0x87D7FF,
+            0xD7D787,
+            0xAFD75F, 0xD7AFAF, 0x8787AF, 0x870087, 0x005F00, 0x5F00AF, 0x5F0000, 0x00005F, 0x875F00, 0x005F87,
+            0x00875F,
+            0x5F5FFF, 0x875FD7, 0xAF5F5F, 0xD700AF,
+        ] as [UInt32]).map { RGB($0) }
+
+    /// The same, in entries of a palette of 16.
+    static let basicNames: [UInt8] = [6, 2, 13, 11, 9, 14, 10, 5, 4, 1, 3, 12]
+}

@@ -1,0 +1,62 @@
+/// How the screen is coloured, as the configuration file has it.
+enum ThemeSetting: String, CaseIterable, Hashable, Sendable {
+    /// For the terminal's ground, which it is asked for.
+    case auto
+    case dark
+    case light
+    /// As `auto`, with more contrast.
+    case highContrast = "high-contrast"
+    case highContrastDark = "high-contrast-dark"
+    case highContrastLight = "high-contrast-light"
+    /// No colours, as with NO_COLOR.
+    case colorless = "none"
+
+    /// The ground that it names.
+    var ground: Ground? {
+        switch self {
+        case .dark, .highContrastDark: .dark
+        case .light, .highContrastLight: .light
+        case .auto, .highContrast, .colorless: nil
+        }
+    }
+
+    /// How much text stands out.
+    var contrast: Theme.Contrast {
+        switch self {
+        case .highContrast, .highContrastDark, .highContrastLight: .high
+        case .auto, .dark, .light, .colorless: .standard
+        }
+    }
+}
+
+/// Which characters the screen is drawn with, as the configuration file has it.
+enum SymbolSetting: String, CaseIterable, Hashable, Sendable {
+    /// ASCII where the locale has no UTF-8.
+    case auto
+    case unicode
+    case ascii
+}
+
+extension ThemeSetting: Decodable {
+    init(from decoder: any Decoder) throws {
+        self = try Self.named(in: decoder, kind: "theme")
+    }
+}
+
+extension SymbolSetting: Decodable {
+    init(from decoder: any Decoder) throws {
+        self = try Self.named(in: decoder, kind: "set of symbols")
+    }
+}
+
+extension RawRepresentable where RawValue == String, Self: CaseIterable {
+    /// The case that a text names; the error lists what there is.
+    fileprivate static func named(in decoder: any Decoder, kind: String) throws -> Self {
+        let name = try decoder.singleValueContainer().decode(String.self)
+        if let value = Self(rawValue: name) { return value }
+        let known = allCases.map(\.rawValue).joined(separator: ", ")
+        throw DecodingError.dataCorrupted(
+            .init(
+                codingPath: decoder.codingPath, debugDescription: "“\(name)” is no \(kind); these are: \(known)"))
+    }
+}
