@@ -85,7 +85,27 @@ struct GoldenFrames {
             ────────────────────┴───────────────────────────────────────────────────────────
              > write to chat.lobby
              ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics          ⇣ bottom
-            """)
+            """,
+            styles: """
+                0: t21 r20 .1 c18 t20
+                1: h7 .13 r3 t12 r45
+                2: h1 *10 .9 r3 d15 r41
+                3: .20 r3 d22 r34
+                4: .1 u8 .9 u1 .1 r1 .1 i5 .2 n3
+                5: .1 h7 .12 r3 d20 r36
+                6: .1 u9 .7 u2 .1 r1 .1 i5 .2 n3
+                7: .1 d11 .6 d1 .1 r1 .1 i5 .2 N5 .45 c1
+                8: .20 r1 .1 i5 .2 N5 .45 c1
+                9: .20 r1 f58
+                10: .20 r1 m58
+                11: .20 r1 .1 i5 .2 n5
+                12: .20 r1
+                13: .20 r1 .1 i5 .2 n6 .44 d1
+                14-20: .20 r1
+                21: h20 r1 h59
+                22: h3 d19
+                23: .1 k2 e7 k2 e9 k2 e10 k2 e6 k3 e7 k5 e14 .1 e9
+                """)
     }
 
     @Test("A conversation at 40×12")
@@ -161,7 +181,30 @@ struct GoldenFrames {
             ────────────────────┴───────────────────────────────────────────────────────────
              > offline: will be sent when connected
              ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics          ⇣ bottom
-            """)
+            """,
+            styles: """
+                0: r8 .1 w51 t20
+                1: h7 .13 r3 t12 r45
+                2: h1 *10 .9 r3 d15 r41
+                3: .20 r3 d22 r34
+                4: .1 u8 .9 u1 .1 r1 .1 i5 .2 n3
+                5: .1 h7 .12 r3 d20 r36
+                6: .1 u9 .7 u2 .1 r1 .1 i5 .2 n3
+                7: .1 d11 .6 d1 .1 r1 .1 i5 .2 N5 .45 c1
+                8: .20 r1 .1 i5 .2 N5 .45 c1
+                9: .20 r1 f58
+                10: .20 r1 .1 i5 .2 n5
+                11: .20 r1
+                12: .20 r1 .1 i5 .2 n6 .44 d1
+                13: .20 r1 .1 i5 .2 N5 .3 d8 .34 f1
+                14-15: .20 r1 .16 f40
+                16: .20 r1 .16 f23
+                17: .20 r1 .1 i5 .2 N5 .3 d14 .28 w1
+                18-20: .20 r1
+                21: h20 r1 h59
+                22: h3 w36
+                23: .1 k2 e7 k2 e9 k2 e10 k2 e6 k3 e7 k5 e14 .1 e9
+                """)
     }
 
     @Test("The connection lost at 40×12")
@@ -182,7 +225,21 @@ struct GoldenFrames {
             ────────────────────────────────────────
              > offline: will be sent when connected
              ^K commands  F1 help          ⇣ bottom
-            """)
+            """,
+            styles: """
+                0: r1 .1 w18 t20
+                1: r2 t12 r26
+                2: .1 i5 .2 n6 .25 d1
+                3: .1 i5 .2 N5 .3 d8 .15 f1
+                4: .16 f21
+                5: .16 f22
+                6: .16 f18
+                7: .16 f21
+                8: .1 i5 .2 N5 .3 d14 .9 w1
+                9: h40
+                10: h3 w36
+                11: .1 k2 e7 k2 e9 .10 e9
+                """)
     }
 
     @Test("The postbox at 80×24")
@@ -215,7 +272,21 @@ struct GoldenFrames {
             ────────────────────┴───────────────────────────────────────────────────────────
              > /post USER/POSTBOX TEXT, or Alt-r to reply
              Enter read  Space mark  Del delete  Alt-r reply  Alt-n next page           3/3
-            """)
+            """,
+            styles: """
+                0: t21 r26 .1 c18 t14
+                1: h7 .13 r1 h2 t37 h20
+                2: .20 r1 h1 m1 u1 .1 i12 .2 n3 .10 *16
+                3: h8 .12 r1 h1 m1 u1 .1 i12 .2 n7 .6 *20
+                4: .1 u9 .7 u2 .1 r1 =59
+                5: .1 u5 .12 u1 .1 r1
+                6-7: .20 r1
+                8: .20 r3 t38 r19
+                9-20: .20 r1
+                21: r80
+                22: r3 d38
+                23: .1 k5 e7 k5 e7 k1 e9 k1 e16 k1 e8 k1 e12 .2 e4
+                """)
     }
 
     @Test("The postbox at 40×12")
@@ -391,7 +462,13 @@ struct GoldenFrames {
             │ ^K Alt-x  find … │
             │ F1        this … │
             └─ PgDn more  Esc…─┘
-            """)
+            """,
+            styles: """
+                0: r2 t6 r12
+                1: r1 v1 h10 v7 r1
+                2-3: r1 v1 k2 v8 .6 v1 r1
+                4: r2 .16 r2
+                """)
     }
 
     @Test("The commands that have some letters at 80×24")
@@ -508,13 +585,21 @@ struct GoldenFrames {
             ────────────────────┴───────────────────────────────────────
              > /join TOPIC
              ^K commands  F1 help  ^G go to  F2 topics  F3 postbox
-            """)
+            """,
+            styles: """
+                0: t21 r7 .1 c18 t13
+                1: h7 .13 r3 t9 r28
+                2: .1 h7 .12 r1
+                3-8: .20 r1
+                9: h20 r1 h39
+                10: h3 d11
+                11: .1 k2 e7 k2 e9 k2 e10 k2 e6 k3 e7 .8 e1
+                """)
     }
 
     private func expect(
-        _ desk: Desk, _ golden: String, sourceLocation: SourceLocation = #_sourceLocation
+        _ desk: Desk, _ golden: String, styles: String? = nil, sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        let expected = golden.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        #expect(desk.screen() == expected, sourceLocation: sourceLocation)
+        expectScreen(desk, golden, styles: styles, sourceLocation: sourceLocation)
     }
 }
