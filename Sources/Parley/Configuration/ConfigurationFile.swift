@@ -31,24 +31,9 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
         symbols = try values.decodeIfPresent(SymbolSetting.self, forKey: .symbols)
     }
 
-    /// Larger files are no configuration.
-    private static let maximumBytes = 1 << 20
-
-    /// Reads the file that the flag, else the environment, else the standard place names. Only the last may be absent.
+    /// What the file that the flag, else the environment, else the standard place names says.
     static func load(flag: String?, _ environment: [String: String]) throws(CommandFailure) -> ConfigurationFile {
-        let (path, isNamed) = place(flag: flag, environment)
-        guard let data = FileManager.default.contents(atPath: path) else {
-            if !isNamed, !FileManager.default.fileExists(atPath: path) { return ConfigurationFile() }
-            throw failure("\(path) cannot be read.")
-        }
-        guard data.count <= maximumBytes else { throw failure("\(path) is too large to be a configuration.") }
-        let decoder = JSONDecoder()
-        decoder.allowsJSON5 = true
-        do {
-            return try decoder.decode(ConfigurationFile.self, from: data)
-        } catch {
-            throw failure("\(path): \(words(error))")
-        }
+        try ConfigurationSource(flag: flag, environment).file
     }
 
     /// The profile of this name; without a name the one called `default`, or an empty one.
@@ -73,38 +58,7 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
         return (environment["HOME"] ?? "") + "/.config/parley/config.json"
     }
 
-    private static func failure(_ text: String) -> CommandFailure {
+    static func failure(_ text: String) -> CommandFailure {
         CommandFailure(CommandFailure.badConfiguration, text)
-    }
-
-    /// Where and what, without the type names of the decoder.
-    private static func words(_ error: any Error) -> String {
-        guard let error = error as? DecodingError else { return "\(error)" }
-        let context: DecodingError.Context
-        switch error {
-        case .dataCorrupted(let found): context = found
-        case .keyNotFound(_, let found): context = found
-        case .typeMismatch(let type, let found):
-            return "\(place(found)) is not \(article(type))."
-        case .valueNotFound(_, let found): context = found
-        @unknown default: return "it cannot be understood."
-        }
-        let place = place(context)
-        let detail = (context.underlyingError as? any CustomStringConvertible).map { " (\($0))" } ?? ""
-        return (place.isEmpty ? "" : place + ": ") + context.debugDescription + detail
-    }
-
-    private static func place(_ context: DecodingError.Context) -> String {
-        context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
-    }
-
-    private static func article(_ type: Any.Type) -> String {
-        switch type {
-        case is String.Type: return "a text"
-        case is Double.Type: return "a number"
-        case is Bool.Type: return "true or false"
-        case is [String].Type, is [Any].Type: return "a list"
-        default: return "an object"
-        }
     }
 }

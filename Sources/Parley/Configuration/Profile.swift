@@ -1,3 +1,5 @@
+import Relay
+
 /// A named way to connect, as the configuration file describes it.
 struct Profile: Hashable, Sendable {
     /// Server addresses; none means the private network.
@@ -62,10 +64,9 @@ extension Profile: Decodable {
         tokenCommand = try values.decodeIfPresent(String.self, forKey: .tokenCommand)
         if let other = try values.decodeIfPresent(String.self, forKey: .tokenCommandInSnakeCase) {
             guard tokenCommand == nil else {
-                throw DecodingError.dataCorrupted(
-                    .init(
-                        codingPath: decoder.codingPath,
-                        debugDescription: "tokenCommand and token_command are the same setting; keep one"))
+                throw SettingMistake(
+                    values.codingPath + [CodingKeys.tokenCommandInSnakeCase], isKey: true,
+                    "tokenCommand and token_command are the same setting; keep one")
             }
             tokenCommand = other
         }
@@ -75,25 +76,31 @@ extension Profile: Decodable {
         retention = try values.decodeIfPresent(RetentionSetting.self, forKey: .retention)
         theme = try values.decodeIfPresent(ThemeSetting.self, forKey: .theme)
         symbols = try values.decodeIfPresent(SymbolSetting.self, forKey: .symbols)
-    }
-}
-
-/// A misspelt key is a mistake that should be heard of, not passed over.
-enum UnknownKeys {
-    private struct AnyKey: CodingKey {
-        var stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
+        if let mistake = mistake(below: values.codingPath) { throw mistake }
     }
 
-    static func refuse(in decoder: any Decoder, besides known: [String]) throws {
-        let keys = try decoder.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue)
-        guard let unknown = keys.filter({ !known.contains($0) }).min() else { return }
-        throw DecodingError.dataCorrupted(
-            .init(
-                codingPath: decoder.codingPath,
-                debugDescription: "“\(unknown)” is not a setting; these are: \(known.sorted().joined(separator: ", "))")
-        )
+    /// What a value cannot be, although it is of the right type.
+    private func mistake(below path: [any CodingKey]) -> SettingMistake? {
+        func wrong(_ key: CodingKeys, _ words: String) -> SettingMistake { SettingMistake(path + [key], words) }
+        for (index, server) in servers.enumerated() {
+            do throws(RelayError) { _ = try RelayConfiguration.addresses([server]) } catch {
+                return SettingMistake(path + [CodingKeys.servers, PathKey(index)], error.words)
+            }
+        }
+        if let suspendAfter, !(suspendAfter >= 0 && suspendAfter < 1e9) {
+            return wrong(.suspendAfter, "it takes a number of seconds, 0 or more")
+        }
+        if let reconnect, ReconnectPolicy.named(reconnect) == nil {
+            return wrong(
+                .reconnect, "“\(reconnect)” is no reconnection policy; these are: parley, relayx, rongcloud, supabase")
+        }
+        if let session, session != "shared", KickPolicy(rawValue: session) == nil {
+            return wrong(.session, "“\(session)” is no session; these are: shared, take-over, yield")
+        }
+        if let proxy, !proxy.isEmpty {
+            // The parser's words do not repeat the text, which may hold a password.
+            do { _ = try ProxyAddress(parsing: proxy) } catch { return wrong(.proxy, "\(error)") }
+        }
+        return nil
     }
 }

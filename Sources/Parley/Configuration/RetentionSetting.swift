@@ -31,16 +31,15 @@ extension RetentionSetting: Decodable {
                 forKey: .topics, in: values, debugDescription: "there are more than \(Self.maximumTopics) entries")
         }
         var patterns: [RetentionPolicy.PatternLimit] = []
-        for topic in topics.map(\.limit) {
+        for (index, topic) in topics.map(\.limit).enumerated() {
             // An entry that never counts is a mistake that should be heard of.
             let cover = patterns.first {
                 TopicPattern.withoutCovered([$0.pattern, topic.pattern]) == [$0.pattern]
             }
             if let cover {
-                throw DecodingError.dataCorruptedError(
-                    forKey: .topics, in: values,
-                    debugDescription:
-                        "“\(topic.pattern)” never counts, since “\(cover.pattern)” stands before it and has its topics")
+                throw SettingMistake(
+                    values.codingPath + [CodingKeys.topics, PathKey(index)],
+                    "“\(topic.pattern)” never counts, since “\(cover.pattern)” stands before it and has its topics")
             }
             patterns.append(topic)
         }

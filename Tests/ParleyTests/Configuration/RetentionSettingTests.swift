@@ -79,23 +79,27 @@ struct RetentionSettingTests {
     }
 
     @Test(
-        "A mistake is named with its place",
+        "A mistake is named with its line and column",
         arguments: [
-            ("{ ages: '1d' }", "“ages” is not a setting"), ("{ age: 30 }", "retention.age is not a text"),
-            ("{ age: '30' }", "retention.age: “30” is no age"), ("{ age: '0d' }", "retention.age: “0d” is no age"),
-            ("{ size: 'big' }", "retention.size: “big” is no size"),
-            ("{ size: '10' }", "retention.size: “10” is no size"),
-            ("{ size: '-1MB' }", "retention.size"), ("{ size: '0.1B' }", "retention.size"),
-            ("{ size: '99999999TB' }", "retention.size"), ("{ topics: 'alerts' }", "retention.topics is not a list"),
-            ("{ topics: [{ topic: 'a' }, { age: '1d' }] }", "it names no topic"),
-            ("{ topics: [{ topic: 'a..b' }] }", "two dots together"),
-            ("{ topics: [{ topic: 'a', age: 'soon' }] }", "age: “soon” is no age"),
-            ("{ topics: [{ topic: 'a.*' }, { topic: 'a.b' }] }", "retention.topics: “a.b” never counts"),
-            ("{ topics: [{ topic: 'a' }, { topic: 'a' }] }", "“a” never counts"),
-        ])
-    func mistakes(retention: String, words: String) throws {
+            ("{ ages: '1d' }", 16, "“ages” is not a setting"),
+            ("{ age: 30 }", 21, "retention.age is not a text"),
+            ("{ age: '30' }", 21, "retention.age: “30” is no age"),
+            ("{ age: '0d' }", 21, "retention.age: “0d” is no age"),
+            ("{ size: 'big' }", 22, "retention.size: “big” is no size"),
+            ("{ size: '10' }", 22, "retention.size: “10” is no size"),
+            ("{ size: '-1MB' }", 22, "retention.size"),
+            ("{ size: '0.1B' }", 22, "retention.size"),
+            ("{ size: '99999999TB' }", 22, "retention.size"),
+            ("{ topics: 'alerts' }", 24, "retention.topics is not a list"),
+            ("{ topics: [{ topic: 'a' }, { age: '1d' }] }", 41, "it names no topic"),
+            ("{ topics: [{ topic: 'a..b' }] }", 34, "two dots together"),
+            ("{ topics: [{ topic: 'a', age: 'soon' }] }", 44, "age: “soon” is no age"),
+            ("{ topics: [{ topic: 'a.*' }, { topic: 'a.b' }] }", 43, "retention.topics.1: “a.b” never counts"),
+            ("{ topics: [{ topic: 'a' }, { topic: 'a' }] }", 41, "“a” never counts"),
+        ] as [(String, Int, String)])
+    func mistakes(retention: String, column: Int, words: String) throws {
         let text = try #require(complaint(retention))
-        #expect(text.contains("config.json: ") && text.contains(words), "\(text)")
+        #expect(text.contains("config.json:1:\(column): ") && text.contains(words), "\(text)")
     }
 
     @Test("More entries than are looked at are refused")
