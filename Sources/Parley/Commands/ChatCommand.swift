@@ -33,7 +33,8 @@ struct ChatCommand: ParsableCommand {
             let seconds = suspendAfter ?? plan.suspendAfter
             let policy = seconds.map { $0 > 0 ? LifecyclePolicy.suspend(after: .seconds($0)) : .ignore } ?? .rongcloud
             let connector = try Connector(plan, for: .chat(policy))
-            try ChatSession.run(connector, topics: topics, appearance: plan.appearance)
+            try ChatSession.run(
+                connector, topics: topics, settings: try connection.chatSettings(), appearance: plan.appearance)
         }
     }
 }

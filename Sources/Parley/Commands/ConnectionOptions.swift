@@ -84,6 +84,9 @@ struct ConnectionOptions: ParsableArguments {
         profile.retention = profile.retention ?? file.retention
         profile.theme = profile.theme ?? file.theme
         profile.symbols = profile.symbols ?? file.symbols
+        profile.join = profile.join ?? file.join
+        profile.mutes = profile.mutes ?? file.mutes
+        profile.highlights = profile.highlights ?? file.highlights
         if !server.isEmpty {
             profile.servers = server
             profile.user = nil
@@ -111,6 +114,14 @@ struct ConnectionOptions: ParsableArguments {
             }
         }
         return profile
+    }
+
+    /// What the interactive client goes by, as the configuration file has it now.
+    func chatSettings(
+        _ environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(CommandFailure) -> ChatSettings {
+        let file = try ConfigurationFile.load(flag: config, environment)
+        return ChatSettings(file, try file.profile(profile))
     }
 
     /// Where the credentials come from: the flag, then the environment, then the profile.

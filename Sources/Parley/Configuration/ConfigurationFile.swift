@@ -16,10 +16,21 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
     var theme: ThemeSetting?
     /// Which characters the screen is drawn with, for profiles that do not say it themselves.
     var symbols: SymbolSetting?
+    /// Topics to join at each start, for profiles that do not say it themselves.
+    var join: TopicList?
+    /// Topics that are muted, for profiles that do not say it themselves.
+    var mutes: TopicList?
+    /// Words that call for the person, for profiles that do not say it themselves.
+    var highlights: Highlights?
+    /// The measures of the screen.
+    var layout: LayoutSetting?
 
-    private enum CodingKeys: String, CodingKey, CaseIterable { case profiles, retention, theme, symbols }
+    /// All settings; ``Setting`` explains each of them.
+    enum CodingKeys: String, CodingKey, CaseIterable { 
+        case profiles, retention, theme, symbols, join, mutes, highlights, layout
+    }
 
-    /// No profiles.
+    /// No settings.
     init() {}
 
     init(from decoder: any Decoder) throws {
@@ -29,6 +40,10 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
         retention = try values.decodeIfPresent(RetentionSetting.self, forKey: .retention)
         theme = try values.decodeIfPresent(ThemeSetting.self, forKey: .theme)
         symbols = try values.decodeIfPresent(SymbolSetting.self, forKey: .symbols)
+        join = try values.decodeIfPresent(TopicList.self, forKey: .join)
+        mutes = try values.decodeIfPresent(TopicList.self, forKey: .mutes)
+        highlights = try values.decodeIfPresent(Highlights.self, forKey: .highlights)
+        layout = try values.decodeIfPresent(LayoutSetting.self, forKey: .layout)
     }
 
     /// What the file that the flag, else the environment, else the standard place names says.

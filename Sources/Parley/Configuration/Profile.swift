@@ -38,12 +38,18 @@ struct Profile: Hashable, Sendable {
     var theme: ThemeSetting?
     /// Which characters the screen is drawn with; nil for what the file says of all profiles.
     var symbols: SymbolSetting?
+    /// Topics to join at each start; nil for what the file says of all profiles.
+    var join: TopicList?
+    /// Topics that are muted; nil for what the file says of all profiles.
+    var mutes: TopicList?
+    /// Words that call for the person; nil for what the file says of all profiles.
+    var highlights: Highlights?
 }
 
 extension Profile: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
         case servers, creds, user, reconnect, suspendAfter, namespace, hash, tlsAuthority, tlsCertificate, tlsKey
-        case tlsFirst, tokenCommand, proxy, session, device, retention, theme, symbols
+        case tlsFirst, tokenCommand, proxy, session, device, retention, theme, symbols, join, mutes, highlights
         case tokenCommandInSnakeCase = "token_command"
     }
 
@@ -76,6 +82,9 @@ extension Profile: Decodable {
         retention = try values.decodeIfPresent(RetentionSetting.self, forKey: .retention)
         theme = try values.decodeIfPresent(ThemeSetting.self, forKey: .theme)
         symbols = try values.decodeIfPresent(SymbolSetting.self, forKey: .symbols)
+        join = try values.decodeIfPresent(TopicList.self, forKey: .join)
+        mutes = try values.decodeIfPresent(TopicList.self, forKey: .mutes)
+        highlights = try values.decodeIfPresent(Highlights.self, forKey: .highlights)
         if let mistake = mistake(below: values.codingPath) { throw mistake }
     }
 

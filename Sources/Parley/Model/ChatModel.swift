@@ -19,8 +19,8 @@ struct ChatModel: Equatable, Sendable {
     var lastInput: ContinuousClock.Instant?
     /// When the bell rang last.
     var lastBell: ContinuousClock.Instant?
-    /// Words that call the person as their name does.
-    var highlights: [String] = []
+    /// What of the configuration counts now; ``configure(_:)`` changes it.
+    var settings = ChatSettings()
     /// The connection.
     var status: ConnectionStatus
     /// The joined topics.
@@ -203,11 +203,15 @@ struct ChatModel: Equatable, Sendable {
     /// Lines, letters and changes of keys that are with the core, not yet on the network.
     var queuedCount: Int { outgoing.count }
 
-    /// Messages that came while their topic was out of view, in all topics.
-    var unreadMessages: Int { conversations.all.reduce(0) { $0 &+ $1.unread } }
+    /// Messages that came while their topic was out of view, in all topics that are not muted.
+    var unreadMessages: Int {
+        conversations.all.reduce(0) { $1.unread == 0 || conversations.isMuted($1.name) ? $0 : $0 &+ $1.unread }
+    }
 
     /// Messages among these that call the person.
-    var unseenMentions: Int { conversations.all.reduce(0) { $0 &+ $1.mentions.count } }
+    var unseenMentions: Int {
+        conversations.all.reduce(0) { conversations.isMuted($1.name) ? $0 : $0 &+ $1.mentions.count }
+    }
 
     /// Letters that wait in the postboxes.
     var waitingLetters: Int { inbox.waitingCount }

@@ -13,6 +13,9 @@ struct ConversationList: Equatable, Sendable {
     private var isStale = false
     /// Grows with every change of what is joined, and of the order by hand.
     private(set) var revision: UInt64 = 0
+    private var mutes: [TopicPattern] = []
+    /// The names of those that are muted.
+    private var muted: Set<String> = []
 
     /// Topics that can be joined at once.
     static let limit = 2_000
@@ -47,6 +50,7 @@ struct ConversationList: Equatable, Sendable {
         indices[name] = all.count
         all.append(Conversation(name: name, isPattern: pattern.isWildcard))
         noteChange()
+        if isCovered(name) { muted.insert(name) }
         if pattern.isWildcard {
             let tokens = name.split(separator: ".").filter { $0 != "*" && $0 != ">" }.count
             patterns.append(Pattern(name: name, pattern: pattern, literalTokens: tokens))
@@ -58,6 +62,7 @@ struct ConversationList: Equatable, Sendable {
     /// Leaves a topic.
     mutating func leave(_ name: String) {
         guard let index = indices.removeValue(forKey: name) else { return }
+        muted.remove(name)
         all.remove(at: index)
         patterns.removeAll { $0.name == name }
         for later in index..<all.count { indices[all[later].name] = later }
@@ -138,6 +143,18 @@ struct ConversationList: Equatable, Sendable {
     mutating func updateAll(_ change: (inout Conversation) -> Void) {
         for index in all.indices { change(&all[index]) }
     }
+
+    /// Mutes the conversations of these topics and patterns, those that are joined later too, and no others.
+    mutating func mute(_ patterns: [TopicPattern]) {
+        guard patterns != mutes else { return }
+        mutes = patterns
+        muted = Set(all.map(\.name).filter(isCovered))
+    }
+
+    /// Whether a joined topic is muted.
+    func isMuted(_ name: String) -> Bool { muted.contains(name) }
+
+    private func isCovered(_ name: String) -> Bool { mutes.contains { $0.text == name || $0.matches(name) } }
 
     /// The one conversation that shows a message of `topic`: the topic itself where it is joined, else the closest
     /// pattern, so that overlapping subscriptions show each message once.

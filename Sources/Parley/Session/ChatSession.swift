@@ -16,7 +16,9 @@ struct ChatSession {
     private var endingSignal: Int32?
 
     /// Runs the client until its person leaves. The screen is up before anything of the network is touched.
-    static func run(_ connector: Connector, topics: [String], appearance: Appearance) throws {
+    static func run(
+        _ connector: Connector, topics: [String], settings: ChatSettings, appearance: Appearance
+    ) throws {
         let log = ErrorLog()
         let terminal: TerminalSession
         var options = TerminalSession.Options()
@@ -27,7 +29,7 @@ struct ChatSession {
             log?.end()
             throw CommandFailure(CommandFailure.badConfiguration, error.description)
         }
-        var session = ChatSession(terminal, connector, appearance)
+        var session = ChatSession(terminal, connector, settings, appearance)
         session.loop(topics, keeps: connector.hasStore)
         terminal.close()
         session.end()
@@ -35,7 +37,9 @@ struct ChatSession {
         if let signal = session.endingSignal { TerminalSession.endProcess(by: signal) }
     }
 
-    private init(_ terminal: TerminalSession, _ connector: Connector, _ appearance: Appearance) {
+    private init(
+        _ terminal: TerminalSession, _ connector: Connector, _ settings: ChatSettings, _ appearance: Appearance
+    ) {
         self.terminal = terminal
         self.appearance = appearance
         theme = appearance.theme(colors: terminal.colorCount)
@@ -43,6 +47,7 @@ struct ChatSession {
         model = ChatModel(
             identity: .init(user: connector.user, network: connector.network, isNamed: connector.isNamed),
             size: terminal.size, now: Self.now, status: .initialized, origin: RelayClient.newID())
+        model.configure(settings)
         let engine = ChatEngine(connector, queue: queue)
         self.engine = engine
         let (stream, continuation) = AsyncStream.makeStream(
@@ -57,7 +62,8 @@ struct ChatSession {
 
     private mutating func loop(_ topics: [String], keeps: Bool) {
         // What was joined before is known when the store is open.
-        apply(.start(topics: topics.isEmpty && !keeps ? [ChatModel.firstTopic] : topics, keeps: keeps))
+        let isNothingNamed = topics.isEmpty && model.settings.join.isEmpty && !keeps
+        apply(.start(topics: isNothingNamed ? [ChatModel.firstTopic] : topics, keeps: keeps))
         draw()
         let engine = engine
         Task.detached { await engine.start() }

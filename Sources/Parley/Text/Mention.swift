@@ -11,7 +11,7 @@ struct Mention: Hashable, Sendable {
     /// So many bytes of a text are looked at.
     static let byteLimit = 16_384
     /// So many words are looked for.
-    static let wordLimit = 64
+    static let wordLimit = 100
 
     private struct Term: Hashable, Sendable {
         /// The scalars without their case.

@@ -4,8 +4,8 @@ extension ChatModel {
     /// The topic that is joined where none is named or known.
     static let firstTopic = "chat.lobby"
 
-    /// Takes in what the person was at: the topics as they were, behind them those that the person has named now, the text
-    /// that was typed and not sent, and the lines before it.
+    /// Takes in what the person was at: the topics as they were, behind them those that the person has named now and
+    /// those that the configuration joins, the text that was typed and not sent, and the lines before it.
     ///
     /// - Parameter desk: nil where nothing is kept.
     mutating func opened(_ desk: KeptDesk?) -> [ChatEffect] {
@@ -14,7 +14,7 @@ extension ChatModel {
         keepsDesk = desk != nil
         let kept = desk ?? KeptDesk()
         bringBack(kept.unsent)
-        let known = kept.topics + named
+        let known = kept.topics + named + settings.join
         var effects: [ChatEffect] = []
         let isNothingKnown = known.isEmpty && conversations.isEmpty
         let joined = isNothingKnown ? [Self.firstTopic] : known

@@ -8,7 +8,7 @@ extension ChatModel {
     private static let bellPause = Duration.seconds(3)
 
     /// What calls the person.
-    var mention: Mention { Mention(name: identity.user, words: highlights) }
+    var mention: Mention { Mention(name: identity.user, words: settings.highlights.words) }
 
     /// Looks in everything for what calls the person, after that has changed.
     mutating func recognizeMentions() {
@@ -33,7 +33,7 @@ extension ChatModel {
     ///
     /// - Returns: false where there is none.
     mutating func showNextMention() -> Bool {
-        guard let name = nextTopic(from: 0, where: { !$0.mentions.isEmpty }),
+        guard let name = nextTopic(from: 0, where: { !$0.mentions.isEmpty && !conversations.isMuted($0.name) }),
             let position = conversations.named(name)?.mentions.first
         else { return false }
         show(.conversation(name))

@@ -157,7 +157,9 @@ extension ChatModel {
                 let isUnread = home != watched || conversation.isCatchingUp
                 return conversation.receive(messages, countsUnread: isUnread, isLive: true, user: user)
             }
-            guard let added, added.contains(where: \.isMention), home != watched || !isLooking else { continue }
+            guard let added, added.contains(where: \.isMention), home != watched || !isLooking,
+                !conversations.isMuted(home)
+            else { continue }
             // What was missed since the program ended is on the screen that has just been opened.
             if conversations.named(home)?.isCatchingUp == false { rings = true }
         }
@@ -194,7 +196,7 @@ extension ChatModel {
         if case .conversation(let name) = view, let place = conversations.place(of: name) { start = place + 1 }
         let count = conversations.count
         let ahead = (0..<count).compactMap { conversations.shown(at: (start + $0) % count) }
-        guard let next = ahead.first(where: { $0.unread > 0 }) else {
+        guard let next = ahead.first(where: { $0.unread > 0 && !conversations.isMuted($0.name) }) else {
             if let before, before.origin != present { return go(to: before.origin) }
             say("Nothing is unread.")
             return []

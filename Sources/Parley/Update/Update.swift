@@ -87,7 +87,7 @@ extension ChatModel {
 
     fileprivate mutating func start(_ topics: [String]) -> [ChatEffect] {
         var effects: [ChatEffect] = []
-        for topic in topics { effects += join(topic, shows: false) }
+        for topic in topics + settings.join { effects += join(topic, shows: false) }
         if let first = conversations.all.first { view = .conversation(first.name) }
         return effects + [.openPostbox]
     }

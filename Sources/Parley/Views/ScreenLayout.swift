@@ -27,7 +27,11 @@ struct ScreenLayout: Hashable, Sendable {
     ///   - composeRows: the rows that the text being written would like.
     ///   - wantsSidebar: whether the sidebar has the keys; on a narrow screen it then takes the main pane's place.
     ///   - isFolded: whether the sidebar is only there while it has the keys.
-    init(size: Size, composeRows: (_ columns: Int) -> Int, wantsSidebar: Bool, isFolded: Bool = false) {
+    ///   - setting: what the person has chosen.
+    init(
+        size: Size, composeRows: (_ columns: Int) -> Int, wantsSidebar: Bool, isFolded: Bool = false,
+        setting: LayoutSetting = LayoutSetting()
+    ) {
         self.size = size
         isTooSmall = size.rows < Self.minimum.rows || size.columns < Self.minimum.columns
         var rest = Rect(size)
@@ -51,8 +55,9 @@ struct ScreenLayout: Hashable, Sendable {
         } else {
             rule = nil
         }
-        if size.columns >= Self.sidebarFrom, !isFolded || wantsSidebar {
-            let width = size.columns >= 100 ? 24 : 20
+        let width = setting.sidebar ?? (size.columns >= 100 ? 24 : 20)
+        // The main pane keeps what it has at least beside a sidebar of its own choice.
+        if width > 0, size.columns >= Self.sidebarFrom + max(0, width - 20), !isFolded || wantsSidebar {
             let parts = rest.split(left: width)
             sidebar = parts.left
             let split = parts.rest.split(left: 1)
@@ -81,6 +86,6 @@ extension ChatModel {
                 compose.isEmpty
                     ? 1 : compose.editor.rowCount(width: columns, limit: ScreenLayout.composeLimit(size))
             },
-            wantsSidebar: focus == .sidebar, isFolded: sidebar.isFolded)
+            wantsSidebar: focus == .sidebar, isFolded: sidebar.isFolded, setting: settings.layout)
     }
 }

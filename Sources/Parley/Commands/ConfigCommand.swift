@@ -1,0 +1,234 @@
+import ArgumentParser
+import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `parley config`: the configuration file.
+struct ConfigCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config", abstract: "Find, check and explain the configuration file.",
+        discussion: "It uses no network.",
+        subcommands: [
+            ConfigPathCommand.self, ConfigCheckCommand.self, ConfigDefaultsCommand.self, ConfigShowCommand.self,
+        ])
+}
+
+/// `parley config path`.
+struct ConfigPathCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "path", abstract: "Print where the configuration file is, or would be.")
+
+    @OptionGroup var connection: ConnectionOptions
+    @Flag(help: "Print a JSON object.") var json = false
+
+    func run() throws {
+        let path = ConfigurationFile.place(flag: connection.config, ProcessInfo.processInfo.environment).path
+        guard json else { return Output.line(Output.safe(path)) }
+        Output.json(["path": .string(path), "exists": .bool(FileManager.default.fileExists(atPath: path))])
+    }
+}
+
+/// `parley config check`.
+struct ConfigCheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Read the configuration file, and name its first mistake with line and column.",
+        discussion: "The exit status is 78 where there is one.")
+
+    @OptionGroup var connection: ConnectionOptions
+    @Flag(help: "Print a JSON object.") var json = false
+
+    func run() throws {
+        try reportingFailures {
+            let source = try ConfigurationSource(flag: connection.config, ProcessInfo.processInfo.environment)
+            // A profile that is named has to be there.
+            _ = try source.file.profile(connection.profile)
+            let count = source.file.profiles.count
+            if json {
+                Output.json([
+                    "path": .string(source.path), "exists": .bool(source.outline != nil),
+                    "profiles": .array(source.file.profiles.keys.sorted().map { .string($0) }),
+                ])
+            } else if source.outline == nil {
+                Output.line("There is no file at \(Output.safe(source.path)), and none is needed.")
+            } else {
+                Output.line("\(Output.safe(source.path)) is well: \(Wording.count(count, "profile")).")
+            }
+        }
+    }
+}
+
+/// `parley config defaults`.
+struct ConfigDefaultsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "defaults", abstract: "Print a configuration file that changes nothing and explains each setting.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() throws { Output.line(DefaultConfiguration.text) }
+}
+
+/// `parley config show`.
+struct ConfigShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Print each setting as it counts now, and what says so.",
+        discussion: "What may hold a secret is printed as …")
+
+    @OptionGroup var connection: ConnectionOptions
+    @Flag(help: "Print one JSON object for each setting.") var json = false
+
+    func run() throws {
+        try reportingFailures {
+            for row in try EffectiveSettings.rows(connection, ProcessInfo.processInfo.environment) {
+                if json { Output.json(row.json) } else { Output.line(row.line) }
+            }
+        }
+    }
+}
+
+/// The settings as they count, with the file, the environment and the flags taken together.
+enum EffectiveSettings {
+    /// One setting.
+    struct Row: Hashable, Sendable {
+        let name: String
+        /// What counts; null where nothing does.
+        let value: MessageValue
+        /// What says so: a flag, a variable, or a place in the file; nil where nothing does.
+        let source: String?
+
+        /// As scripts read it.
+        var json: MessageMap { ["setting": .string(name), "value": value, "source": MessageValue(source)] }
+
+        /// As a person reads it.
+        var line: String {
+            let text = "\(name): \(JSONText.text(value)),"
+            let gap = String(repeating: " ", count: max(1, 40 - text.count))
+            return Output.safe(text + gap + "// " + (source ?? "not said"))
+        }
+    }
+
+    /// What stands for something that may be secret.
+    private static let hidden = MessageValue.string("…")
+
+    /// All settings, those of the profile first.
+    static func rows(_ options: ConnectionOptions, _ environment: [String: String]) throws -> [Row] {
+        let source = try ConfigurationSource(flag: options.config, environment)
+        let profile = try options.effectiveProfile(environment)
+        let name = options.profile ?? "default"
+        let flags = flags(options, environment)
+        /// The place of the setting in the profile, else beside the profiles.
+        func place(_ key: String) -> String? {
+            guard let outline = source.outline else { return nil }
+            let path = [["profiles", name, key], [key]].first { outline.holds($0) }
+            return path.map { "\(source.path):\(outline.place(of: $0.map { PathKey($0) }))" }
+        }
+        let ofProfile = Profile.CodingKeys.allCases.filter { $0 != .tokenCommandInSnakeCase }.map { key -> Row in
+            if let flag = flags[key] {
+                return Row(name: key.rawValue, value: flag.value ?? value(key, profile), source: flag.name)
+            }
+            let found = place(key.rawValue) ?? (key == .tokenCommand ? place("token_command") : nil)
+            return Row(name: key.rawValue, value: value(key, profile), source: found)
+        }
+        let layout = LayoutSetting.CodingKeys.sidebar.rawValue
+        let sidebar = source.file.layout?.sidebar.map { MessageValue.int(Int64($0)) } ?? .null
+        let sidebarPlace = source.outline.flatMap { outline in
+            outline.holds(["layout", layout])
+                ? "\(source.path):\(outline.place(of: [PathKey("layout"), PathKey(layout)]))" : nil
+        }
+        return ofProfile + [Row(name: "layout.\(layout)", value: sidebar, source: sidebarPlace)]
+    }
+
+    /// What counts instead of the file: the name of what says so, and the value where that is not the profile's.
+    private static func flags(
+        _ options: ConnectionOptions, _ environment: [String: String]
+    ) -> [Profile.CodingKeys: (name: String, value: MessageValue?)] {
+        var flags: [Profile.CodingKeys: (name: String, value: MessageValue?)] = [:]
+        if !options.server.isEmpty {
+            for key in [.servers, .user, .tokenCommand] as [Profile.CodingKeys] { flags[key] = ("--server", nil) }
+        }
+        if options.user != nil {
+            for key in [.servers, .user, .tokenCommand] as [Profile.CodingKeys] { flags[key] = ("--as", nil) }
+        }
+        if let proxy = options.proxy { flags[.proxy] = ("--proxy", .string(proxy)) }
+        if let creds = options.creds {
+            flags[.creds] = ("--creds", .string(creds))
+        } else if let name = ["PARLEY_API_KEY", "PARLEY_SECRET", "PARLEY_TOKEN"].first(where: { environment[$0] != nil }
+        ) {
+            flags[.creds] = (name, hidden)
+        }
+        return flags
+    }
+
+    /// What a profile says; for what it does not say, what counts then.
+    private static func value(_ key: Profile.CodingKeys, _ profile: Profile) -> MessageValue {
+        switch key {
+        case .servers: list(profile.servers.map { $0.contains("@") ? "…" : $0 })
+        case .creds: MessageValue(profile.creds)
+        case .user: MessageValue(profile.user)
+        case .reconnect: .string(profile.reconnect ?? "parley")
+        case .suspendAfter: number(profile.suspendAfter ?? 120)
+        case .namespace: MessageValue(profile.namespace)
+        case .hash: MessageValue(profile.hash)
+        case .tlsAuthority: MessageValue(profile.tlsAuthority)
+        case .tlsCertificate: MessageValue(profile.tlsCertificate)
+        case .tlsKey: MessageValue(profile.tlsKey)
+        case .tlsFirst: .bool(profile.tlsFirst ?? false)
+        // A command line may hold a secret, and an address a password.
+        case .tokenCommand, .tokenCommandInSnakeCase: profile.tokenCommand == nil ? .null : hidden
+        case .proxy: profile.proxy.map { .string(shown(proxy: $0)) } ?? .null
+        case .session: .string(profile.session ?? "shared")
+        case .device: MessageValue(profile.device)
+        case .retention: (profile.retention?.policy ?? .parley).setting
+        case .join: list(profile.join?.patterns.map(\.text) ?? [])
+        case .mutes: list(profile.mutes?.patterns.map(\.text) ?? [])
+        case .highlights: list(profile.highlights?.words ?? [])
+        }
+    }
+
+    private static func number(_ value: Double) -> MessageValue {
+        Int64(exactly: value).map { .int($0) } ?? .double(value)
+    }
+
+    private static func list(_ texts: [String]) -> MessageValue { .array(texts.map { .string($0) }) }
+
+    /// A proxy without its password.
+    private static func shown(proxy text: String) -> String {
+        guard !text.isEmpty else { return "" }
+        return (try? ProxyAddress(parsing: text)).map { "\($0)" } ?? "…"
+    }
+}
+
+extension RetentionPolicy {
+    /// As the configuration file has it.
+    fileprivate var setting: MessageValue {
+        var map = Self.setting(all)
+        if !patterns.isEmpty {
+            map["topics"] = .array(
+                patterns.map { pattern in
+                    var entry = Self.setting(pattern.limit)
+                    entry["topic"] = .string(pattern.pattern.text)
+                    return .map(entry)
+                })
+        }
+        return .map(map)
+    }
+
+    private static func setting(_ limit: Limit) -> MessageMap {
+        let ages: [(Int64, String)] = [(604_800, "w"), (86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")]
+        let sizes: [(Int64, String)] = [
+            (1 << 30, "GiB"), (1_000_000_000, "GB"), (1 << 20, "MiB"), (1_000_000, "MB"), (1 << 10, "KiB"),
+            (1_000, "kB"), (1, "B"),
+        ]
+        /// In the largest unit that leaves no rest.
+        func text(_ count: Int64, _ units: [(Int64, String)]) -> String {
+            units.first { count % $0.0 == 0 }.map { "\(count / $0.0)\($0.1)" } ?? "\(count)"
+        }
+        return [
+            "age": .string(limit.age.map { text($0.components.seconds, ages) } ?? "none"),
+            "size": .string(limit.bytes.map { text(Int64($0), sizes) } ?? "none"),
+        ]
+    }
+}

@@ -1,0 +1,173 @@
+import Relay
+
+/// One setting of the configuration file: what `parley config defaults` prints of it. These tables are the only places that
+/// explain settings; a test holds them to what the file's decoder knows.
+struct Setting: Hashable, Sendable {
+    /// What is written behind the name.
+    enum Value: Hashable, Sendable {
+        /// What counts when nothing is said, as JSON5.
+        case standard(String)
+        /// Something that could be written, as JSON5; nothing counts when nothing is said, or what another setting says.
+        case example(String)
+        /// Settings of its own.
+        case group([Setting])
+        /// The keys of the tables.
+        case keys
+        /// Profiles by their names.
+        case profiles
+    }
+
+    let name: String
+    /// What it is for, in sentences.
+    let words: String
+    let value: Value
+
+    init(_ name: String, _ words: String, _ value: Value) {
+        self.name = name
+        self.words = words
+        self.value = value
+    }
+
+    /// What stands beside the profiles.
+    static let ofFile: [Setting] = [
+        Setting(
+            "retention", "How long messages and letters stay on this machine. The oldest go first.",
+            .group([
+                Setting("age", "A number with s, m, h, d or w; none is no bound.", .standard("\"none\"")),
+                Setting(
+                    "size", "Of all messages: a number with kB, MB, GB, TB or KiB to TiB; none is no bound.",
+                    .standard("\"1GiB\"")),
+                Setting(
+                    "topics",
+                    "Bounds of topics and patterns. The first entry that matches counts, such as "
+                        + "{ topic: \"alerts.>\", age: \"7d\", size: \"10MB\" }.",
+                    .standard("[]")),
+            ])),
+        Setting(
+            "join",
+            "Topics and patterns to join at each start, besides those that were joined before. chat.lobby is joined where "
+                + "there is none at all.",
+            .standard("[]")),
+        Setting(
+            "mutes",
+            "Topics and patterns that ring no bell, are not counted in the title, and are left out by the key for the next "
+                + "unread topic.",
+            .standard("[]")),
+        Setting(
+            "highlights",
+            "Words that ring the bell while you are away, as your name with an @ does, whatever their case.",
+            .standard("[]")),
+        Setting(
+            "layout", "The measures of the screen.",
+            .group([
+                Setting(
+                    "sidebar",
+                    "Columns of the sidebar, from 8 to 60; 0 shows it only when it is asked for. Without it, what suits "
+                        + "the screen.",
+                    .example("24"))
+            ])),
+        Setting(
+            "profiles",
+            "Ways to connect, by name: --profile NAME. The one called default counts when none is named. retention, join, "
+                + "mutes and highlights may stand in a profile too, and count there instead.",
+            .profiles),
+    ]
+
+    /// What a profile says.
+    static let ofProfile: [Setting] = [
+        Setting(
+            "servers", "Addresses, nats:// or tls://. Without any it is the private network of this machine.",
+            .example("[\"tls://chat.example.org\"]")),
+        Setting(
+            "user", "A user of the private network; elsewhere your name where the credentials don't tell it.",
+            .example("\"alice\"")),
+        Setting("creds", "A credentials file for these servers.", .example("\"~/work.creds\"")),
+        Setting(
+            "token_command",
+            "A command line that prints an access token (a bearer JWT) on one line, instead of creds. tokenCommand is the "
+                + "same.",
+            .example("\"pass show chat-token\"")),
+        Setting(
+            "proxy",
+            "http://[user:password@]host:port or socks5://host:port; empty for none, whatever ALL_PROXY says.",
+            .example("\"\"")),
+        Setting(
+            "session",
+            "Whether you may be connected more than once: shared (as often as you like, which counts when nothing is "
+                + "said), take-over or yield.",
+            .example("\"shared\"")),
+        Setting(
+            "device", "This machine's name, which your other devices show. Without it, the host name.",
+            .example("\"desk\"")),
+        Setting(
+            "reconnect",
+            "When another attempt to connect is made: parley (which counts when nothing is said), relayx (gives up after "
+                + "120 s), rongcloud or supabase.",
+            .example("\"parley\"")),
+        Setting(
+            "suspendAfter",
+            "Seconds out of focus until the chat suspends the connection; 0 keeps it. 120 when nothing is said.",
+            .example("120")),
+        Setting(
+            "namespace", "The stream of the topics, with hash, on a network without the service that knows them.",
+            .example("\"work\"")),
+        Setting("hash", "What the topics' subjects begin with there.", .example("\"h\"")),
+        Setting("tlsAuthority", "A PEM file of authorities to trust.", .example("\"~/authority.pem\"")),
+        Setting("tlsCertificate", "A PEM file with the client's certificate.", .example("\"~/me.pem\"")),
+        Setting("tlsKey", "The PEM file of its private key.", .example("\"~/me.key\"")),
+        Setting("tlsFirst", "true where TLS comes before the server's first word.", .example("false")),
+        Setting("retention", "As beside the profiles.", .example("{ age: \"30d\" }")),
+        Setting("join", "As beside the profiles.", .example("[\"chat.lobby\", \"alerts.>\"]")),
+        Setting("mutes", "As beside the profiles.", .example("[\"alerts.>\"]")),
+        Setting("highlights", "As beside the profiles.", .example("[\"deploy\"]")),
+    ]
+}
+
+/// A configuration file that says what counts without one, each setting with its explanation.
+enum DefaultConfiguration {
+    /// The file's text: JSON5, at most 100 columns wide but for long values.
+    static var text: String {
+        var lines = [
+            "// What counts without a configuration file. `parley config path` tells where the file goes; a running chat",
+            "// takes a change of it at once. Lines that begin with // and a name are examples.",
+            "{",
+        ]
+        for setting in Setting.ofFile {
+            if lines.last != "{" { lines.append("") }
+            lines += self.lines(setting, depth: 1)
+        }
+        lines.append("}")
+        return lines.joined(separator: "\n")
+    }
+
+    private static func lines(_ setting: Setting, depth: Int) -> [String] {
+        let margin = String(repeating: "    ", count: depth)
+        let words = wrapped(setting.words, columns: 97 - margin.count).map { margin + "// " + $0 }
+        switch setting.value {
+        case .standard(let value): return words + ["\(margin)\(setting.name): \(value),"]
+        case .example(let value): return words + ["\(margin)// \(setting.name): \(value),"]
+        case .group(let settings):
+            return words + block(setting.name, settings.flatMap { lines($0, depth: depth + 1) }, margin)
+        case .keys: return words
+        case .profiles:
+            let profile = Setting.ofProfile.flatMap { lines($0, depth: depth + 2) }
+            return words + block(setting.name, block("default", profile, margin + "    "), margin)
+        }
+    }
+
+    private static func block(_ name: String, _ lines: [String], _ margin: String) -> [String] {
+        ["\(margin)\(name): {"] + lines + ["\(margin)},"]
+    }
+
+    private static func wrapped(_ words: String, columns: Int) -> [String] {
+        var lines: [String] = []
+        for word in words.split(separator: " ") {
+            if let last = lines.last, last.count + 1 + word.count <= columns {
+                lines[lines.count - 1] = last + " " + word
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Commands: the configuration file", .realProcesses)
+struct ConfigCommandTests {
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory("config") }
+
+    private func parley(_ words: String...) async throws -> ChildProcess.Result {
+        try await ChildProcess.run(
+            try BuiltProduct.url("parley").path, words,
+            environment: [
+                "XDG_CONFIG_HOME": folder.path, "XDG_DATA_HOME": folder.path("data"), "SWIFT_BACKTRACE": "enable=no",
+            ])
+    }
+
+    @Test("Without a file all is well; what the defaults print is one, and changes nothing")
+    func defaults() async throws {
+        let path = folder.path("parley/config.json")
+        let place = try await parley("config", "path")
+        #expect(place.exitCode == 0 && place.output == path + "\n", "\(place)")
+        let none = try await parley("config", "check")
+        #expect(none.exitCode == 0 && none.output.contains("none is needed"), "\(none)")
+
+        let before = try await parley("config", "show")
+        let defaults = try await parley("config", "defaults")
+        #expect(defaults.exitCode == 0, "\(defaults)")
+        try FileManager.default.createDirectory(atPath: folder.path("parley"), withIntermediateDirectories: true)
+        try folder.write(defaults.output, to: "parley/config.json")
+        let check = try await parley("config", "check", "--json")
+        let object = try JSONLine(check.output)
+        #expect(check.exitCode == 0 && object["exists"].bool == true, "\(check)")
+        #expect(object["path"].string == path && object["profiles"].array.map(\.string) == ["default"], "\(check)")
+        let after = try await parley("config", "show")
+        func values(_ result: ChildProcess.Result) -> [String] {
+            result.lines.map { String($0.prefix { $0 != "/" }).replacing(" ", with: "") }
+        }
+        #expect(!before.lines.isEmpty && values(before) == values(after), "\(before)\n\(after)")
+    }
+
+    @Test("A mistake ends with 78 and its file, line and column, whoever reads the file")
+    func mistake() async throws {
+        try folder.write("{\n  profiles: { default: { user: 7 } },\n}\n", to: "wrong.json")
+        let path = folder.path("wrong.json")
+        let words = "parley: \(path):2:32: profiles.default.user is not a text\n"
+        for command in [["config", "check"], ["config", "show"], ["chat"], ["store", "status"]] {
+            let result = try await ChildProcess.run(
+                try BuiltProduct.url("parley").path, command + ["--config", path],
+                environment: ["XDG_DATA_HOME": folder.path("data"), "SWIFT_BACKTRACE": "enable=no"])
+            #expect(result.exitCode == 78 && result.diagnostics == words && result.output.isEmpty, "\(result)")
+        }
+        let missing = try await parley("config", "check", "--config", folder.path("none.json"))
+        #expect(missing.exitCode == 78 && missing.diagnostics.contains("cannot be read"), "\(missing)")
+        let unnamed = try await parley("config", "check", "--profile", "none")
+        #expect(unnamed.exitCode == 78 && unnamed.diagnostics.contains("no profile “none”"), "\(unnamed)")
+    }
+
+    @Test("What is shown for scripts is one object a setting, with its source")
+    func show() async throws {
+        try folder.write("{ highlights: ['deploy'] }", to: "config.json")
+        let path = folder.path("config.json")
+        let result = try await parley("config", "show", "--json", "--as", "alice", "--config", path)
+        let objects = try result.lines.map { try JSONLine($0) }
+        let user = objects.first { $0["setting"].string == "user" }
+        #expect(user?["value"].string == "alice" && user?["source"].string == "--as", "\(result)")
+        let highlights = objects.first { $0["setting"].string == "highlights" }
+        #expect(highlights?["value"].array.map(\.string) == ["deploy"], "\(result)")
+        #expect(highlights?["source"].string == "\(path):1:15", "\(result)")
+        #expect(objects.first { $0["setting"].string == "hash" }?["source"].isNull == true, "\(result)")
+    }
+}

@@ -1,0 +1,204 @@
+import Foundation
+import Relay
+import Terminal
+import TestSupport
+import Testing
+
+@testable import Parley
+
+@Suite("Settings: what is explained, what counts, and what the chat does by them")
+struct SettingTests {
+    private func source(_ text: String) throws -> ConfigurationSource {
+        try ConfigurationSource(Data(text.utf8), path: "c.json")
+    }
+
+    private func settings(_ text: String, profile: String? = nil) throws -> ChatSettings {
+        let file = try source(text).file
+        return ChatSettings(file, try file.profile(profile))
+    }
+
+    // MARK: Defaults
+
+    @Test("Every setting is explained once, and nothing else is")
+    func explained() {
+        #expect(Setting.ofFile.map(\.name).sorted() == ConfigurationFile.CodingKeys.allCases.map(\.rawValue).sorted())
+        let profile = Profile.CodingKeys.allCases.map(\.rawValue).filter { $0 != "tokenCommand" }
+        #expect(Setting.ofProfile.map(\.name).sorted() == profile.sorted())
+        for setting in Setting.ofFile {
+            guard case .group(let members) = setting.value else { continue }
+            for member in members {
+                // A name that the decoder does not know would be refused.
+                #expect(throws: Never.self) { try source("{ \(setting.name): { \(member.name): \(value(member)) } }") }
+            }
+        }
+    }
+
+    private func value(_ setting: Setting) -> String {
+        switch setting.value {
+        case .standard(let value), .example(let value): value
+        case .group, .keys, .profiles: "{}"
+        }
+    }
+
+    @Test("What is printed as the defaults is a configuration, and changes nothing")
+    func defaults() throws {
+        let text = DefaultConfiguration.text
+        let file = try source(text).file
+        #expect(file.profiles == ["default": Profile()])
+        #expect(ChatSettings(file, Profile()) == ChatSettings())
+        #expect((file.retention?.policy ?? .parley) == .parley)
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 100 })
+    }
+
+    @Test("Each example in the defaults can be written as it stands")
+    func examples() throws {
+        let text = DefaultConfiguration.text
+        for setting in Setting.ofProfile {
+            guard case .example(let value) = setting.value else { continue }
+            #expect(text.contains("\n            // \(setting.name): \(value),\n"), "\(setting.name)")
+            #expect(throws: Never.self, "\(setting.name)") {
+                try source("{ profiles: { default: { \(setting.name): \(value) } } }")
+            }
+        }
+    }
+
+    // MARK: Show
+
+    private func rows(_ words: [String], _ file: String, _ environment: [String: String] = [:]) throws -> [String] {
+        let folder = try TemporaryDirectory("show")
+        try folder.write(file, to: "config.json")
+        let options = try ConnectionOptions.parse(words + ["--config", folder.path("config.json")])
+        return try EffectiveSettings.rows(options, environment).map { row in
+            let source = row.source.map { $0.replacing(folder.path("config.json"), with: "c") } ?? "-"
+            return "\(row.name) \(JSONText.text(row.value)) \(source)"
+        }
+    }
+
+    @Test("What is shown is what counts, with the flag, the variable or the place that says so")
+    func shown() throws {
+        let file = """
+            {
+              mutes: ["alerts.>"], retention: { age: "30d", size: "2GB" },
+              layout: { sidebar: 30 },
+              profiles: { work: { servers: ["tls://chat.example.org"], user: 'bob', suspendAfter: 5, } },
+            }
+            """
+        let plain = try rows(["--profile", "work"], file)
+        #expect(plain.contains("servers [\"tls://chat.example.org\"] c:4:32"))
+        #expect(plain.contains("user \"bob\" c:4:66") && plain.contains("session \"shared\" -"))
+        #expect(plain.contains("mutes [\"alerts.>\"] c:2:10") && plain.contains("layout.sidebar 30 c:3:22"))
+        #expect(plain.contains("retention {\"age\":\"30d\",\"size\":\"2GB\"} c:2:35"), "\(plain)")
+        #expect(plain.contains("creds null -") && plain.contains("join [] -"))
+        #expect(plain.count == Profile.CodingKeys.allCases.count)
+
+        let flags = try rows(["--profile", "work", "--as", "eve"], file, ["PARLEY_TOKEN": "hush"])
+        #expect(flags.contains("servers [] --as") && flags.contains("user \"eve\" --as"))
+        #expect(flags.contains("creds \"…\" PARLEY_TOKEN") && !flags.contains { $0.contains("hush") })
+    }
+
+    @Test("What may hold a secret is not shown")
+    func secrets() throws {
+        let file = """
+            { profiles: { default: {
+              servers: ['nats://x'], token_command: 'print hush', proxy: 'http://me:hush@proxy.example:3128' } } }
+            """
+        let rows = try rows([], file)
+        #expect(!rows.contains { $0.contains("hush") })
+        #expect(rows.contains("tokenCommand \"…\" c:2:41"), "\(rows)")
+        #expect(rows.contains { $0.hasPrefix("proxy \"http://proxy.example:3128\"") })
+    }
+
+    // MARK: In the chat
+
+    @Test("A profile's own lists count instead of those beside the profiles")
+    func profiles() throws {
+        let text = "{ join: ['a', 'b.>'], highlights: ['deploy'], profiles: { default: {}, work: { join: [] } } }"
+        #expect(try settings(text).join == ["a", "b.>"])
+        #expect(try settings(text, profile: "work").join == [])
+        #expect(try settings(text, profile: "work").highlights.words == ["deploy"])
+    }
+
+    @Test(
+        "A mistake in them is named with its place",
+        arguments: [
+            ("join: 'a'", 8, "join is not a list"), ("join: ['a', 'b..c']", 14, "join.1: "),
+            ("mutes: [7]", 10, "mutes.0 is not a text"), ("highlights: ['']", 15, "highlights.0: it takes a word"),
+            ("layout: { sidebar: 7 }", 21, "layout.sidebar: it takes a number of columns from 8 to 60, or 0"),
+            ("layout: { sidebar: 20.5 }", 21, "layout.sidebar: "),
+            ("layout: { width: 7 }", 12, "layout: “width” is not"),
+        ])
+    func mistakes(_ setting: String, _ column: Int, _ words: String) throws {
+        let failure = #expect(throws: CommandFailure.self) { try source("{ \(setting) }") }
+        let said = try #require(failure?.text)
+        #expect(said.hasPrefix("c.json:1:\(column + 1): \(words)"), "\(said)")
+    }
+
+    @Test("Topics of the configuration are joined behind those that were joined before, and take nobody's view")
+    func join() throws {
+        var desk = Desk()
+        desk.model.configure(try settings("{ join: ['chat.qa', 'chat.dev'] }"))
+        desk.send(.start(topics: [], keeps: true))
+        desk.send(.opened(KeptDesk(topics: ["chat.lobby", "chat.dev"])))
+        #expect(desk.model.conversations.all.map(\.name) == ["chat.lobby", "chat.dev", "chat.qa"])
+        #expect(desk.model.view == .conversation("chat.lobby"))
+
+        var fresh = Desk()
+        fresh.model.configure(try settings("{ join: ['chat.qa'] }"))
+        fresh.send(.start(topics: ["chat.dev"]))
+        #expect(fresh.model.conversations.all.map(\.name) == ["chat.dev", "chat.qa"])
+    }
+
+    @Test("A muted topic rings no bell, is not in the title's count, and is passed over")
+    func mutes() throws {
+        var desk = Desk.joined("chat.lobby", "alerts.disk", "chat.qa")
+        desk.model.configure(try settings("{ mutes: ['alerts.>'] }"))
+        desk.loseFocus()
+        let alert = message(1, "@alice the disk is full", topic: "alerts.disk")
+        #expect(desk.send(.topic("alerts.disk", .messages([alert]))) == [])
+        #expect(desk.conversation("alerts.disk")?.unread == 1 && desk.model.unreadMessages == 0)
+        #expect(desk.send(.topic("chat.qa", .messages([message(2, "@alice", topic: "chat.qa")]))) == [.bell])
+        desk.send(.input(.focusIn))
+        desk.press(.alt("a"))
+        #expect(desk.model.view == .conversation("chat.qa"))
+        desk.press(.alt("a"))
+        #expect(desk.model.notice?.text == "Nothing is unread.")
+
+        desk.model.configure(ChatSettings())
+        #expect(desk.model.unreadMessages == 1)
+    }
+
+    @Test(
+        "A highlight is a word by itself, whatever its case and script",
+        arguments: [
+            ("the Deploy is done", true), ("deploy", true), ("(deploy)", true), ("deployment", false),
+            ("redeploy", false), ("deploy_it", false), ("ask ops team now", true), ("ask ops teams", false),
+            ("今日は東京です", true), ("CAFE\u{301}!", true), ("", false), ("dep loy", false),
+        ])
+    func highlights(_ text: String, _ isFound: Bool) {
+        #expect(Mention(name: "", words: ["deploy", "ops team", "東京", "caf\u{E9}"]).isIn(text) == isFound)
+        #expect(!Mention(name: "").isIn(text))
+    }
+
+    @Test("A highlight rings the bell while the person is away, and not for their own lines")
+    func highlightRings() throws {
+        var desk = Desk.joined("chat.lobby")
+        desk.model.configure(try settings("{ highlights: ['deploy'] }"))
+        desk.loseFocus()
+        #expect(desk.send(.topic("chat.lobby", .messages([message(1, "Deploy now")]))) == [.bell])
+        #expect(desk.send(.topic("chat.lobby", .messages([message(2, "deploy", from: "alice")]))) == [])
+        #expect(desk.send(.topic("chat.lobby", .messages([message(3, "deployed")]))) == [])
+    }
+
+    @Test("The sidebar has the columns that were asked for, where the screen has room")
+    func layout() throws {
+        var desk = Desk.joined("chat.lobby")
+        #expect(desk.model.layout(on: desk.model.size).sidebar?.columns == 20)
+        desk.model.configure(try settings("{ layout: { sidebar: 30 } }"))
+        #expect(desk.model.layout(on: desk.model.size).sidebar?.columns == 30)
+        #expect(desk.model.layout(on: Size(rows: 24, columns: 69)).sidebar == nil)
+        desk.model.configure(try settings("{ layout: { sidebar: 0 } }"))
+        #expect(desk.model.layout(on: desk.model.size).sidebar == nil)
+        desk.press(.function(2))
+        #expect(desk.model.layout(on: desk.model.size).sidebar?.columns == 80)
+    }
+}
