@@ -138,7 +138,13 @@ enum EffectiveSettings {
             outline.holds(["layout", layout])
                 ? "\(source.path):\(outline.place(of: [PathKey("layout"), PathKey(layout)]))" : nil
         }
-        return ofProfile + [Row(name: "layout.\(layout)", value: sidebar, source: sidebarPlace)]
+        let keys = (source.file.keys?.changes ?? []).map { change -> Row in
+            let place = source.outline?.place(of: [PathKey("keys"), PathKey(change.name)])
+            return Row(
+                name: "keys.\(change.name)", value: list(change.sequences.map(\.label)),
+                source: place.map { "\(source.path):\($0)" })
+        }
+        return ofProfile + [Row(name: "layout.\(layout)", value: sidebar, source: sidebarPlace)] + keys
     }
 
     /// What counts instead of the file: the name of what says so, and the value where that is not the profile's.

@@ -10,6 +10,8 @@ struct ChatSettings: Hashable, Sendable {
     var highlights = Highlights()
     /// The measures of the screen.
     var layout = LayoutSetting()
+    /// Which keys stand for what.
+    var keys = KeyMap.standard
 
     /// Nothing but what counts without a configuration.
     init() {}
@@ -20,6 +22,7 @@ struct ChatSettings: Hashable, Sendable {
         mutes = (profile.mutes ?? file.mutes)?.patterns ?? []
         highlights = profile.highlights ?? file.highlights ?? Highlights()
         layout = file.layout ?? LayoutSetting()
+        keys = file.keys?.map ?? .standard
     }
 }
 

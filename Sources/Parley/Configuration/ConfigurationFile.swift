@@ -24,10 +24,12 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
     var highlights: Highlights?
     /// The measures of the screen.
     var layout: LayoutSetting?
+    /// What keys stand for.
+    var keys: KeySetting?
 
     /// All settings; ``Setting`` explains each of them.
-    enum CodingKeys: String, CodingKey, CaseIterable { 
-        case profiles, retention, theme, symbols, join, mutes, highlights, layout
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case profiles, retention, theme, symbols, join, mutes, highlights, layout, keys
     }
 
     /// No settings.
@@ -44,6 +46,7 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
         mutes = try values.decodeIfPresent(TopicList.self, forKey: .mutes)
         highlights = try values.decodeIfPresent(Highlights.self, forKey: .highlights)
         layout = try values.decodeIfPresent(LayoutSetting.self, forKey: .layout)
+        keys = try values.decodeIfPresent(KeySetting.self, forKey: .keys)
     }
 
     /// What the file that the flag, else the environment, else the standard place names says.

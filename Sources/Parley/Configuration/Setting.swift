@@ -67,6 +67,12 @@ struct Setting: Hashable, Sendable {
                     .example("24"))
             ])),
         Setting(
+            "keys",
+            "The keys of each action: one, a list, or \"none\". Ctrl-, Alt- and Shift- stand before a key, ^X is Ctrl-x, and "
+                + "\"^X s\" is a chord: two keys, one after the other. A name without a pane counts in each that has the "
+                + "action. A key stands for one thing in a pane, and a pane's own keys come first.",
+            .keys),
+        Setting(
             "profiles",
             "Ways to connect, by name: --profile NAME. The one called default counts when none is named. retention, join, "
                 + "mutes and highlights may stand in a profile too, and count there instead.",
@@ -148,10 +154,21 @@ enum DefaultConfiguration {
         case .example(let value): return words + ["\(margin)// \(setting.name): \(value),"]
         case .group(let settings):
             return words + block(setting.name, settings.flatMap { lines($0, depth: depth + 1) }, margin)
-        case .keys: return words
+        case .keys: return words + block(setting.name, keys(margin + "    "), margin)
         case .profiles:
             let profile = Setting.ofProfile.flatMap { lines($0, depth: depth + 2) }
             return words + block(setting.name, block("default", profile, margin + "    "), margin)
+        }
+    }
+
+    private static func keys(_ margin: String) -> [String] {
+        KeyMap.standard.tables.flatMap { table, entries in
+            entries.map { entry in
+                let name = JSONText.text(.string("\(table).\(entry.action.name)"))
+                let keys = entry.sequences.map { MessageValue.string($0.label) }
+                let value = keys.count == 1 ? keys[0] : .array(keys)
+                return "\(margin)\(name): \(JSONText.text(value)), // \(entry.binding.words)"
+            }
         }
     }
 

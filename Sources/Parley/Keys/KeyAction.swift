@@ -1,5 +1,5 @@
-/// What a key does outside the text being written.
-enum KeyAction: Hashable, Sendable {
+/// What a key does outside the text being written. The configuration calls each by its name with dashes: `next-unread`.
+enum KeyAction: String, Hashable, Sendable {
     // Everywhere
     case commands
     case help

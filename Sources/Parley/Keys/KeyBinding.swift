@@ -1,7 +1,8 @@
 import Terminal
 
 /// One key with its meaning. These tables are the only places that name keys: the dispatch, the help and the hints are
-/// made from them. Each pane has its own; the keys that work in all of them are here.
+/// made from them, by the `KeyMap` that has the configuration's changes. Each pane has its own; the keys that work in all
+/// of them are here.
 struct KeyBinding: Hashable, Sendable {
     let action: KeyAction
     let keys: [Key]
@@ -45,18 +46,10 @@ struct KeyBinding: Hashable, Sendable {
         .bind(.topic9, [.alt("9")], "topic 9"),
     ]
 
-    /// The action of a key in a table.
-    static func action(of key: Key, in table: [KeyBinding]) -> KeyAction? {
-        table.first { $0.keys.contains(key) }?.action
-    }
-
     /// Binds keys to what they do.
     static func bind(_ action: KeyAction, _ keys: [Key], _ words: String, hint: String? = nil) -> KeyBinding {
         KeyBinding(action: action, keys: keys, words: words, hint: hint)
     }
-
-    /// The keys as a person reads them.
-    var label: String { keys.map(\.label).joined(separator: " ") }
 }
 
 extension Key {
@@ -69,7 +62,7 @@ extension Key {
         if modifiers.contains(.alt) { prefix += "Alt-" }
         if modifiers.contains(.shift) { prefix += "Shift-" }
         if modifiers.contains(.control) {
-            if case .character(let character) = code { return prefix + "^" + character.uppercased() }
+            if case .character(let character) = code, character != " " { return prefix + "^" + character.uppercased() }
             prefix += "Ctrl-"
         }
         return prefix + code.label

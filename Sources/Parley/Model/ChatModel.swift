@@ -21,6 +21,8 @@ struct ChatModel: Equatable, Sendable {
     var lastBell: ContinuousClock.Instant?
     /// What of the configuration counts now; ``configure(_:)`` changes it.
     var settings = ChatSettings()
+    /// The keys of a chord that were pressed; more have to follow.
+    var chord: [Key] = []
     /// The connection.
     var status: ConnectionStatus
     /// The joined topics.

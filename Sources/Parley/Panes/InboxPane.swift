@@ -122,10 +122,14 @@ struct InboxPane: Pane {
     }
 
     func addressee(in model: ChatModel) -> Addressee {
-        .nobody("This is the postbox: Alt-r replies, /post USER/POSTBOX TEXT writes a letter.")
+        let reply = model.settings.keys.label(of: .reply, in: Self.self).map { "\($0) replies, " } ?? ""
+        return .nobody("This is the postbox: \(reply)/post USER/POSTBOX TEXT writes a letter.")
     }
 
-    func placeholder(in model: ChatModel) -> String { "/post USER/POSTBOX TEXT, or Alt-r to reply" }
+    func placeholder(in model: ChatModel) -> String {
+        let reply = model.settings.keys.label(of: .reply, in: Self.self).map { ", or \($0) to reply" } ?? ""
+        return "/post USER/POSTBOX TEXT" + reply
+    }
 
     func draw(in frame: inout Frame) { frame.drawInbox(box) }
 

@@ -40,7 +40,9 @@ struct LogPane: Pane {
 
     func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
         let compose = ComposePane()
-        if let action = compose.action(of: key) { return compose.perform(action, on: &model) }
+        if let action = model.settings.keys.action(of: key, in: ComposePane.self) {
+            return compose.perform(action, on: &model)
+        }
         return compose.type(key, on: &model)
     }
 

@@ -82,9 +82,6 @@ enum Addressee: Hashable, Sendable {
 }
 
 extension Pane {
-    /// What a key of its own stands for.
-    func action(of key: Key) -> KeyAction? { KeyBinding.action(of: key, in: Self.keys) }
-
     func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool { true }
     func takes(_ key: Key, as action: KeyAction, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
     func keeps(_ key: Key, in model: ChatModel) -> Bool { false }

@@ -93,7 +93,7 @@ extension ChatModel {
             return loadHistory(name)
         case .delete:
             guard case .inbox = view else {
-                say("Open the postbox first: F3")
+                say("Open the postbox first" + (settings.keys.label(of: .openPostbox).map { ": \($0)" } ?? "."))
                 return []
             }
             askToDelete()

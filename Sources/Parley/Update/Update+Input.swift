@@ -15,6 +15,7 @@ extension ChatModel {
         case .focusIn, .focusOut, .reply:
             return effects
         case .paste(let text):
+            chord = []
             effects += nudge()
             paste(text)
         case .pasteCut:
@@ -25,6 +26,7 @@ extension ChatModel {
             effects += nudge()
             effects += press(key)
         case .mouse(let mouse):
+            chord = []
             effects += handleMouse(mouse)
         }
         return effects
@@ -62,18 +64,27 @@ extension ChatModel {
         withdrawNotice(about: .quitting)
         if logScroll == nil, palette == nil, let overlay { return press(key, over: overlay) }
         let pane = pane
-        if let action = pane.action(of: key), pane.takes(key, as: action, in: self) {
-            return pane.perform(action, on: &self)
+        let keys = chord + [key]
+        chord = []
+        switch settings.keys.meaning(of: keys, in: type(of: pane), where: { pane.takes(key, as: $0, in: self) }) {
+        case .own(let action): return pane.perform(action, on: &self)
+        case .everywhere where keys.count == 1 && pane.keeps(key, in: self): return pane.type(key, on: &self)
+        case .everywhere(let action):
+            pane.prepare(for: action, on: &self)
+            return perform(action, isSecondInterrupt: wasArmed)
+        case .beginning:
+            chord = keys
+            quitIsArmed = wasArmed
+        case .nothing where keys.count == 1: return pane.type(key, on: &self)
+        // Escape only ends the chord. What was begun as one is no text.
+        case .nothing where key == Key(.escape): break
+        case .nothing: say("\(KeySequence(keys).label) is no key of this pane.")
         }
-        guard !pane.keeps(key, in: self), let action = KeyBinding.action(of: key, in: KeyBinding.everywhere) else {
-            return pane.type(key, on: &self)
-        }
-        pane.prepare(for: action, on: &self)
-        return perform(action, isSecondInterrupt: wasArmed)
+        return []
     }
 
     private mutating func press(_ key: Key, over overlay: Overlay) -> [ChatEffect] {
-        let action = KeyBinding.action(of: key, in: ConversationPane.keys + KeyBinding.everywhere)
+        let action = settings.keys.action(of: key, in: ConversationPane.self) ?? settings.keys.action(of: key)
         if action == .redraw { return [.redraw] }
         if action == .suspend { return [.suspendProcess] }
         switch overlay {
@@ -85,7 +96,7 @@ extension ChatModel {
             default: break
             }
         case .help(let scroll):
-            let help = HelpLayout(size: size)
+            let help = HelpLayout(size: size, keys: settings.keys)
             let (page, last) = (help.pageRows, help.lastScroll)
             // The screen may have become larger since.
             let first = min(scroll, last)
@@ -99,7 +110,8 @@ extension ChatModel {
             case .quit: return quit()
             case .escape, .help, .open, .interrupt: self.overlay = nil
             default:
-                if key == Key(.character("q")) { self.overlay = nil }
+                // It can be closed whatever the keys are.
+                if key == Key(.character("q")) || key == Key(.escape) { self.overlay = nil }
             }
         case .log, .palette: break
         }
@@ -175,7 +187,7 @@ extension ChatModel {
         }
         if isSecond { return quit() }
         quitIsArmed = true
-        say("^C again quits.", about: .quitting)
+        say("\(settings.keys.label(of: .interrupt) ?? "The same") again quits.", about: .quitting)
         return []
     }
 

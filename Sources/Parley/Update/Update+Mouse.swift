@@ -19,7 +19,7 @@ extension ChatModel {
 
     private mutating func turnWheel(at place: Position, _ layout: ScreenLayout, up lines: Int) -> [ChatEffect] {
         if case .help(let scroll)? = overlay {
-            let last = HelpLayout(size: size).lastScroll
+            let last = HelpLayout(size: size, keys: settings.keys).lastScroll
             overlay = .help(scroll: min(max(0, min(scroll, last) - lines), last))
             return []
         }

@@ -116,7 +116,16 @@ extension Frame {
             return
         }
         guard let area = layout.hint else {
-            if let notice = model.notice { drawOverMain(notice) }
+            // Without a bottom line, what is said lies over the end of the main pane.
+            if !model.chord.isEmpty, model.compose.isEmpty {
+                drawChord(in: layout.compose.split(left: 3).rest)
+            } else if let notice = model.notice {
+                drawOverMain(notice)
+            }
+            return
+        }
+        if !model.chord.isEmpty {
+            drawChord(in: area)
             return
         }
         if let notice = model.notice {
@@ -127,9 +136,9 @@ extension Frame {
         let position = SafeText(place.position(in: self) + " ")
         let room = area.columns - position.width - 1
         var column = area.column + 1
-        for binding in hintedBindings {
-            let key = SafeText(binding.keys.first?.label ?? "")
-            let words = SafeText(" \(binding.hint ?? "")  ")
+        for entry in hintedKeys {
+            let key = SafeText(entry.sequences.first?.label ?? "")
+            let words = SafeText(" \(entry.binding.hint ?? "")  ")
             guard column + key.width + words.width <= area.column + room else { break }
             column += canvas.write(key, row: area.row, column: column, style: theme.hintKey)
             column += canvas.write(words, row: area.row, column: column, style: theme.hint)
@@ -137,10 +146,29 @@ extension Frame {
         canvas.write(position, row: area.row, column: area.endColumn - position.width, style: theme.hint)
     }
 
-    private var hintedBindings: [KeyBinding] {
+    private var hintedKeys: [KeyMap.Entry] {
         let pane = model.pane
-        let own = type(of: pane).keys.filter { $0.hint != nil && pane.isUseful($0.action, in: model) }
-        return own + KeyBinding.everywhere.filter { $0.hint != nil && isUseful($0.action) }
+        let own = model.settings.keys.entries(of: type(of: pane)).filter { pane.isUseful($0.action, in: model) }
+        let common = model.settings.keys.everywhere.filter { isUseful($0.action) }
+        return (own + common).filter { $0.binding.hint != nil && !$0.sequences.isEmpty }
+    }
+
+    /// The keys of a chord that were pressed, and what may follow.
+    private mutating func drawChord(in area: Rect) {
+        canvas.fill(area)
+        let begun = SafeText(KeySequence(model.chord).label + "  ").truncated(columns: max(0, area.columns - 1))
+        var column = area.column + 1
+        column += canvas.write(begun, row: area.row, column: column, style: theme.hintKey)
+        let followers = model.settings.keys.followers(of: model.chord, in: type(of: model.pane))
+        for (key, words) in followers.map({ ($0.rest.label, $0.binding.hint ?? $0.binding.words) }) + [
+            ("Esc", "cancel")
+        ] {
+            let key = SafeText(key)
+            let words = SafeText(" \(words)  ")
+            guard column + key.width + words.width <= area.endColumn else { break }
+            column += canvas.write(key, row: area.row, column: column, style: theme.hintKey)
+            column += canvas.write(words, row: area.row, column: column, style: theme.hint)
+        }
     }
 
     /// Only keys that do something now are hinted.

@@ -12,7 +12,7 @@ extension Frame {
     }
 
     private mutating func drawHelp(_ scroll: Int) {
-        let help = HelpLayout(size: layout.size)
+        let help = HelpLayout(size: layout.size, keys: model.settings.keys)
         let (box, inner) = (help.box, help.inner)
         canvas.fill(box, style: theme.overlay)
         drawBorder(box)

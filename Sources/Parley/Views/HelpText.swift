@@ -10,12 +10,13 @@ enum HelpText {
     /// Columns of the keys.
     static let keyColumns = 26
 
-    static let lines: [Line] = {
+    /// The help with these keys.
+    static func lines(_ keys: KeyMap) -> [Line] {
         var lines: [Line] = []
         func add(_ title: String, _ entries: [Line]) { lines += [.heading(title)] + entries + [.blank] }
-        add("Everywhere", KeyBinding.everywhere.map { .entry($0.label, $0.words) })
+        add("Everywhere", keys.everywhere.map { .entry($0.label, $0.binding.words) })
         for pane in Panes.all {
-            add(pane.title, pane.keys.map { .entry($0.label, $0.words) })
+            add(pane.title, keys.entries(of: pane).map { .entry($0.label, $0.binding.words) })
             if pane == ComposePane.self { add("Editing the text", EditingKey.all.map { .entry($0.label, $0.words) }) }
         }
         lines.append(.heading("Commands"))
@@ -38,5 +39,5 @@ enum HelpText {
             .entry("✉", "letters in your postboxes"),
         ]
         return lines
-    }()
+    }
 }

@@ -65,13 +65,20 @@ struct TextTests {
 
     @Test("Every key of the table has one meaning in its place, and each binding is in the help")
     func bindings() {
-        for table in [KeyBinding.everywhere] + Panes.all.map({ $0.keys }) {
-            let keys = table.flatMap(\.keys)
-            #expect(Set(keys).count == keys.count, "\(keys)")
-            for binding in table {
-                #expect(HelpText.lines.contains(.entry(binding.label, binding.words)))
-                for key in binding.keys { #expect(KeyBinding.action(of: key, in: table) == binding.action) }
+        let help = HelpText.lines(.standard)
+        for (name, table) in KeyMap.standard.tables {
+            let keys = table.flatMap(\.sequences)
+            #expect(Set(keys).count == keys.count, "\(name): \(keys)")
+            #expect(Set(table.map(\.action)).count == table.count, "\(name)")
+            for entry in table { #expect(help.contains(.entry(entry.label, entry.binding.words))) }
+        }
+        for pane in Panes.all {
+            for binding in pane.keys {
+                for key in binding.keys { #expect(KeyMap.standard.action(of: key, in: pane) == binding.action) }
             }
+        }
+        for binding in KeyBinding.everywhere {
+            for key in binding.keys { #expect(KeyMap.standard.action(of: key) == binding.action) }
         }
         #expect(Set(Panes.all.map { $0.title }).count == Panes.all.count)
     }

@@ -8,7 +8,7 @@ struct HelpTests {
     @Test("Every key and every word of the help can be read at every size", arguments: [20, 30, 43, 44, 60, 80, 120])
     func whole(columns: Int) {
         for rows in [5, 24] {
-            let help = HelpLayout(size: Size(rows: rows, columns: columns))
+            let help = HelpLayout(size: Size(rows: rows, columns: columns), keys: .standard)
             for row in help.rows {
                 switch row {
                 case .blank: break
@@ -19,8 +19,8 @@ struct HelpTests {
                 }
             }
             let shown = Self.letters(help.rows.map(Self.text))
-            #expect(shown.keys == Self.letters(HelpText.lines.map(Self.text)).keys)
-            #expect(shown.words == Self.letters(HelpText.lines.map(Self.text)).words)
+            #expect(shown.keys == Self.letters(HelpText.lines(.standard).map(Self.text)).keys)
+            #expect(shown.words == Self.letters(HelpText.lines(.standard).map(Self.text)).words)
         }
     }
 
@@ -59,7 +59,7 @@ struct HelpTests {
             let isTaken = editor.handle(key)
             #expect(listed.contains(key) == (isTaken && !isElsewhere), "\(key.label)")
         }
-        for key in EditingKey.all { #expect(HelpText.lines.contains(.entry(key.label, key.words))) }
+        for key in EditingKey.all { #expect(HelpText.lines(.standard).contains(.entry(key.label, key.words))) }
     }
 
     private static func text(_ row: HelpLayout.Row) -> (keys: String, words: String) {

@@ -1,0 +1,128 @@
+import Terminal
+
+/// Keys pressed one after the other. Most have one; one of several is a chord.
+struct KeySequence: Hashable, Sendable {
+    let keys: [Key]
+
+    /// Most keys of a chord.
+    static let maximumCount = 4
+
+    init(_ keys: [Key]) { self.keys = keys }
+
+    /// As a person reads and writes it: `^X s`.
+    var label: String { keys.map(\.label).joined(separator: " ") }
+
+    /// Whether it goes on behind these keys.
+    func continues(_ beginning: [Key]) -> Bool { keys.count > beginning.count && keys.starts(with: beginning) }
+
+    /// Why a text names no keys.
+    struct Mistake: Error, Hashable {
+        let words: String
+    }
+
+    /// Reads `Alt-n`, `^X s`, `Shift-F5` or `PgUp`, as help shows them and with the names that are usual elsewhere.
+    init(parsing text: String) throws(Mistake) {
+        let words = text.split(separator: " ")
+        guard !words.isEmpty else {
+            throw Mistake(words: "it names no key; write none to unbind, and Space for the space bar")
+        }
+        guard words.count <= Self.maximumCount else {
+            throw Mistake(words: "a chord has \(Self.maximumCount) keys at most")
+        }
+        var keys: [Key] = []
+        for word in words {
+            guard let key = Key(named: word) else {
+                throw Mistake(
+                    words: "“\(word.prefix(24))” is no key; write it as Alt-n, ^X, Ctrl-End, Shift-F5, PgUp or n")
+            }
+            keys.append(key)
+        }
+        if keys.count > 1, keys[0].code == .escape {
+            throw Mistake(words: "a chord cannot begin with Esc: terminals send Alt as it")
+        }
+        self.keys = keys
+    }
+}
+
+extension Key {
+    /// The key of a name such as `Alt-n`, `^X`, `PgUp`; nil where there is none.
+    init?(named name: Substring) {
+        var rest = name
+        var modifiers = Modifiers()
+        // A dash or a circumflex by itself is the character.
+        prefixes: while rest.count > 1 {
+            for (prefix, modifier) in Self.prefixes where rest.count > prefix.count {
+                guard rest.prefix(prefix.count).lowercased() == prefix else { continue }
+                modifiers.insert(modifier)
+                rest = rest.dropFirst(prefix.count)
+                continue prefixes
+            }
+            break
+        }
+        guard let code = Code(named: rest) else { return nil }
+        self = Key(code, modifiers).asTyped
+        if case .character(let character) = self.code, self.modifiers.contains(.control) {
+            guard character.isASCII, character.isLetter || "@[\\]^_ ".contains(character) else { return nil }
+        } else if case .character = self.code, self.modifiers.contains(.shift) {
+            return nil
+        }
+    }
+
+    private static let prefixes: [(String, Modifiers)] = [
+        ("ctrl-", .control), ("control-", .control), ("c-", .control), ("alt-", .alt), ("meta-", .alt), ("m-", .alt),
+        ("shift-", .shift), ("s-", .shift), ("^", .control),
+    ]
+
+    /// As a terminal sends it: shift is in a letter, and three control characters are keys of their own.
+    private var asTyped: Key {
+        var key = self
+        switch code {
+        case .character(let character) where modifiers.contains(.control):
+            key.code = .character(Character(character.lowercased()))
+            switch key.code {
+            case .character("i"): key.code = .tab
+            case .character("m"): key.code = .enter
+            case .character("["): key.code = .escape
+            default: return key
+            }
+            key.modifiers.remove(.control)
+            return key.asTyped
+        case .character(let character) where modifiers.contains(.shift) && character.isASCII && character.isLetter:
+            key.code = .character(Character(character.uppercased()))
+            key.modifiers.remove(.shift)
+        case .tab where modifiers.contains(.shift):
+            key.code = .backTab
+            key.modifiers.remove(.shift)
+        default: break
+        }
+        return key
+    }
+}
+
+extension Key.Code {
+    fileprivate init?(named name: Substring) {
+        if name.count == 1, let character = name.first {
+            guard !character.isWhitespace, character.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
+            else { return nil }
+            self = .character(character)
+            return
+        }
+        let name = name.lowercased()
+        if let code = Self.names[name] {
+            self = code
+        } else if name.hasPrefix("f"), let number = Int(name.dropFirst()), (1...35).contains(number),
+            name == "f\(number)"
+        {
+            self = .function(number)
+        } else {
+            return nil
+        }
+    }
+
+    private static let names: [String: Key.Code] = [
+        "space": .character(" "), "enter": .enter, "return": .enter, "tab": .tab, "backspace": .backspace,
+        "del": .delete, "delete": .delete, "ins": .insert, "insert": .insert, "esc": .escape, "escape": .escape,
+        "up": .up, "down": .down, "left": .left, "right": .right, "home": .home, "end": .end, "pgup": .pageUp,
+        "pageup": .pageUp, "pgdn": .pageDown, "pagedown": .pageDown,
+    ]
+}

@@ -1,0 +1,184 @@
+import Foundation
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Keys of the configuration")
+struct KeyMapTests {
+    private func file(_ keys: String) throws(CommandFailure) -> ConfigurationFile {
+        try ConfigurationSource(Data("{ keys: { \(keys) } }".utf8), path: "c.json").file
+    }
+
+    /// A desk whose keys are those of a configuration.
+    private func desk(_ keys: String, _ topics: String...) throws -> Desk {
+        var desk = Desk()
+        desk.send(.start(topics: topics))
+        for topic in topics { desk.send(.topic(topic, .live)) }
+        desk.model.configure(ChatSettings(try file(keys), Profile()))
+        desk.effects = []
+        return desk
+    }
+
+    // MARK: Names of keys
+
+    @Test("Every key of the tables is read as it is shown")
+    func labels() throws {
+        for (name, table) in KeyMap.standard.tables {
+            for sequence in table.flatMap(\.sequences) {
+                #expect(try KeySequence(parsing: sequence.label) == sequence, "\(name): \(sequence.label)")
+            }
+        }
+    }
+
+    @Test(
+        "Keys have the names that are usual, whatever their case",
+        arguments: [
+            ("Alt-n", [.alt("n")]), ("M-N", [.alt("N")]), ("^X", [.control("x")]), ("ctrl-x", [.control("x")]),
+            ("C-x", [.control("x")]), ("^X s", [.control("x"), .plain("s")]), ("g g", [.plain("g"), .plain("g")]),
+            ("^X ^C", [.control("x"), .control("c")]), ("Ctrl-Space", [.control(" ")]), ("^Space", [.control(" ")]),
+            ("Space", [.plain(" ")]), ("shift-tab", [Key(.backTab)]), ("^I", [Key(.tab)]), ("^M", [Key(.enter)]),
+            ("Alt-Enter", [Key(.enter, .alt)]), ("Shift-F5", [Key(.function(5), .shift)]),
+            ("F12", [Key(.function(12))]),
+            ("PageUp", [Key(.pageUp)]), ("pgdn", [Key(.pageDown)]), ("DEL", [Key(.delete)]), ("-", [.plain("-")]),
+            ("^", [.plain("^")]), ("^^", [.control("^")]), ("Alt--", [.alt("-")]), ("Shift-a", [.plain("A")]),
+            ("é", [.plain("é")]), ("Ctrl-Shift-End", [Key(.end, [.control, .shift])]),
+            ("Alt-^X", [Key(.character("x"), [.alt, .control])]),
+        ] as [(String, [Key])])
+    func names(_ text: String, _ keys: [Key]) throws {
+        #expect(try KeySequence(parsing: text).keys == keys)
+    }
+
+    @Test(
+        "What is no key is refused",
+        arguments: ["", " ", "Hyper-x", "F0", "F36", "F01", "ab", "Ctrl-1", "Shift-5", "^é", "Esc x", "a b c d e"])
+    func noKeys(_ text: String) {
+        #expect(throws: KeySequence.Mistake.self) { try KeySequence(parsing: text) }
+    }
+
+    // MARK: Mistakes
+
+    @Test(
+        "A mistake is named with line and column: where the name is, or where the key is",
+        arguments: [
+            ("'next-unred': 'Alt-n'", 0, "keys: “next-unred” is no action; parley config defaults lists them"),
+            ("'postbox.help': 'F5'", 0, "keys: “postbox.help” is no action"),
+            ("help: 'Hyper-x'", 6, "keys.help: “Hyper-x” is no key"),
+            ("help: ['F1', 7]", 13, "keys.help.1 is not a text"),
+            ("help: 7", 6, "keys.help: it takes a key, a list of keys, or none"),
+            ("help: ['F5', 'F5']", 13, "keys.help.1: it is in the list already"),
+            ("'next-unread': '^N'", 15, "keys.next-unread: ^N is “next-topic” already (everywhere)"),
+            ("'next-unread': 'Alt-j', 'next-topic': ['Alt-k', 'Alt-j']", 15, "keys.next-unread: Alt-j is “next-topic”"),
+            (
+                "help: '^X', quit: '^X ^C'", 18,
+                "keys.quit: ^X ^C and ^X begin alike, and that is “help” already (everywhere)"
+            ),
+            ("'postbox.reply': 'd'", 17, "keys.postbox.reply: d is “delete” already (postbox)"),
+            ("up: 'Home'", 4, "keys.up: Home is “to-beginning” already (topics)"),
+            ("'next-unread': 'n'", 15, "keys.next-unread: n by itself is a letter of the text (everywhere)"),
+            ("'compose.send': 'Space'", 16, "keys.compose.send: Space by itself is a letter of the text (compose)"),
+        ])
+    func mistakes(_ keys: String, _ offset: Int, _ words: String) throws {
+        let failure = #expect(throws: CommandFailure.self) { try file(keys) }
+        let said = try #require(failure?.text)
+        #expect(failure?.code == 78 && said.hasPrefix("c.json:1:\(offset + 11): \(words)"), "\(said)")
+    }
+
+    @Test("The same key may stand for two things in two panes, and two actions may change places")
+    func noConflict() throws {
+        _ = try file("'postbox.reply': 'a', 'search.open': 'a', 'postbox.delete': ['x', 'Alt-a']")
+        let map = try #require(try file("'next-topic': '^P', 'previous-topic': '^N'").keys?.map)
+        #expect(map.action(of: .control("p")) == .nextTopic && map.action(of: .control("n")) == .previousTopic)
+    }
+
+    // MARK: In the chat
+
+    @Test("A key does what the configuration says, its old meaning is gone, and help and hints say so")
+    func changed() throws {
+        var desk = try desk("'next-topic': 'Alt-j', 'open-postbox': ['F4', '^O'], quit: 'none'", "a", "b")
+        desk.press(.control("n"))
+        #expect(desk.model.view == .conversation("a"))
+        desk.press(.alt("j"))
+        #expect(desk.model.view == .conversation("b"))
+        #expect(desk.press(.control("q")) == [])
+        #expect(desk.screen().last?.contains("F4 postbox") == true && desk.screen().last?.contains("quit") == false)
+        desk.press(.control("o"))
+        #expect(desk.model.view == .inbox(nil))
+        let help = HelpText.lines(desk.model.settings.keys)
+        #expect(help.contains(.entry("F4 ^O", "open the postbox")) && help.contains(.entry("–", "quit")))
+        #expect(help.contains(.entry("Alt-j", "next topic")))
+    }
+
+    @Test("A key of one pane changes there alone, and sentences that name it follow")
+    func onePane() throws {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        desk.model.configure(ChatSettings(try file("'postbox.mark': 'm', 'postbox.reply': 'a'"), Profile()))
+        desk.press(.character("m"))
+        desk.press(.character(" "))
+        #expect(desk.model.inbox.marked == ["l1"])
+        #expect(InboxPane(box: nil).placeholder(in: desk.model).contains("a to reply"))
+        desk.model.configure(ChatSettings(try file("'postbox.reply': 'none'"), Profile()))
+        #expect(
+            InboxPane(box: nil).addressee(in: desk.model)
+                == .nobody(
+                    "This is the postbox: /post USER/POSTBOX TEXT writes a letter."))
+    }
+
+    @Test("After a chord's first key the bottom line says what may follow; then it is done, or nothing is")
+    func chords() throws {
+        var desk = try desk("'next-unread': ['Alt-a', '^X n'], quit: '^X ^C'", "a")
+        desk.press(.control("x"))
+        #expect(desk.screen().last?.hasPrefix(" ^X  n next unread  ^C quit  Esc cancel") == true)
+        desk.press(.character("n"))
+        #expect(desk.model.notice?.text == "Nothing is unread." && desk.model.compose.isEmpty)
+
+        desk.press(.control("x"))
+        desk.press(.character("z"))
+        #expect(desk.model.notice?.text == "^X z is no key of this pane." && desk.model.compose.isEmpty)
+        desk.press(.control("x"))
+        desk.press(.escape)
+        #expect(desk.model.chord.isEmpty)
+        desk.type("n")
+        #expect(desk.model.compose.text == "n")
+
+        // What was begun is over when the hand goes elsewhere.
+        desk.press(.control("x"))
+        desk.send(.input(.paste("pasted")))
+        desk.type("n")
+        #expect(desk.model.compose.text == "npastedn")
+        desk.press(.control("x"))
+        #expect(desk.press(.control("c")) == [.quit])
+    }
+
+    @Test("On the smallest screen the chord's keys are shown, and nothing breaks")
+    func tinyChord() throws {
+        var desk = try desk("'next-unread': '^X n'", "a")
+        desk.press(.control("x"))
+        #expect(desk.screen(Size(rows: 5, columns: 20)).contains { $0.contains("^X") })
+        for rows in 1...8 { for columns in [1, 2, 19, 20, 21] { _ = desk.screen(Size(rows: rows, columns: columns)) } }
+    }
+
+    @Test("A chord quits at the second time as one key does, and help is closed whatever its key is")
+    func interruptAndHelp() throws {
+        var desk = try desk("interrupt: '^X ^C', escape: '^G'", "a")
+        for key in ["x", "c"] as [Character] { desk.press(.control(key)) }
+        #expect(desk.model.notice?.text == "^X ^C again quits.")
+        desk.press(.control("x"))
+        #expect(desk.press(.control("c")) == [.quit])
+        desk.press(.function(1))
+        #expect(desk.model.overlay == .help(scroll: 0))
+        desk.press(.escape)
+        #expect(desk.model.overlay == nil)
+    }
+
+    @Test("With the log open the text's keys are those of the configuration too")
+    func log() throws {
+        var desk = try desk("'compose.send': 'Alt-Enter', 'new-line': 'Enter'", "a")
+        desk.press(.function(8))
+        desk.type("one")
+        desk.press(.enter)
+        #expect(desk.model.compose.text == "one\n")
+        desk.press(Key(.enter, .alt))
+        #expect(desk.model.compose.isEmpty)
+    }
+}
