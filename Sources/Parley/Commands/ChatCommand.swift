@@ -34,7 +34,8 @@ struct ChatCommand: ParsableCommand {
             let policy = seconds.map { $0 > 0 ? LifecyclePolicy.suspend(after: .seconds($0)) : .ignore } ?? .rongcloud
             let connector = try Connector(plan, for: .chat(policy))
             try ChatSession.run(
-                connector, topics: topics, settings: try connection.chatSettings(), appearance: plan.appearance)
+                connector, topics: topics, configuration: try connection.chatConfiguration(),
+                appearance: plan.appearance)
         }
     }
 }

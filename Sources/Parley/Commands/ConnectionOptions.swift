@@ -117,11 +117,10 @@ struct ConnectionOptions: ParsableArguments {
     }
 
     /// What the interactive client goes by, as the configuration file has it now.
-    func chatSettings(
+    func chatConfiguration(
         _ environment: [String: String] = ProcessInfo.processInfo.environment
-    ) throws(CommandFailure) -> ChatSettings {
-        let file = try ConfigurationFile.load(flag: config, environment)
-        return ChatSettings(file, try file.profile(profile))
+    ) throws(CommandFailure) -> ChatConfiguration {
+        try ChatConfiguration(flag: config, profile: profile, environment)
     }
 
     /// Where the credentials come from: the flag, then the environment, then the profile.

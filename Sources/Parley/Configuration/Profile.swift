@@ -76,6 +76,11 @@ extension Profile: Decodable {
             }
             tokenCommand = other
         }
+        if tokenCommand != nil, creds != nil {
+            throw SettingMistake(
+                values.codingPath + [CodingKeys.creds], isKey: true,
+                "creds and token_command exclude each other; keep one")
+        }
         proxy = try values.decodeIfPresent(String.self, forKey: .proxy)
         session = try values.decodeIfPresent(String.self, forKey: .session)
         device = try values.decodeIfPresent(String.self, forKey: .device)

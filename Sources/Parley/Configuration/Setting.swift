@@ -133,11 +133,12 @@ struct Setting: Hashable, Sendable {
 enum DefaultConfiguration {
     /// The file's text: JSON5, at most 100 columns wide but for long values.
     static var text: String {
-        var lines = [
-            "// What counts without a configuration file. `parley config path` tells where the file goes; a running chat",
-            "// takes a change of it at once. Lines that begin with // and a name are examples.",
-            "{",
-        ]
+        var lines = wrapped(
+            "What counts without a configuration file. `parley config path` tells where the file goes. A running chat takes "
+                + "a change at once, but for what concerns the connection. Lines with // and a name are examples.",
+            columns: 97
+        ).map { "// " + $0 }
+        lines.append("{")
         for setting in Setting.ofFile {
             if lines.last != "{" { lines.append("") }
             lines += self.lines(setting, depth: 1)
@@ -167,7 +168,7 @@ enum DefaultConfiguration {
                 let name = JSONText.text(.string("\(table).\(entry.action.name)"))
                 let keys = entry.sequences.map { MessageValue.string($0.label) }
                 let value = keys.count == 1 ? keys[0] : .array(keys)
-                return "\(margin)\(name): \(JSONText.text(value)), // \(entry.binding.words)"
+                return "\(margin)\(name): \(JSONText.text(value, spaced: true)), // \(entry.binding.words)"
             }
         }
     }

@@ -138,6 +138,8 @@ struct ChatModel: Equatable, Sendable {
             case connection
             /// Loading older messages of a topic.
             case history(String)
+            /// The configuration file.
+            case configuration
             /// A second ^C quits.
             case quitting
             /// Something that happened once.

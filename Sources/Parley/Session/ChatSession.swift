@@ -8,6 +8,8 @@ struct ChatSession {
     private let engine: ChatEngine
     private let effects: AsyncStream<ChatEffect>.Continuation
     private let runner: Task<Void, Never>
+    private let configuration: ChatConfiguration
+    private var follower: Task<Void, Never>?
     private var model: ChatModel
     private var frames = FrameLimiter()
     private var appearance: Appearance
@@ -17,7 +19,7 @@ struct ChatSession {
 
     /// Runs the client until its person leaves. The screen is up before anything of the network is touched.
     static func run(
-        _ connector: Connector, topics: [String], settings: ChatSettings, appearance: Appearance
+        _ connector: Connector, topics: [String], configuration: ChatConfiguration, appearance: Appearance
     ) throws {
         let log = ErrorLog()
         let terminal: TerminalSession
@@ -29,7 +31,7 @@ struct ChatSession {
             log?.end()
             throw CommandFailure(CommandFailure.badConfiguration, error.description)
         }
-        var session = ChatSession(terminal, connector, settings, appearance)
+        var session = ChatSession(terminal, connector, configuration, appearance)
         session.loop(topics, keeps: connector.hasStore)
         terminal.close()
         session.end()
@@ -38,7 +40,8 @@ struct ChatSession {
     }
 
     private init(
-        _ terminal: TerminalSession, _ connector: Connector, _ settings: ChatSettings, _ appearance: Appearance
+        _ terminal: TerminalSession, _ connector: Connector, _ configuration: ChatConfiguration,
+        _ appearance: Appearance
     ) {
         self.terminal = terminal
         self.appearance = appearance
@@ -47,7 +50,8 @@ struct ChatSession {
         model = ChatModel(
             identity: .init(user: connector.user, network: connector.network, isNamed: connector.isNamed),
             size: terminal.size, now: Self.now, status: .initialized, origin: RelayClient.newID())
-        model.configure(settings)
+        model.configure(configuration.settings)
+        self.configuration = configuration
         let engine = ChatEngine(connector, queue: queue)
         self.engine = engine
         let (stream, continuation) = AsyncStream.makeStream(
@@ -67,6 +71,7 @@ struct ChatSession {
         draw()
         let engine = engine
         Task.detached { await engine.start() }
+        follower = Task.detached { [configuration, queue] in await ConfigurationFollower.follow(configuration, queue) }
         while !isOver {
             let deadlines = [frames.deadline(now: .now), model.nextChange(after: .now)].compactMap(\.self)
             let wakes = terminal.wait(until: deadlines.min())
@@ -158,6 +163,7 @@ struct ChatSession {
 
     /// Leaves the network in good order, for two seconds at most.
     private func end() {
+        follower?.cancel()
         queue.close()
         effects.finish()
         let done = Gate()

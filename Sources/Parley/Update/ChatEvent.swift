@@ -29,6 +29,8 @@ enum ChatEvent: Equatable, Sendable {
     case postbox(PostboxNews)
     /// What the local store has of what is looked for.
     case search(SearchNews)
+    /// News of the configuration file.
+    case configuration(ConfigurationNews)
     /// A sentence for the connection log.
     case log(String)
     /// A sentence for the person, such as a failure that belongs to nothing on the screen.
@@ -53,6 +55,18 @@ enum ChatEvent: Equatable, Sendable {
         case historyFailed(RelayError)
         /// The subscription has failed; it is tried again.
         case failed(RelayError)
+    }
+
+    /// News of the configuration file.
+    enum ConfigurationNews: Equatable, Sendable {
+        /// It says something else of what the chat goes by.
+        case changed(ChatSettings)
+        /// It says something else of the connection, which counts from the next start on.
+        case forNextStart
+        /// It has a mistake, named with file, line and column; what counted before still does.
+        case refused(String)
+        /// It has no mistake any more, and says what counted before.
+        case mended
     }
 
     /// Answers of the local store to a search.

@@ -6,4 +6,26 @@ extension ChatModel {
         conversations.mute(settings.mutes)
         recognizeMentions()
     }
+
+    /// Takes in what has become of the configuration file.
+    mutating func handleConfigurationNews(_ news: ChatEvent.ConfigurationNews) -> [ChatEffect] {
+        switch news {
+        case .changed(let new):
+            let joined = settings.join
+            configure(new)
+            say("The configuration has changed and counts now.", about: .configuration)
+            // While the local store is being opened, what is to be joined waits for it.
+            guard opening == nil else { return [] }
+            return new.join.filter { !joined.contains($0) }.flatMap { join($0, shows: false) }
+        case .forNextStart:
+            say(
+                "The configuration has changed; what concerns the connection counts at the next start.",
+                about: .configuration)
+        case .refused(let words):
+            say(words, .failure, about: .configuration)
+            note("\(words); the configuration counts as it was before")
+        case .mended: say("The configuration is without mistakes again.", about: .configuration)
+        }
+        return []
+    }
 }

@@ -44,6 +44,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         effects = model.handlePostboxNews(news)
     case .search(let news):
         model.handleSearchNews(news)
+    case .configuration(let news):
+        effects = model.handleConfigurationNews(news)
     case .log(let text):
         model.note(text)
     case .notice(let text, let isFailure):
