@@ -191,6 +191,8 @@ enum EffectiveSettings {
         case .join: list(profile.join?.patterns.map(\.text) ?? [])
         case .mutes: list(profile.mutes?.patterns.map(\.text) ?? [])
         case .highlights: list(profile.highlights?.words ?? [])
+        case .theme: .string((profile.theme ?? .auto).rawValue)
+        case .symbols: .string((profile.symbols ?? .auto).rawValue)
         }
     }
 

@@ -58,6 +58,14 @@ struct Setting: Hashable, Sendable {
             "Words that ring the bell while you are away, as your name with an @ does, whatever their case.",
             .standard("[]")),
         Setting(
+            "theme",
+            "The screen's colours: auto, which asks the terminal for its background, dark, light, high-contrast, "
+                + "high-contrast-dark, high-contrast-light, or none.",
+            .standard("\"auto\"")),
+        Setting(
+            "symbols", "The characters that the screen is drawn with: auto, by the locale, unicode or ascii.",
+            .standard("\"auto\"")),
+        Setting(
             "layout", "The measures of the screen.",
             .group([
                 Setting(
@@ -75,7 +83,7 @@ struct Setting: Hashable, Sendable {
         Setting(
             "profiles",
             "Ways to connect, by name: --profile NAME. The one called default counts when none is named. retention, join, "
-                + "mutes and highlights may stand in a profile too, and count there instead.",
+                + "mutes, highlights, theme and symbols may stand in a profile too, and count there instead.",
             .profiles),
     ]
 
@@ -126,6 +134,8 @@ struct Setting: Hashable, Sendable {
         Setting("join", "As beside the profiles.", .example("[\"chat.lobby\", \"alerts.>\"]")),
         Setting("mutes", "As beside the profiles.", .example("[\"alerts.>\"]")),
         Setting("highlights", "As beside the profiles.", .example("[\"deploy\"]")),
+        Setting("theme", "As beside the profiles.", .example("\"dark\"")),
+        Setting("symbols", "As beside the profiles.", .example("\"ascii\"")),
     ]
 }
 

@@ -228,7 +228,11 @@ struct SearchPane: Pane {
     }
 
     func addressee(in model: ChatModel) -> Addressee {
-        .nobody("This is what was found: Enter goes to a message, Esc closes the list.")
+        let keys = [(KeyAction.open, "goes to a message"), (.escape, "closes the list")]
+            .compactMap { action, words in
+                model.settings.keys.label(of: action, in: Self.self).map { "\($0) \(words)" }
+            }
+        return .nobody("This is what was found" + (keys.isEmpty ? "." : ": \(keys.joined(separator: ", "))."))
     }
 
     func placeholder(in model: ChatModel) -> String { "/search WORDS" }

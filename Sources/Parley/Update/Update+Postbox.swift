@@ -241,7 +241,8 @@ extension ChatModel {
     mutating func beginLetter(_ command: String = "/post ") {
         focus = .compose
         guard !compose.hasContent else {
-            say("Something is being written already. ^C clears it.")
+            let clears = settings.keys.label(of: .interrupt).map { " \($0) clears it." } ?? ""
+            say("Something is being written already." + clears)
             return
         }
         compose.set(command)

@@ -6,13 +6,14 @@ extension Frame {
     mutating func drawWelcome() {
         drawHeading(SafeText("welcome"))
         let isOpening = model.opening != nil
+        let keys = [
+            (KeyAction.openPostbox, "opens your postbox"), (.help, "shows all keys and commands"),
+            (.commands, "finds any of them by its name"),
+        ].compactMap { action, words in model.settings.keys.label(of: action).map { "\($0)  \(words)" } }
         let lines =
             isOpening
             ? ["", "Opening …"]
-            : [
-                "", "Nothing is joined yet.", "", "/join chat.lobby  joins a topic", "F3  opens your postbox",
-                "F1  shows all keys and commands", "^K  finds any of them by its name",
-            ]
+            : ["", "Nothing is joined yet.", "", "/join chat.lobby  joins a topic"] + keys
         for (row, line) in lines.prefix(layout.main.rows).enumerated() {
             canvas.write(
                 SafeText(line).truncated(columns: layout.main.columns - 2), row: layout.main.row + row,

@@ -108,7 +108,8 @@ extension Frame {
         let width = min(20, max(0, area.columns - 30))
         let filled = deletion.total > 0 ? width * min(deletion.done, deletion.total) / deletion.total : 0
         let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
-        let stop = deletion.waiting.isEmpty ? "" : "   Esc stops"
+        let key = deletion.waiting.isEmpty ? nil : model.settings.keys.label(of: .escape)
+        let stop = key.map { "   \($0) stops" } ?? ""
         let words = " \(bar) deleting \(deletion.done) of \(deletion.total)\(stop)"
         canvas.fill(area)
         canvas.write(

@@ -21,8 +21,11 @@ extension Frame {
         for (offset, row) in help.rows.dropFirst(first).prefix(inner.rows).enumerated() {
             drawHelp(row, in: Rect(row: inner.row + offset, column: inner.column, rows: 1, columns: inner.columns))
         }
+        let pageDown = model.settings.keys.label(of: .pageDown)
         let forms =
-            first < help.lastScroll ? [" PgDn more  Esc closes ", " PgDn  Esc "] : [" Esc closes ", " Esc "]
+            first < help.lastScroll
+            ? [pageDown.map { " \($0) more  Esc closes " }, pageDown.map { " \($0)  Esc " }].compactMap(\.self)
+            : [" Esc closes ", " Esc "]
         let words = forms.first { $0.count <= inner.columns } ?? ""
         canvas.write(words, row: box.endRow - 1, column: box.column + 2)
         canvas.cursor = nil

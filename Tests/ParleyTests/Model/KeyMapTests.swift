@@ -171,6 +171,19 @@ struct KeyMapTests {
         #expect(desk.model.overlay == nil)
     }
 
+    @Test("Sentences name the keys as they are")
+    func sentences() throws {
+        var desk = try desk("help: 'F5', 'open-postbox': 'none', 'page-down': '^V'")
+        desk.model.view = .welcome
+        let welcome = desk.screen(Size(rows: 24, columns: 80))
+        #expect(
+            welcome.contains { $0.contains("F5  shows all keys") } && !welcome.contains { $0.contains("your postbox") })
+        desk.enter("/delete")
+        #expect(desk.model.notice?.text == "Open the postbox first.")
+        desk.press(.function(5))
+        #expect(desk.screen().contains { $0.contains(" ^V more  Esc closes ") })
+    }
+
     @Test("With the log open the text's keys are those of the configuration too")
     func log() throws {
         var desk = try desk("'compose.send': 'Alt-Enter', 'new-line': 'Enter'", "a")
