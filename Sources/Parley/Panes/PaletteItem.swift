@@ -62,20 +62,20 @@ extension ChatModel {
     /// Every command and every key's action, from the tables that dispatch them: the commands, what works everywhere, what
     /// works in the panes that are shown, and what works in others. What was chosen last comes before them.
     func commandItems() -> [PaletteItem] {
-        let everywhere = KeyBinding.everywhere
+        let everywhere = settings.keys.everywhere
         let commands = SlashCommand.entries.map { entry in
             let keys = everywhere.first { $0.action.command == entry.name }
             return PaletteItem(
-                target: .command(entry), title: entry.usage, detail: entry.words, note: keys?.label ?? "")
+                target: .command(entry), title: entry.usage, detail: entry.words, note: keys.map(Self.note) ?? "")
         }
         let actions = everywhere.filter { $0.action != .commands && $0.action.command == nil }.compactMap(item)
         let panes = Panes.all.filter { $0.title != PalettePane.title }
         let sorted = panes.filter { isShown($0.title) } + panes.filter { !isShown($0.title) }
         let keys = sorted.flatMap { pane in
-            pane.keys.map { binding in
+            settings.keys.entries(of: pane).map { entry in
                 PaletteItem(
-                    target: .action(binding.action, pane: pane.title), title: binding.words, detail: pane.title,
-                    note: binding.label)
+                    target: .action(entry.action, pane: pane.title), title: entry.binding.words, detail: pane.title,
+                    note: Self.note(entry))
             }
         }
         let all = commands + actions + keys
@@ -84,15 +84,19 @@ extension ChatModel {
     }
 
     /// A key that works everywhere; nil for one that has nothing to go to.
-    private func item(_ binding: KeyBinding) -> PaletteItem? {
+    private func item(_ entry: KeyMap.Entry) -> PaletteItem? {
         var detail = ""
-        if let number = binding.action.topicNumber {
+        if let number = entry.action.topicNumber {
             guard let topic = conversations.shown(at: number - 1) else { return nil }
             detail = topic.name
         }
         return PaletteItem(
-            target: .action(binding.action, pane: nil), title: binding.words, detail: detail, note: binding.label)
+            target: .action(entry.action, pane: nil), title: entry.binding.words, detail: detail, note: Self.note(entry)
+        )
     }
+
+    /// The keys of an action; nothing where it has none.
+    private static func note(_ entry: KeyMap.Entry) -> String { entry.sequences.isEmpty ? "" : entry.label }
 
     /// Whether a pane's keys can be reached while it is in front.
     private func isShown(_ title: String) -> Bool {
@@ -111,7 +115,8 @@ extension ChatModel {
 
     // MARK: Places
 
-    /// Where one can go: the places that were left, the last one first; then where somebody speaks to the person; then what else is unread; then all others; then people.
+    /// Where one can go: the places that were left, the last one first; then where somebody speaks to the person; then what
+    /// else is unread; then all others; then people.
     func placeItems() -> [PaletteItem] {
         var known: [Place: PaletteItem] = [:]
         var order: [Place] = []
@@ -125,7 +130,9 @@ extension ChatModel {
         }
         add(.letters(nil), "all letters", "postbox")
         for box in inbox.boxes { add(.letters(box.id), String(box.name.prefix(256)), "postbox") }
-        let unread = (topics.filter { $0.mentions > 0 } + topics.filter { $0.unread > 0 }).map { Place.topic($0.name) }
+        let unread = (topics.filter { !$0.mentions.isEmpty } + topics.filter { $0.unread > 0 }).map {
+            Place.topic($0.name)
+        }
         var items: [PaletteItem] = []
         for place in Array(visits.dropFirst()) + unread + order {
             if let item = known.removeValue(forKey: place) { items.append(item) }
@@ -223,7 +230,7 @@ extension ChatModel {
         switch view {
         case .conversation(let name): place = .topic(name)
         case .inbox(let box): place = .letters(box)
-        case .welcome, .search, .excerpt: return
+        case .welcome, .search, .excerpt, .reader: return
         }
         guard visits.first != place else { return }
         visits.removeAll { $0 == place }

@@ -18,7 +18,7 @@ struct ConversationLayout: ScrollableRows {
 
     /// What stands below a message of which a part is shown.
     static let goesOn: SafeText = {
-        let key = KeyBinding.everywhere.first { $0.action == .readWhole }?.label ?? "/read"
+        let key = KeyMap.standard.label(of: .readWhole) ?? "/read"
         return SafeText("… \(key) reads the rest")
     }()
 

@@ -218,9 +218,7 @@ extension Frame {
 
     /// The key that shows the log.
     private var logHint: SafeText? {
-        let binding = KeyBinding.everywhere.first { $0.action == .connectionLog }
-        guard let key = binding?.keys.first, let hint = binding?.hint else { return nil }
-        return SafeText(" \(key.label) \(hint)")
+        model.settings.keys.label(of: .connectionLog).map { SafeText(" \($0) log") }
     }
 
     private mutating func drawQuestion(_ question: Question) {
