@@ -217,8 +217,8 @@ struct ChatModel: Equatable, Sendable {
         conversations.all.reduce(0) { conversations.isMuted($1.name) ? $0 : $0 &+ $1.mentions.count }
     }
 
-    /// Letters that wait in the postboxes.
-    var waitingLetters: Int { inbox.waitingCount }
+    /// Letters in the postboxes that were not read.
+    var unreadLetters: Int { inbox.unreadCount }
 
     /// When the screen changes by time alone; nil when it does not.
     func nextChange(after instant: ContinuousClock.Instant) -> ContinuousClock.Instant? {

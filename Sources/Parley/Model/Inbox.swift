@@ -6,8 +6,12 @@ struct Inbox: Equatable, Sendable {
     var boxes: [Postbox] = []
     /// Letters in each postbox, by its id, as the network counts them.
     var counts: [String: Int] = [:]
+    /// Letters of each postbox that were read, by its id, as far as this machine knows.
+    private(set) var readCounts: [String: Int] = [:]
     /// Letters that were opened here.
     private(set) var opened = BoundedSet(limit: 4_096)
+    /// Those among them that are still to be kept as read, with their postboxes.
+    private var newlyRead: [ReadLetter] = []
     /// Letters that are known to be deleted: a list made a moment ago cannot bring them back.
     private(set) var tombstones = BoundedSet(limit: 4_096)
     /// The page on the screen.
@@ -106,10 +110,11 @@ struct Inbox: Equatable, Sendable {
     /// Whether a letter was not opened here yet.
     func isUnread(_ letter: PostboxMessage) -> Bool { !opened.contains(letter.id) }
 
-    /// Letters in all postboxes that wait.
-    var waitingCount: Int {
-        counts.values.reduce(0) { $0 &+ max(0, $1) }
-    }
+    /// Letters of a postbox that were not read.
+    func unreadCount(ofBox id: String) -> Int { max(0, (counts[id] ?? 0) - (readCounts[id] ?? 0)) }
+
+    /// Letters in all postboxes that were not read.
+    var unreadCount: Int { counts.keys.reduce(0) { $0 &+ unreadCount(ofBox: $1) } }
 
     /// Whether a letter is on its way out.
     func isBeingDeleted(_ id: String) -> Bool {
@@ -154,7 +159,30 @@ struct Inbox: Equatable, Sendable {
         guard let letter = selectedLetter else { return }
         open = letter.id
         readerScroll = 0
+        guard isUnread(letter) else { return }
         opened.insert(letter.id)
+        readCounts[letter.postboxId, default: 0] += 1
+        newlyRead.append(ReadLetter(id: letter.id, postbox: letter.postboxId))
+    }
+
+    /// A letter that was read.
+    struct ReadLetter: Hashable, Sendable {
+        let id: String
+        let postbox: String
+    }
+
+    /// What was read since this was asked last.
+    mutating func takeNewlyRead() -> [ReadLetter] {
+        defer { newlyRead = [] }
+        return newlyRead
+    }
+
+    /// Takes in what the local store knows.
+    ///
+    /// - Parameter counts: how many were read of each postbox; nil where something was read since it was asked.
+    mutating func noteRead(_ ids: Set<String>, counts: [String: Int]?) {
+        for id in ids { opened.insert(id) }
+        if let counts { readCounts = counts }
     }
 
     /// Takes in a page.
@@ -189,6 +217,8 @@ struct Inbox: Equatable, Sendable {
         let before = letters.prefix(selected).count { gone.contains($0.id) }
         for letter in letters where gone.contains(letter.id) {
             if let count = counts[letter.postboxId] { counts[letter.postboxId] = max(0, count - 1) }
+            guard !isUnread(letter), let count = readCounts[letter.postboxId] else { continue }
+            readCounts[letter.postboxId] = max(0, count - 1)
         }
         letters.removeAll { gone.contains($0.id) }
         marked.subtract(gone)

@@ -84,6 +84,35 @@ extension ChatEngine {
         return kept.asOf == nil && kept.page.items.isEmpty ? nil : kept
     }
 
+    /// Tells which of these letters were read on this machine, and how many of each postbox.
+    func tellReadLetters(among ids: [String] = []) async {
+        guard let store = await client.keptStore() else { return }
+        readLettersQuestion &+= 1
+        let question = readLettersQuestion
+        guard let read = try? await store.readLetters(among: ids) else { return }
+        let counts = question == readLettersQuestion ? read.counts : nil
+        await queue.send(.postbox(.read(read.ids, counts: counts)))
+    }
+
+    /// Pages that are listed at most to find out what was deleted elsewhere.
+    private static let settlingPages = 10
+
+    /// The same once the network has counted the letters. Where it has fewer than are known here, some were deleted
+    /// elsewhere: the list takes them away, so that a new one is not taken for one that was read.
+    func settleReadLetters(_ counts: [String: Int]) async {
+        guard let store = await client.keptStore(), let known = try? await store.readLetters(among: []) else { return }
+        let isLess =
+            known.counts.contains { $0.value > counts[$0.key] ?? 0 }
+            || known.kept.contains { $0.value > counts[$0.key] ?? 0 }
+        var token: String?
+        for _ in 0..<Self.settlingPages where isLess {
+            guard let page = try? await client.listMessages(limit: 100, nextToken: token) else { break }
+            token = page.nextToken
+            if token == nil { break }
+        }
+        await tellReadLetters()
+    }
+
     static func shown(_ kept: KeptMessage) -> TopicMessage {
         kept.message ?? unreadable(kept.place.sequence, kept.topic, kept.payload.count, kept.time)
     }
@@ -115,6 +144,12 @@ extension ChatEngine {
     func keep(_ change: StoreChange) async {
         guard let store = await client.keptStore() else { return }
         await store.append([], [change])
+    }
+
+    /// Keeps that a letter was read.
+    func keepLetterRead(_ id: String, _ postbox: String) async {
+        readLettersQuestion &+= 1
+        await keep(.letterRead(id: id, postbox: postbox))
     }
 
     /// Keeps up to where a conversation was read. Without a stream nothing of it is kept.

@@ -17,6 +17,8 @@ actor ChatEngine {
     /// The newest search; it waits for those before it.
     var searchTask: Task<Void, Never>?
     private var wantsPostbox = false
+    /// Grows with each question which letters were read, and with each that is: of answers the newest alone counts.
+    var readLettersQuestion: UInt64 = 0
     /// The joined topics, as far as this chat has told the local store.
     var keptTopics: [String] = []
     /// Why there was no access token; shown when the session ends because of it.
@@ -122,6 +124,7 @@ actor ChatEngine {
             wantsPostbox = true
             if client.status.state == .connected { openPostbox() }
         case .countLetters: countLetters()
+        case .keepLetterRead(let id, let postbox): await keepLetterRead(id, postbox)
         case .listPage(let request, let postbox, let token, let limit): listPage(request, postbox, token, limit)
         case .deleteMessage(let request, let id): delete(request, [id])
         case .bulkDelete(let request, let ids): delete(request, ids)
@@ -267,7 +270,9 @@ actor ChatEngine {
         lettersTask = Task { [client, queue] in
             do throws(RelayError) {
                 await queue.send(.postbox(.boxes(try await client.postboxes())))
-                await queue.send(.postbox(.counts(try await client.countMessages())))
+                let counts = try await client.countMessages()
+                await queue.send(.postbox(.counts(counts)))
+                await settleReadLetters(counts)
                 await queue.send(.postbox(.subscription(.connecting)))
                 var iterator = try await client.postboxMessages().makeAsyncIterator()
                 while let event = try await iterator.next() {
@@ -278,6 +283,7 @@ actor ChatEngine {
                         // After an outage the figures may have changed elsewhere. Without them the subscription goes on.
                         if case .connected = status, let counts = try? await client.countMessages() {
                             await queue.send(.postbox(.counts(counts)))
+                            await settleReadLetters(counts)
                         }
                     case .gap: break
                     }
@@ -299,6 +305,7 @@ actor ChatEngine {
             countEnds()
             guard let counts = try? await client.countMessages() else { return }
             await queue.send(.postbox(.counts(counts)))
+            await tellReadLetters()
         }
     }
 
@@ -309,9 +316,11 @@ actor ChatEngine {
             do throws(RelayError) {
                 let page = try await client.listMessages(limit: limit, nextToken: token, postbox: postbox)
                 await queue.send(.postbox(.page(request: request, page)))
+                await tellReadLetters(among: page.items.map(\.id))
             } catch {
                 if let kept = await Self.keptPage(postbox, token, limit, client) {
-                    return await queue.send(.postbox(.keptPage(request: request, kept)))
+                    await queue.send(.postbox(.keptPage(request: request, kept)))
+                    return await tellReadLetters(among: kept.page.items.map(\.id))
                 }
                 await queue.send(.postbox(.pageFailed(request: request, error)))
             }

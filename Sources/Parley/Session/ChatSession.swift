@@ -144,7 +144,8 @@ struct ChatSession {
         case .setTitle(let title): terminal.setTitle(title)
         case .suspendProcess: suspend()
         case .openStore, .keepJoined, .keepLine, .keepDraft, .keepReadMark, .search, .readAround, .subscribe,
-            .unsubscribe, .loadHistory, .publish, .sendAgain, .drop, .openPostbox, .countLetters, .listPage,
+            .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop, .openPostbox, .countLetters,
+            .listPage,
             .deleteMessage, .bulkDelete, .postLetter, .keyValue, .changeKey, .setActive, .nudge, .disconnect,
             .reconnect:
             if case .dropped = effects.yield(effect) {

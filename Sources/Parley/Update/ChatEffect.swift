@@ -37,6 +37,8 @@ enum ChatEffect: Equatable, Sendable {
     case openPostbox
     /// Count the letters again; several requests in a short time may be answered by one count.
     case countLetters
+    /// Keep that a letter was read. It may take a moment.
+    case keepLetterRead(id: String, postbox: String)
     /// Fetch a page of letters, of one postbox or of all.
     case listPage(request: UInt64, postbox: String?, token: String?, limit: Int)
     /// Delete one letter.

@@ -86,6 +86,8 @@ enum ChatEvent: Equatable, Sendable {
         case boxes([Postbox])
         /// Letters in each postbox by its id, as the network counts them now.
         case counts([String: Int])
+        /// Which of some letters were read earlier, and how many of each postbox by its id; nil where that has changed.
+        case read(Set<String>, counts: [String: Int]?)
         /// The page that `listPage` asked for.
         case page(request: UInt64, ListOutput<PostboxMessage>)
         case pageFailed(request: UInt64, RelayError)

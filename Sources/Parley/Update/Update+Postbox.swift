@@ -17,6 +17,8 @@ extension ChatModel {
             if case .inbox(let box?) = view, !boxes.contains(where: { $0.id == box }) { return openInbox(nil) }
         case .counts(let counts):
             inbox.counts = counts
+        case .read(let ids, let counts):
+            inbox.noteRead(ids, counts: counts)
         case .page(let request, let output):
             return handlePage(output, request)
         case .pageFailed(let request, let error):

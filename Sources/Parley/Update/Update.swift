@@ -52,6 +52,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.say(text, isFailure ? .failure : .information)
     }
     model.settle(lookedAtBefore: lookedAt)
+    let read = model.inbox.takeNewlyRead()
+    if model.keepsDesk { effects += read.map { .keepLetterRead(id: $0.id, postbox: $0.postbox) } }
     // First, so that what was typed is safe before it is sent.
     effects = model.changesToKeep(since: mark, isTyping: event.mayChangeText) + effects
     let title = model.windowTitle

@@ -29,7 +29,7 @@ extension Frame {
         case .allLetters:
             if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
             canvas.write("POSTBOX", row: line.row, column: line.column + 1, style: theme.heading)
-            if model.inbox.boxes.isEmpty, model.waitingLetters > 0 { drawCount(model.waitingLetters, in: line) }
+            if model.inbox.boxes.isEmpty, model.unreadLetters > 0 { drawCount(model.unreadLetters, in: line) }
         case .topic(let place):
             let conversation = model.conversations.all[place]
             var failed = false
@@ -41,7 +41,7 @@ extension Frame {
             if conversation.unread > 0 { drawUnread(conversation, in: line) }
         case .postbox(let place):
             let box = model.inbox.boxes[place]
-            let count = model.inbox.counts[box.id] ?? 0
+            let count = model.inbox.unreadCount(ofBox: box.id)
             let style = box.isEnabled ? (count > 0 ? theme.unread : .plain) : theme.dimmed
             drawName(" " + box.name + (box.isEnabled ? "" : " (off)"), in: line, isShown: isShown, style: style)
             drawCount(count, in: line)

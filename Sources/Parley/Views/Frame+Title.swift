@@ -7,7 +7,7 @@ extension Frame {
         canvas.fill(area, with: "─", style: theme.rule)
         let counts = TitleLine.Counts(
             queued: model.queuedCount, mentions: model.unseenMentions, unread: model.unreadMessages,
-            letters: model.waitingLetters)
+            letters: model.unreadLetters)
         let status = StatusText(model.status, attemptBegan: model.attemptBegan, now: now)
         let line = TitleLine(model.identity, status, counts, columns: area.columns)
         let start = max(0, area.columns - line.status.width - line.counts.width - 1)

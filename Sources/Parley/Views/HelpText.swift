@@ -36,7 +36,7 @@ enum HelpText {
             .entry("⇅", "lines and letters that are not sent yet"),
             .entry("@", "messages that call you and that you have not seen"),
             .entry("#", "unread messages in all topics"),
-            .entry("✉", "letters in your postboxes"),
+            .entry("✉", "letters in your postboxes that you have not read"),
         ]
         return lines
     }

@@ -23,7 +23,7 @@ struct TitleLine: Hashable {
         var mentions = 0
         /// Messages that were not read.
         var unread = 0
-        /// Letters that wait.
+        /// Letters that were not read.
         var letters = 0
     }
 

@@ -27,6 +27,19 @@ package struct KeptLetterPage: Hashable, Sendable {
     }
 }
 
+/// Which letters were read, as far as this machine knows.
+package struct ReadLetters: Hashable, Sendable {
+    /// Those that were read, of the letters that were asked about.
+    package var ids: Set<String> = []
+    /// How many were read of each postbox, by its identifier.
+    package var counts: [String: Int] = [:]
+    /// How many letters are kept of each postbox.
+    package var kept: [String: Int] = [:]
+
+    /// None.
+    package init() {}
+}
+
 /// Letters as this machine keeps them: what lists and subscriptions brought.
 public struct KeptLetters: Hashable, Sendable {
     /// The page.

@@ -70,6 +70,8 @@ package enum StoreChange: Hashable, Sendable {
     case readMark(String, KeptPlace)
     /// Keeps a letter. The newest ``StoreBounds/letters`` are kept.
     case letter(KeptLetter)
+    /// Keeps that a letter that came to a postbox was read. The newest ``StoreBounds/letters`` are kept.
+    case letterRead(id: String, postbox: String)
     /// Forgets a letter.
     case letterDeleted(KeptLetter.Direction, id: String)
     /// Keeps what a list of letters had, and forgets what it did not have any more.
@@ -80,7 +82,7 @@ package enum StoreChange: Hashable, Sendable {
         switch self {
         case .outbox, .outboxState, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed: true
         case .draft, .line, .joined, .join, .order, .leave, .cursor, .received, .rewound, .gap, .readMark, .letter,
-            .letterDeleted, .lettersListed:
+            .letterRead, .letterDeleted, .lettersListed:
             false
         }
     }

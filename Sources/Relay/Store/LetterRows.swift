@@ -59,10 +59,52 @@ enum LetterRows {
             return listed.contains(id) ? nil : number
         }
         try delete(gone, in: database)
+        try forgetRead(missingIn: page, in: database)
         for letter in page.letters { try keep(letter, in: database) }
         try database.execute(
             sql: "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
             arguments: [moment, String(page.moment.milliseconds)])
+    }
+
+    /// Notes that a letter was read; what has no place in a stream is none of the network's.
+    static func noteRead(_ id: String, of postbox: String, in database: Database) throws {
+        guard let place = PostboxMessageID(id) else { return }
+        try database.execute(
+            sql: "INSERT OR IGNORE INTO read_letters (postbox, incarnation, sequence) VALUES (?, ?, ?)",
+            arguments: [postbox, Int64(bitPattern: place.incarnation), Int64(bitPattern: place.sequence)])
+        guard database.changesCount > 0 else { return }
+        try database.execute(
+            sql: "DELETE FROM read_letters WHERE number <= ?",
+            arguments: [database.lastInsertedRowID - Int64(StoreBounds.letters)])
+    }
+
+    /// Forgets that a letter was read, which is there no more.
+    static func forgetRead(_ id: String, in database: Database) throws {
+        guard let place = PostboxMessageID(id) else { return }
+        try database.execute(
+            sql: "DELETE FROM read_letters WHERE incarnation = ? AND sequence = ?",
+            arguments: [Int64(bitPattern: place.incarnation), Int64(bitPattern: place.sequence)])
+    }
+
+    /// The same for all that lies in a page's part of the postbox without being on it.
+    private static func forgetRead(missingIn page: KeptLetterPage, in database: Database) throws {
+        let rows = try Row.fetchAll(
+            database,
+            sql: """
+                SELECT number, sequence FROM read_letters WHERE incarnation = ? AND sequence >= ? AND sequence < ?
+                AND (? IS NULL OR postbox = ?)
+                """,
+            arguments: [
+                Int64(bitPattern: page.incarnation), Int64(bitPattern: page.start), Int64(bitPattern: page.end),
+                page.postbox, page.postbox,
+            ])
+        let listed = Set(page.letters.compactMap { PostboxMessageID($0.id)?.sequence })
+        for row in rows {
+            let number: Int64 = row[0]
+            let sequence: Int64 = row[1]
+            guard !listed.contains(UInt64(bitPattern: sequence)) else { continue }
+            try database.execute(sql: "DELETE FROM read_letters WHERE number = ?", arguments: [number])
+        }
     }
 
     /// Notes where letters of an earlier version's store lie in their stream.
@@ -96,6 +138,42 @@ enum LetterRows {
     static func incarnation(_ database: Database) throws -> UInt64? {
         let sql = "SELECT max(incarnation) FROM letters WHERE direction = 0 AND incarnation > 0"
         return try Int64.fetchOne(database, sql: sql).map { UInt64(bitPattern: $0) }
+    }
+
+    /// Which of these letters were read, and how many of each postbox.
+    static func read(among ids: [String], in database: Database) throws -> ReadLetters {
+        var read = ReadLetters()
+        let statement = try database.cachedStatement(
+            sql: "SELECT 1 FROM read_letters WHERE incarnation = ? AND sequence = ?")
+        for id in ids {
+            guard let place = PostboxMessageID(id) else { continue }
+            let isRead = try Int.fetchOne(
+                statement, arguments: [Int64(bitPattern: place.incarnation), Int64(bitPattern: place.sequence)])
+            if isRead != nil { read.ids.insert(id) }
+        }
+        let newest = try Int64.fetchOne(
+            database,
+            sql: """
+                SELECT max(incarnation) FROM (
+                    SELECT incarnation FROM read_letters
+                    UNION ALL SELECT max(incarnation) FROM letters WHERE direction = 0)
+                """)
+        guard let newest else { return read }
+        read.counts = try counts("read_letters WHERE incarnation = ?", newest, in: database)
+        read.kept = try counts("letters WHERE direction = 0 AND incarnation = ?", newest, in: database)
+        return read
+    }
+
+    private static func counts(_ part: String, _ incarnation: Int64, in database: Database) throws -> [String: Int] {
+        var counts: [String: Int] = [:]
+        let rows = try Row.fetchAll(
+            database, sql: "SELECT postbox, count(*) FROM \(part) GROUP BY postbox", arguments: [incarnation])
+        for row in rows {
+            let postbox: String = row[0]
+            let count: Int = row[1]
+            counts[postbox] = count
+        }
+        return counts
     }
 
     /// The first letters of a postbox from a place on, in the stream's order.

@@ -47,6 +47,15 @@ extension LocalStore {
         return letters
     }
 
+    /// Which letters were read on this machine, after all is written that waits.
+    ///
+    /// - Parameter ids: the letters that are asked about.
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func readLetters(among ids: [String]) async throws(RelayError) -> ReadLetters {
+        try await flush()
+        return try await reading { try LetterRows.read(among: ids, in: $0) }
+    }
+
     /// Letters in the order in which they were kept.
     ///
     /// - Parameters:
@@ -82,7 +91,10 @@ extension LocalStore {
             guard deleted > 0 else { break }
             count += deleted
         }
-        try await writing { try LetterRows.forgetMoment($0) }
+        try await writing { database in
+            try database.execute(sql: "DELETE FROM read_letters")
+            try LetterRows.forgetMoment(database)
+        }
         return count
     }
 }

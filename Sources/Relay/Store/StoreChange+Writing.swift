@@ -63,7 +63,9 @@ extension StoreChange {
                 """
             try database.execute(sql: sql, arguments: Self.arguments(name, place))
         case .letter(let letter): try LetterRows.keep(letter, in: database)
+        case .letterRead(let id, let postbox): try LetterRows.noteRead(id, of: postbox, in: database)
         case .letterDeleted(let direction, let id):
+            if direction == .received { try LetterRows.forgetRead(id, in: database) }
             let number = try Int64.fetchOne(
                 database, sql: "SELECT number FROM letters WHERE direction = ? AND id = ?",
                 arguments: [direction.rawValue, id])

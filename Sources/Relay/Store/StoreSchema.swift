@@ -26,13 +26,15 @@ enum StoreSchema {
             try LetterRows.place(in: database)
         }
         migrator.registerMigration("7 staged") { database in try database.execute(sql: staged) }
+        migrator.registerMigration("8 read letters") { database in try database.execute(sql: readLetters) }
         return migrator
     }
 
     /// The names of the tables whose rows are read one by one from a damaged store, the dearest first. What `spans` says is
     /// shortened to what could be read.
     static let rescued = [
-        "outbox", "drafts", "joined", "cursors", "gaps", "spans", "read_marks", "lines", "letters", "facts",
+        "outbox", "drafts", "joined", "cursors", "gaps", "spans", "read_marks", "lines", "letters", "read_letters",
+        "facts",
     ]
 
     /// The words of messages, for the search.
@@ -62,6 +64,13 @@ enum StoreSchema {
         "ALTER TABLE letters ADD COLUMN sequence INTEGER NOT NULL DEFAULT 0",
         "CREATE INDEX letters_by_place ON letters (direction, incarnation, sequence)",
     ]
+
+    /// Which letters were read, by their places: a letter that is kept no more, as the retention has it, stays read.
+    private static let readLetters = """
+        CREATE TABLE read_letters (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, postbox TEXT NOT NULL, incarnation INTEGER NOT NULL,
+            sequence INTEGER NOT NULL, UNIQUE (incarnation, sequence))
+        """
 
     /// Numbers that name something in other tables are given once (AUTOINCREMENT): another process may still hold one
     /// whose row is gone.

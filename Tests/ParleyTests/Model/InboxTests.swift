@@ -237,6 +237,43 @@ struct InboxTests {
         #expect(desk.screen().first?.hasSuffix("✉ 2") == true)
     }
 
+    @Test("B54: letters count until they are read, here or earlier on this machine")
+    func unread() {
+        var desk = Desk.inbox([letter(1), letter(2), letter(3, box: "b2")])
+        desk.send(.postbox(.counts(["b1": 2, "b2": 1])))
+        #expect(desk.screen().first?.hasSuffix("✉ 3") == true)
+        desk.press(.enter)
+        #expect(desk.screen().first?.hasSuffix("✉ 2") == true)
+        desk.press(.enter)
+        desk.press(.enter)
+        #expect(desk.screen().first?.hasSuffix("✉ 2") == true)
+        // What was read stays read when it is deleted, and when all is counted anew.
+        desk.press(.delete)
+        desk.press(.character("y"))
+        if let request = desk.model.inbox.deletion?.request {
+            desk.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
+        }
+        desk.send(.postbox(.counts(["b1": 1, "b2": 1])))
+        #expect(desk.screen().first?.hasSuffix("✉ 2") == true)
+        #expect(desk.screen().contains { $0.hasPrefix("  personal") && $0.contains(" 1 │") })
+
+        desk.send(.postbox(.read(["l3"], counts: ["b2": 1])))
+        #expect(desk.screen().first?.hasSuffix("✉ 1") == true)
+        #expect(!desk.screen().contains { $0.contains("•") && $0.contains("10:03") })
+        // More read than there are, as when another machine has deleted some, is no negative number.
+        desk.send(.postbox(.read([], counts: ["b1": 9])))
+        #expect(desk.screen().first?.hasSuffix("✉ 1") == true)
+    }
+
+    @Test("What is read is kept as that where there is a local store")
+    func readIsKept() {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        #expect(desk.press(.enter) == [])
+        desk.model.keepsDesk = true
+        #expect(desk.press(.down) == [.keepLetterRead(id: "l2", postbox: "b1")])
+        #expect(desk.press(.up) == [])
+    }
+
     @Test("B48: without a connection the postbox shows what is kept, says as of when, and lists again when connected")
     func keptPage() throws {
         var desk = Desk.joined("chat.lobby", size: Size(rows: 24, columns: 120), state: .reconnecting)
@@ -248,7 +285,7 @@ struct InboxTests {
         #expect(desk.screen().contains { $0.contains("kept here") })
         let stamp = CivilTime(Desk.wall, zone: desk.model.zone).shortStamp.drop { $0 == " " }
         #expect(desk.screen().contains { $0.contains("page 1, more ▸ ─ offline, as of \(stamp)") })
-        #expect(desk.model.waitingLetters == 3)
+        #expect(desk.model.unreadLetters == 3)
         #expect(desk.press(.alt("n")).isListing(token: "t2"))
         let next = try #require(desk.model.inbox.fetch?.request)
         desk.send(.postbox(.keptPage(request: next, KeptLetters(page: page, asOf: nil))))

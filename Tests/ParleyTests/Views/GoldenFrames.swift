@@ -248,11 +248,11 @@ struct GoldenFrames {
         expect(
             Scene.inbox(size),
             """
-             parley  alice@local ────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 31
+             parley  alice@local ────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 30
              TOPICS             │── postbox ─ page 1, more ▸ ─ 1 marked ────────────────────
              chat.lobby         │ *• 21 Nov 10:01  bob          Lunch on Friday?
             ▌POSTBOX            │  • 21 Nov 10:02  builder      Your build finished.
-              personal       30 │▌   21 Nov 10:03  carol        A word about the release:
+              personal       29 │▌   21 Nov 10:03  carol        A word about the release:
               work            1 │
                                 │
                                 │
@@ -295,7 +295,7 @@ struct GoldenFrames {
         expect(
             Scene.inbox(size),
             """
-             alice  ● CONNECTED 0.4 ms   ⇅ 0   ✉ 31
+             alice  ● CONNECTED 0.4 ms   ⇅ 0   ✉ 30
             ── postbox ─ page 1, more ▸ ─ 1 mark… ──
             ── from carol to personal, 21 Nov 10… ──
              A word about the release:

@@ -10,9 +10,11 @@ struct StoreLettersTests {
         PostboxMessageID(incarnation: incarnation, sequence: sequence).text
     }
 
-    private static func letter(_ sequence: UInt64, postbox: String = "personal", time: Int64 = 5) -> KeptLetter {
+    private static func letter(
+        _ sequence: UInt64, postbox: String = "personal", time: Int64 = 5, incarnation: UInt64 = 7
+    ) -> KeptLetter {
         KeptLetter(
-            direction: .received, id: id(sequence), person: "bob", postbox: postbox,
+            direction: .received, id: id(sequence, incarnation: incarnation), person: "bob", postbox: postbox,
             time: Timestamp(milliseconds: time), text: "letter \(sequence)")
     }
 
@@ -75,6 +77,40 @@ struct StoreLettersTests {
         let kept = try await store.letterPage(limit: 1, nextToken: nil, postbox: nil, owner: "")
         #expect(kept.page.items.isEmpty && kept.asOf == nil)
         #expect(try await store.search(SearchQuery("letter")).hits.isEmpty)
+        try await store.close()
+    }
+
+    @Test("What was read stays read, whatever the retention deletes, until the letter itself is gone")
+    func read() async throws {
+        let fixture = try StoreFixture()
+        var store = try fixture.open()
+        let now = fixture.time.secondsSince1970 * 1_000
+        try await store.commit(
+            (1...4).map {
+                .letter(Self.letter(UInt64($0), postbox: $0 == 4 ? "work" : "personal", time: now - 7_200_000))
+            })
+        await store.append([], [2, 3].map { .letterRead(id: Self.id($0), postbox: "personal") })
+        await store.append(
+            [], [.letterRead(id: Self.id(4), postbox: "work"), .letterRead(id: "none", postbox: "work")])
+        var known = try await store.readLetters(among: (1...4).map { Self.id(UInt64($0)) } + ["none"])
+        #expect(known.ids == [Self.id(2), Self.id(3), Self.id(4)])
+        #expect(known.counts == ["personal": 2, "work": 1] && known.kept == ["personal": 3, "work": 1])
+        while try await store.compactStep(RetentionPolicy(all: .init(age: .seconds(3_600)))) {}
+        try await store.close()
+
+        store = try fixture.open()
+        known = try await store.readLetters(among: [Self.id(3)])
+        #expect(known.ids == [Self.id(3)] && known.counts == ["personal": 2, "work": 1] && known.kept.isEmpty)
+        try await store.commit([.letterDeleted(.received, id: Self.id(4))])
+        // Another device has deleted the second letter.
+        try await store.commit([Self.listed([1, 3], 1..<5, postbox: "personal")])
+        known = try await store.readLetters(among: [Self.id(2), Self.id(3)])
+        #expect(known.ids == [Self.id(3)] && known.counts == ["personal": 1])
+        // A postbox that was made anew has nothing that was read.
+        try await store.commit([Self.listed([], 0..<0, incarnation: 8), .letter(Self.letter(1, incarnation: 8))])
+        #expect(try await store.readLetters(among: []).counts.isEmpty)
+        try await store.forgetLetters()
+        #expect(try await store.readLetters(among: [Self.id(3)]) == ReadLetters())
         try await store.close()
     }
 
