@@ -158,7 +158,9 @@ extension ChatModel {
         guard case .conversation(let name) = view, let conversation = conversations.named(name) else { return }
         let area = layout(on: size).main
         let lines = conversationLayout(conversation, columns: area.columns).viewport(rows: area.rows).lines
-        guard lines.indices.contains(row), case .text(_, _, .pending(let line)) = lines[row] else { return }
+        // They end at the pane's lower edge.
+        let place = row - (area.rows - lines.count)
+        guard lines.indices.contains(place), case .text(_, _, .pending(let line)) = lines[place] else { return }
         conversations.update(name) { $0.choose(line.id) }
     }
 

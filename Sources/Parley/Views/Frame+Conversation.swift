@@ -40,15 +40,17 @@ extension Frame {
         let (widths, names) = (texts.widths, texts.nameCut)
         let lines = texts.viewport(rows: area.rows).lines
         if lines.isEmpty { drawEmpty(conversation, in: area) }
+        // The newest line is next to the text, however few there are.
+        let first = area.endRow - lines.count
         for (offset, line) in lines.enumerated() {
-            let row = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
+            let row = Rect(row: first + offset, column: area.column, rows: 1, columns: area.columns)
             draw(line, in: row, widths, names)
         }
         if model.focus == .main, !area.isEmpty {
             let chosen = lines.firstIndex { line in
                 if case .text(_, true, .pending(let own)) = line { own.id == texts.chosenID } else { false }
             }
-            let row = area.row + (chosen ?? max(0, lines.count - 1))
+            let row = chosen.map { first + $0 } ?? area.endRow - 1
             canvas.cursor = Position(row: row, column: area.column)
         }
     }
@@ -79,7 +81,7 @@ extension Frame {
                 conversation.isPattern ? "Nothing here yet." : "Nothing here yet. Say hello."
             }
         let text = SafeText(words).truncated(columns: area.columns - 2)
-        canvas.write(text, row: area.row, column: area.column + 2, style: theme.dimmed)
+        canvas.write(text, row: area.endRow - 1, column: area.column + 2, style: theme.dimmed)
     }
 
     private mutating func draw(

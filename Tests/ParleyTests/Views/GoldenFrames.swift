@@ -14,41 +14,41 @@ struct GoldenFrames {
             """
              parley  alice@local ──────────────────────────────────────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS                 │── chat.lobby ─────────────────────────────────────────────────────────────────────────────────
-            ▌chat.lobby             │── the beginning ─────────────────────────────────────────────────────────────────────────────
-             chat.qa                │── Thursday 20 November ──────────────────────────────────────────────────────────────────────
-             alerts.>             9 │ 22:20  bob     good night
-             POSTBOX                │── Friday 21 November ────────────────────────────────────────────────────────────────────────
-              personal           12 │ 10:01  bob     hello
-              work (off)          0 │ 10:00  alice   hi there                                                                      ✓
+            ▌chat.lobby             │
+             chat.qa                │
+             alerts.>             9 │
+             POSTBOX                │
+              personal           12 │
+              work (off)          0 │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │
+                                    │── the beginning ─────────────────────────────────────────────────────────────────────────────
+                                    │── Thursday 20 November ──────────────────────────────────────────────────────────────────────
+                                    │ 22:20  bob     good night
+                                    │── Friday 21 November ────────────────────────────────────────────────────────────────────────
+                                    │ 10:01  bob     hello
+                                    │ 10:00  alice   hi there                                                                      ✓
                                     │ 10:00  alice   is it built?                                                                  ✓
                                     │── 7 messages are gone ───────────────────────────────────────────────────────────────────────
                                     │── new ───────────────────────────────────────────────────────────────────────────────────────
                                     │ 10:04  carol   the build is green, and everything that was red yesterday is green with it
                                     │ 10:05  李小龍  日本語のテキスト 👍                                                           ↺
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
             ────────────────────────┴───────────────────────────────────────────────────────────────────────────────────────────────
              > write to chat.lobby
              ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics  F3 postbox  F8 log  Tab pane  ^Q quit           ⇣ bottom
@@ -63,25 +63,25 @@ struct GoldenFrames {
             """
              parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS             │── chat.lobby ─────────────────────────────────────────────
-            ▌chat.lobby         │── the beginning ─────────────────────────────────────────
-             chat.qa            │── Thursday 20 November ──────────────────────────────────
-             alerts.>         9 │ 22:20  bob     good night
-             POSTBOX            │── Friday 21 November ────────────────────────────────────
-              personal       12 │ 10:01  bob     hello
-              work (off)      0 │ 10:00  alice   hi there                                  ✓
+            ▌chat.lobby         │
+             chat.qa            │
+             alerts.>         9 │
+             POSTBOX            │
+              personal       12 │
+              work (off)      0 │
+                                │
+                                │── the beginning ─────────────────────────────────────────
+                                │── Thursday 20 November ──────────────────────────────────
+                                │ 22:20  bob     good night
+                                │── Friday 21 November ────────────────────────────────────
+                                │ 10:01  bob     hello
+                                │ 10:00  alice   hi there                                  ✓
                                 │ 10:00  alice   is it built?                              ✓
                                 │── 7 messages are gone ───────────────────────────────────
                                 │── new ───────────────────────────────────────────────────
                                 │ 10:04  carol   the build is green, and everything that
                                 │                was red yesterday is green with it
                                 │ 10:05  李小龍  日本語のテキスト 👍                       ↺
-                                │
-                                │
-                                │
-                                │
-                                │
-                                │
-                                │
             ────────────────────┴───────────────────────────────────────────────────────────
              > write to chat.lobby
              ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics          ⇣ bottom
@@ -159,12 +159,15 @@ struct GoldenFrames {
             """
              alice ─ ↻ RECONNECTING attempt 3 · in 4 s · connection lost   ⇅ 1   # 9   ✉ 12
              TOPICS             │── chat.lobby ─────────────────────────────────────────────
-            ▌chat.lobby         │── the beginning ─────────────────────────────────────────
-             chat.qa            │── Thursday 20 November ──────────────────────────────────
-             alerts.>         9 │ 22:20  bob     good night
-             POSTBOX            │── Friday 21 November ────────────────────────────────────
-              personal       12 │ 10:01  bob     hello
-              work (off)      0 │ 10:00  alice   hi there                                  ✓
+            ▌chat.lobby         │
+             chat.qa            │
+             alerts.>         9 │
+             POSTBOX            │── the beginning ─────────────────────────────────────────
+              personal       12 │── Thursday 20 November ──────────────────────────────────
+              work (off)      0 │ 22:20  bob     good night
+                                │── Friday 21 November ────────────────────────────────────
+                                │ 10:01  bob     hello
+                                │ 10:00  alice   hi there                                  ✓
                                 │ 10:00  alice   is it built?                              ✓
                                 │── 7 messages are gone ───────────────────────────────────
                                 │ 10:04  carol   the build is green, and everything that
@@ -175,9 +178,6 @@ struct GoldenFrames {
                                 │                and at most 131072 are accepted. Shorten
                                 │                it. /resend or /discard
                                 │ 10:00  alice   and this waits                            …
-                                │
-                                │
-                                │
             ────────────────────┴───────────────────────────────────────────────────────────
              > offline: will be sent when connected
              ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics          ⇣ bottom
