@@ -340,6 +340,9 @@ private struct JSON5Reader {
                 if let scalar = try escape() { found.append(scalar) }
                 continue
             }
+            guard byte >= 0x20 else {
+                throw failure(at, "a tab is written as \\t in a text, and others like it as \\u0007")
+            }
             let (scalar, length) = scalar(at: at)
             found.append(scalar)
             at += length
@@ -360,22 +363,22 @@ private struct JSON5Reader {
         case "n": return "\n"
         case "r": return "\r"
         case "t": return "\t"
-        case "v": return "\u{B}"
         case "x": return try escaped(digits: 2, from: begin)
         case "u": return try escaped(digits: 4, from: begin)
-        case "\n", "\u{2028}", "\u{2029}": return nil
+        case "\n": return nil
         case "\r":
             if peek == 0x0A { at += 1 }
             return nil
-        case "0" where peek.map(Self.isDigit) != true: return "\0"
-        case "0"..."9": throw failure(begin, "a digit cannot follow a backslash")
-        default: return scalar
+        case "\"", "'", "\\", "/": return scalar
+        // The standard lets any other character stand for itself, and the decoder does not.
+        default: throw failure(begin, "the backslash stands for nothing here; write \\\\ for a backslash itself")
         }
     }
 
     /// A character by its hexadecimal digits; above U+FFFF it takes two such numbers.
     private mutating func escaped(digits: Int, from begin: Int) throws(Failure) -> Unicode.Scalar {
         let first = try hexadecimal(digits, from: begin)
+        guard first != 0 else { throw failure(begin, "no text holds this character") }
         if let scalar = Unicode.Scalar(first) { return scalar }
         guard first < 0xDC00, peek == UInt8(ascii: "\\"), at + 1 < text.count, text[at + 1] == UInt8(ascii: "u") else {
             throw failure(begin, "this is half a character")

@@ -34,6 +34,8 @@ struct ConfigurationPlaceTests {
             ("{,}", "1:2: expected a key or }, found “,”"),
             ("{ profiles:\u{A0}{} }", "1:12: this looks like a space and is U+A0"),
             ("{ profiles: { a: { user: '\\u12' } } }", "1:27: 4 hexadecimal digits have to follow here"),
+            ("{ profiles: { a: { user: 'C:\\dir' } } }", "1:29: the backslash stands for nothing here; write \\\\"),
+            ("{ profiles: { a: { user: 'a\tb' } } }", "1:28: a tab is written as \\t in a text"),
             ("{ profiles: { a: { user: '\\ud83d' } } }", "1:27: this is half a character"),
             ("{ profiles: { a: { suspendAfter: 012 } } }", "1:34: a number does not begin with a zero more"),
             ("{ \\u0061: {} }", "1:3: a key with a backslash needs quotes"),
@@ -101,7 +103,7 @@ struct ConfigurationPlaceTests {
         #expect(said.hasPrefix("c.json:\(place): "), "\(said)")
     }
 
-    @Test("All that JSON5 allows is read, as the decoder reads it")
+    @Test("Numbers and texts are read in every form that the decoder takes")
     func all() {
         let text = """
             \u{FEFF}// comments
@@ -112,7 +114,8 @@ struct ConfigurationPlaceTests {
             #expect(complaint("{ profiles: { a: { suspendAfter: \(number) } } }") == nil, "\(number)")
         }
         for user in [
-            #""a""#, "'a'", #"'\x61'"#, #"'\u0061\ud83d\ude00'"#, #"'a\'"'"#, "'a\\\n b'", "'a\\\r\nb'", "'日本'",
+            #""a""#, "'a'", #"'\x61'"#, #"'\u0061\ud83d\ude00'"#, #"'a\'"'"#, #"'\"\\\/\b\f\n\r\t'"#, "'a\\\n b'",
+            "'a\\\r\nb'", "'日本'",
         ] {
             #expect(complaint("{ profiles: { a: { user: \(user) } } }") == nil, "\(user)")
         }
@@ -128,9 +131,53 @@ struct ConfigurationPlaceTests {
         #expect(complaint("{ a: \u{1B}[2J }")?.contains("\u{1B}") == false)
     }
 
+    @Test(
+        "Whatever becomes of a text, it is well or its mistake has a place, and the decoder finds no syntax to refuse")
+    func mutations() throws {
+        let whole = """
+            // a comment
+            { "profiles": { 'default': { servers: ["nats://a", 'tls://b',], user: "日本\\u0041", suspendAfter: +0x1F, },
+              /* another */ work: { tlsFirst: true, creds: null, suspendAfter: .5e1, }, }, }
+            """
+        #expect(complaint(whole) == nil)
+        var random = SplitMix(state: 20_261_122)
+        let pieces =
+            Array("{}[]:,'\"\\/*\n\r\t 0x1e+-.NIatu").map { Array(String($0).utf8) } + [
+                Array("日".utf8), [0xC2, 0xA0], [0xFF], [0xEF, 0xBB, 0xBF], Array("\\u12".utf8), Array("null".utf8),
+            ]
+        for _ in 0..<1_500 {
+            var bytes = Array(whole.utf8)
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                let place = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: bytes.remove(at: place)
+                case 1: bytes.insert(contentsOf: pieces.randomElement(using: &random) ?? [], at: place)
+                default: bytes.replaceSubrange(place...place, with: pieces.randomElement(using: &random) ?? [])
+                }
+            }
+            guard let said = complaint(Data(bytes)) else { continue }
+            let text = String(decoding: bytes, as: UTF8.self)
+            let place = said.split(separator: ":").dropFirst().prefix(2).compactMap { Int($0) }
+            #expect(place.count == 2 && place.allSatisfy { $0 > 0 } && !said.contains("valid JSON"), "\(said)\n\(text)")
+        }
+    }
+
     @Test("A password in a proxy's address is never repeated")
     func secret() throws {
         let said = try #require(complaint("{ profiles: { a: { proxy: 'socks5://u:hush@x:1' } } }"))
         #expect(!said.contains("hush"))
+    }
+}
+
+/// The same numbers in each run.
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
     }
 }
