@@ -53,6 +53,83 @@ struct LineEditorTests {
         #expect(shown(editor) == after)
     }
 
+    @Test(
+        "What was cut is inserted again, the newest first and then what was cut before it",
+        arguments: [
+            ("one two|", [Key.control("w"), Key(.left), .control("u"), .control("y")], "one| "),
+            ("a b c|", [.control("w"), Key(.left), .control("k"), .control("e"), .control("y"), .alt("y")], "a bc|"),
+            (
+                "a b c|",
+                [.control("w"), .control("b"), .control("w"), .control("a"), .control("y"), .alt("y"), .alt("y")],
+                "b|a  "
+            ),
+            ("a|", [.alt("y")], "a|"), ("a b|", [.control("w"), .control("y"), .control("b"), .alt("y")], "a |b"),
+            ("a b|", [.control("w"), .control("y"), .alt("y"), .control("_")], "a b|"),
+        ] as [(String, [Key], String)])
+    func killRing(before: String, keys: [Key], after: String) {
+        var editor = editor(before)
+        for key in keys { _ = editor.handle(key) }
+        #expect(shown(editor) == after)
+    }
+
+    @Test(
+        "A number says how often a key is meant, and a minus turns it round",
+        arguments: [
+            ("abcdef|", [Key.alt("3"), .control("b")], "abc|def"),
+            ("a|bcdef", [.alt("1"), .alt("2"), Key(.right)], "abcdef|"),
+            ("abc|def", [.alt("-"), .control("f")], "ab|cdef"), ("|", [.alt("4"), Key(.character("x"))], "xxxx|"),
+            ("|", [.alt("1"), Key(.character("2")), Key(.character("-"))], "------------|"),
+            ("a b c d|", [.alt("2"), .control("w")], "a b |"), ("a b c d|", [.alt("3"), .alt("b")], "a |b c d"),
+            ("|a b c", [.alt("2"), .alt("d"), .control("e"), .control("y")], " ca b|"),
+            ("abcd|", [.alt("2"), Key(.backspace), .control("y"), .control("y")], "abcdcd|"),
+            ("ab|cd", [.alt("-"), .control("k")], "|cd"), ("ab|cd", [.alt("-"), .control("u")], "ab|"),
+            ("abc|", [.alt("5"), .control("g"), Key(.character("x"))], "abcx|"),
+            ("a\nb\nc|", [.alt("2"), Key(.up)], "a|\nb\nc"),
+        ] as [(String, [Key], String)])
+    func numbers(before: String, keys: [Key], after: String) {
+        var editor = editor(before)
+        for key in keys { _ = editor.handle(key) }
+        #expect(shown(editor) == after)
+        #expect(editor.pendingArgument == nil)
+    }
+
+    @Test("A number is shown while it is written, is bounded, and keeps the keys that belong to it")
+    func pendingNumber() {
+        var editor = editor("a|")
+        #expect(editor.pendingArgument == nil && !editor.keeps(.alt("1")) && !editor.keeps(.control("g")))
+        for key in [Key.alt("-"), .alt("4"), Key(.character("2"))] { _ = editor.handle(key) }
+        #expect(editor.pendingArgument == "-42" && editor.keeps(.alt("1")) && editor.keeps(.control("g")))
+        for _ in 0..<50 { _ = editor.handle(Key(.character("9"))) }
+        _ = editor.handle(Key(.character("x")))
+        #expect(editor.text == "a")
+        for _ in 0..<50 { _ = editor.handle(.alt("9")) }
+        _ = editor.handle(Key(.character("x")))
+        #expect(editor.count == 10_000)
+    }
+
+    @Test(
+        "Words are changed as shells change them",
+        arguments: [
+            ("one |two three", [Key.alt("u")], "one TWO| three"), ("|ONE TWO", [.alt("2"), .alt("l")], "one two|"),
+            ("|one two", [.alt("2"), .alt("c")], "One Two|"), ("one two|", [.alt("-"), .alt("u")], "one TWO|"),
+            ("one t|wo", [.alt("t")], "two one|"), ("one, two|", [.alt("t")], "two, one|"),
+            ("|one", [.alt("t")], "|one"),
+            ("a  | b", [.alt("\\")], "a|b"), ("a\n |b", [.alt("\\")], "a\n|b"),
+            ("", [Key(.character("a")), Key(.character(" ")), .control("w"), .alt("r")], "|"),
+        ] as [(String, [Key], String)])
+    func words(before: String, keys: [Key], after: String) {
+        var editor = editor(before)
+        for key in keys { _ = editor.handle(key) }
+        #expect(shown(editor) == after)
+    }
+
+    @Test("The last words of earlier lines come one after the other")
+    func lastWords() {
+        var editor = editor("see |", history: ["/join chat.qa", "hello bob"])
+        let texts = walk(&editor, [.alt("."), .alt("."), .alt("."), .control("_"), .control("_"), .control("_")])
+        #expect(texts == ["see bob", "see chat.qa", "see chat.qa", "see bob", "see ", ""])
+    }
+
     @Test("Keys without a meaning are left to the caller")
     func leftToCaller() {
         var editor = LineEditor()
@@ -259,6 +336,7 @@ struct LineEditorTests {
         var generator = SeededGenerator(seed: 8)
         let keys: [Key] = [
             .control("a"), .control("e"), .control("k"), .control("u"), .control("w"), .control("y"), .control("t"),
+            .alt("y"), .alt("u"), .alt("c"), .alt("t"), .alt("."), .alt("3"), .alt("-"), .alt("\\"),
             .control("d"), .control("h"), .alt("b"), .alt("f"), .alt("d"), Key(.left), Key(.right), Key(.up),
             Key(.down),
             Key(.character("x")), Key(.character("漢")), Key(.character("\u{301}")), Key(.character(" ")),

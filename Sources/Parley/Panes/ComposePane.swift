@@ -20,7 +20,9 @@ struct ComposePane: Pane {
     }
 
     /// Before other text ^K deletes that, as in a shell; at the text's end, where that would do nothing, it is the palette's.
-    func keeps(_ key: Key, in model: ChatModel) -> Bool { model.compose.editor.keepsForDeleting(key) }
+    func keeps(_ key: Key, in model: ChatModel) -> Bool {
+        model.compose.editor.keeps(key) || model.compose.editor.keepsForDeleting(key)
+    }
 
     func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
         if key == Key(.end), model.compose.isEmpty { return model.view.pane.showNewest(on: &model) }

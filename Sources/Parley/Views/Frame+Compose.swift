@@ -11,7 +11,12 @@ extension Frame {
         }
         let hidden = hiddenWords.truncated(columns: rule.columns - 4)
         canvas.write(hidden, row: rule.row, column: rule.endColumn - 2 - hidden.width, style: theme.heading)
-        let room = max(0, rule.columns - 5 - hidden.width)
+        let room = max(0, rule.columns - 4 - (hidden.isEmpty ? 0 : hidden.width + 1))
+        if let words = model.compose.editingWords {
+            let shown = SafeText(" \(words) ").truncated(columns: room)
+            canvas.write(shown, row: rule.row, column: rule.column + 2, style: theme.heading)
+            return
+        }
         let surplus = model.compose.surplusBytes
         if surplus > 0 {
             let words = SafeText(" \(Wording.count(surplus, "byte")) too many for one message ")

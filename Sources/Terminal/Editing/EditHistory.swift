@@ -42,6 +42,8 @@ struct EditHistory: Sendable {
         isOpen = false
     }
 
+    var newest: Edit? { edits.last }
+
     mutating func takeLast() -> Edit? {
         isOpen = false
         guard let edit = edits.popLast() else { return nil }

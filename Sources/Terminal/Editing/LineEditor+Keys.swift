@@ -1,76 +1,113 @@
 extension LineEditor {
+    /// What a key does depends on the number given with it and on the key before.
+    private struct Command {
+        /// The number that was given; nil where none was.
+        let given: Int?
+        let before: LastCommand
+
+        var count: Int { given ?? 1 }
+    }
+
     /// Edits by a key press; false when the key means nothing here (Enter, function keys, control-d without text), so
     /// that the caller can give it another meaning.
     public mutating func handle(_ key: Key) -> Bool {
-        let wasKilling = isKilling
-        isKilling = false
-        let taken: Bool
-        if key.modifiers.contains(.control) {
-            taken = handleControl(key, wasKilling: wasKilling)
-        } else if key.modifiers.contains(.alt) {
-            taken = handleAlt(key, wasKilling: wasKilling)
-        } else {
-            taken = handlePlain(key)
-        }
-        return taken
+        if extendArgument(with: key) { return true }
+        let command = Command(given: argument?.value, before: last)
+        argument = nil
+        last = .other
+        if key.modifiers.contains(.control) { return handleControl(key, command) }
+        if key.modifiers.contains(.alt) { return handleAlt(key, command) }
+        return handlePlain(key, command)
     }
 
-    private mutating func handlePlain(_ key: Key) -> Bool {
+    /// Whether a key belongs to what has been begun here, whatever it means elsewhere.
+    public func keeps(_ key: Key) -> Bool {
+        guard argument != nil, case .character(let character) = key.code else { return false }
+        return key == .control("g") || key.modifiers == .alt && character.isDigit
+    }
+
+    /// The number for the next key, as far as it is written; nil where none is.
+    public var pendingArgument: String? { argument?.words }
+
+    /// Takes the digits of a number: the first of them, or a minus, with alt, the others with it or without.
+    private mutating func extendArgument(with key: Key) -> Bool {
+        if argument != nil, key == .control("g") {
+            argument = nil
+            return true
+        }
+        guard case .character(let character) = key.code else { return false }
+        guard key.modifiers == .alt || key.modifiers.isEmpty && argument != nil else { return false }
+        if character.isDigit, let digit = character.wholeNumberValue {
+            argument = (argument ?? NumericArgument()).extended(by: digit)
+            return true
+        }
+        guard character == "-", argument == nil else { return false }
+        argument = NumericArgument(isNegative: true)
+        return true
+    }
+
+    private mutating func handlePlain(_ key: Key, _ command: Command) -> Bool {
         switch key.code {
-        case .character(let character): insert([character], joins: true)
-        case .backspace: deleteBackward()
-        case .delete: deleteForward()
-        case .left: moveCursor(to: cursor - 1)
-        case .right: moveCursor(to: cursor + 1)
+        case .character(let character):
+            insert(Array(repeating: character, count: max(0, command.count)), joins: command.given == nil)
+        case .backspace: delete(-command.count, command)
+        case .delete: delete(command.count, command)
+        case .left: moveCursor(to: cursor - command.count)
+        case .right: moveCursor(to: cursor + command.count)
         case .home: moveCursor(to: lineStart)
         case .end: moveCursor(to: lineEnd)
-        case .up: moveUp()
-        case .down: moveDown()
+        case .up: moveLines(-command.count)
+        case .down: moveLines(command.count)
         default: return false
         }
         return true
     }
 
-    private mutating func handleControl(_ key: Key, wasKilling: Bool) -> Bool {
+    private mutating func handleControl(_ key: Key, _ command: Command) -> Bool {
         switch key.code {
         case .character("a"): moveCursor(to: lineStart)
         case .character("e"): moveCursor(to: lineEnd)
-        case .character("b"): moveCursor(to: cursor - 1)
-        case .character("f"): moveCursor(to: cursor + 1)
-        case .character("p"): moveUp()
-        case .character("n"): moveDown()
-        case .character("h"): deleteBackward()
+        case .character("b"): moveCursor(to: cursor - command.count)
+        case .character("f"): moveCursor(to: cursor + command.count)
+        case .character("p"): moveLines(-command.count)
+        case .character("n"): moveLines(command.count)
+        case .character("h"): delete(-command.count, command)
         case .character("d"):
             if isEmpty { return false }
-            deleteForward()
-        case .character("k"):
-            // At a line's end it takes the line break.
-            let end = lineEnd
-            kill(cursor..<(end == cursor ? min(end + 1, count) : end), wasKilling: wasKilling, isBackward: false)
-        case .character("u"): kill(lineStart..<cursor, wasKilling: wasKilling, isBackward: true)
-        case .character("w"): kill(spacedWordStart..<cursor, wasKilling: wasKilling, isBackward: true)
-        case .character("y"): insert(killed, joins: false)
+            delete(command.count, command)
+        case .character("k"): killLine(isBackward: command.count <= 0, command)
+        case .character("u"): killLine(isBackward: command.count > 0, command)
+        case .character("w"): kill(to: place(command.count, by: Self.spacedWordStart), command)
+        case .character("y"): yank()
         case .character("t"): exchange()
-        case .character("_"), .character("/"): undo()
-        case .left: moveCursor(to: wordStart)
-        case .right: moveCursor(to: wordEnd)
+        case .character("_"), .character("/"): for _ in 0..<max(1, command.count) { undo() }
+        case .left: moveCursor(to: word(-command.count))
+        case .right: moveCursor(to: word(command.count))
         case .home: moveCursor(to: 0)
         case .end: moveCursor(to: count)
-        case .delete: kill(cursor..<wordEnd, wasKilling: wasKilling, isBackward: false)
-        case .backspace: kill(wordStart..<cursor, wasKilling: wasKilling, isBackward: true)
+        case .delete: kill(to: word(command.count), command)
+        case .backspace: kill(to: word(-command.count), command)
         default: return false
         }
         return true
     }
 
-    private mutating func handleAlt(_ key: Key, wasKilling: Bool) -> Bool {
+    private mutating func handleAlt(_ key: Key, _ command: Command) -> Bool {
         switch key.code {
-        case .character("b"), .left: moveCursor(to: wordStart)
-        case .character("f"), .right: moveCursor(to: wordEnd)
-        case .character("d"): kill(cursor..<wordEnd, wasKilling: wasKilling, isBackward: false)
+        case .character("b"), .left: moveCursor(to: word(-command.count))
+        case .character("f"), .right: moveCursor(to: word(command.count))
+        case .character("d"), .delete: kill(to: word(command.count), command)
+        case .character("y"): yankEarlier(command)
+        case .character("."), .character("_"): insertLastWord(command)
+        case .character("u"): changeWords(command) { $0.map { Array($0.uppercased()) } }
+        case .character("l"): changeWords(command) { $0.map { Array($0.lowercased()) } }
+        case .character("c"): changeWords(command, Self.capitalized)
+        case .character("t"): exchangeWords()
+        case .character("r"): revert()
+        case .character("\\"): deleteBlanks()
         case .character("<"): moveCursor(to: 0)
         case .character(">"): moveCursor(to: count)
-        case .backspace: kill(wordStart..<cursor, wasKilling: wasKilling, isBackward: true)
+        case .backspace: kill(to: word(-command.count), command)
         default: return false
         }
         return true
@@ -86,23 +123,42 @@ extension LineEditor {
         characters[cursor...].firstIndex(where: \.isNewline) ?? count
     }
 
-    private var wordStart: Int {
+    /// The place `times` words from the cursor, backwards when negative.
+    private func word(_ times: Int) -> Int { place(-times, by: Self.wordStart, Self.wordEnd) }
+
+    /// The place that as many steps lead to, forwards when `times` is negative.
+    private func place(
+        _ times: Int, by back: (LineEditor, Int) -> Int, _ ahead: (LineEditor, Int) -> Int = LineEditor.wordEnd
+    ) -> Int {
         var place = cursor
+        for _ in 0..<abs(times) {
+            let next = times > 0 ? back(self, place) : ahead(self, place)
+            if next == place { break }
+            place = next
+        }
+        return place
+    }
+
+    private static func wordStart(_ editor: LineEditor, _ start: Int) -> Int {
+        let characters = editor.characters
+        var place = start
         while place > 0, !characters[place - 1].isWordPart { place -= 1 }
         while place > 0, characters[place - 1].isWordPart { place -= 1 }
         return place
     }
 
-    private var wordEnd: Int {
-        var place = cursor
+    private static func wordEnd(_ editor: LineEditor, _ start: Int) -> Int {
+        let (characters, count) = (editor.characters, editor.count)
+        var place = start
         while place < count, !characters[place].isWordPart { place += 1 }
         while place < count, characters[place].isWordPart { place += 1 }
         return place
     }
 
     /// The word that control-w takes ends at white space only.
-    private var spacedWordStart: Int {
-        var place = cursor
+    private static func spacedWordStart(_ editor: LineEditor, _ start: Int) -> Int {
+        let characters = editor.characters
+        var place = start
         while place > 0, characters[place - 1].isWhitespace { place -= 1 }
         while place > 0, !characters[place - 1].isWhitespace { place -= 1 }
         return place
@@ -110,32 +166,98 @@ extension LineEditor {
 
     // MARK: actions
 
-    private mutating func deleteBackward() {
-        if cursor > 0 { replace(cursor - 1..<cursor, with: []) }
+    /// Deletes characters behind the cursor, before it when negative. A number of them is kept for control-y.
+    private mutating func delete(_ number: Int, _ command: Command) {
+        let other = min(max(0, cursor + number), count)
+        if command.given != nil { return kill(to: other, command) }
+        let range = min(cursor, other)..<max(cursor, other)
+        if !range.isEmpty { replace(range, with: []) }
     }
 
-    private mutating func deleteForward() {
-        guard cursor < count else { return }
-        replace(cursor..<cursor + 1, with: [])
+    /// Removes the line before the cursor or behind it; at its end the line break.
+    private mutating func killLine(isBackward: Bool, _ command: Command) {
+        if isBackward { return kill(to: lineStart, command) }
+        let end = lineEnd
+        kill(to: end == cursor ? min(end + 1, count) : end, command)
     }
 
-    /// Removes a range and keeps it for control-y; what is removed in one go is kept together.
-    private mutating func kill(_ range: Range<Int>, wasKilling: Bool, isBackward: Bool) {
-        isKilling = true
-        guard !range.isEmpty else {
-            isKilling = wasKilling
+    /// Removes what is between the cursor and a place, and keeps it for control-y; what is removed in one go is kept
+    /// together.
+    private mutating func kill(to place: Int, _ command: Command) {
+        last = place == cursor && command.before != .kill ? .other : .kill
+        guard place != cursor else { return }
+        let isBackward = place < cursor
+        let range = isBackward ? place..<cursor : cursor..<place
+        killRing.add(Array(characters[range]), joins: command.before == .kill, isBackward: isBackward)
+        replace(range, with: [])
+    }
+
+    private mutating func yank() {
+        guard let text = killRing.current else { return }
+        let start = cursor
+        insert(text, joins: false)
+        last = .yank(start..<cursor)
+    }
+
+    /// Puts what was removed before in the place of what was just inserted.
+    private mutating func yankEarlier(_ command: Command) {
+        guard case .yank(let range) = command.before, let text = killRing.earlier() else { return }
+        replace(range, with: text)
+        last = .yank(range.lowerBound..<cursor)
+    }
+
+    /// Inserts the last word of the newest entry of the history; again and again, that of the one before in its place.
+    private mutating func insertLastWord(_ command: Command) {
+        var (range, next) = (cursor..<cursor, entries.entries.count - 1)
+        if case .lastWord(let shown, let entry) = command.before { (range, next) = (shown, entry - 1) }
+        guard entries.entries.indices.contains(next) else {
+            last = command.before
             return
         }
-        let removed = Array(characters[range])
-        if !wasKilling {
-            killed = removed
-        } else if isBackward {
-            killed = removed + killed
-        } else {
-            killed += removed
+        let word = entries.entries[next].split(whereSeparator: \.isWhitespace).last ?? ""
+        replace(range, with: Array(word))
+        last = .lastWord(range.lowerBound..<cursor, entry: next)
+    }
+
+    // MARK: words
+
+    /// Changes the letters of as many words, from the cursor on; of those before it when negative, and it stays.
+    private mutating func changeWords(_ command: Command, _ change: ([Character]) -> [[Character]]) {
+        let (start, other) = (cursor, word(command.count))
+        let range = min(start, other)..<max(start, other)
+        guard !range.isEmpty else { return }
+        replace(range, with: change(Array(characters[range])).flatMap { $0 })
+        if other < start { moveCursor(to: start) }
+    }
+
+    private static func capitalized(_ text: [Character]) -> [[Character]] {
+        var isInside = false
+        return text.map { character in
+            defer { isInside = character.isWordPart }
+            guard character.isWordPart else { return [character] }
+            return Array(isInside ? character.lowercased() : character.uppercased())
         }
-        if killed.count > limit { killed = Array(killed.prefix(limit)) }
-        replace(range, with: [])
+    }
+
+    /// Exchanges the word at the cursor, or behind it, with the one before.
+    private mutating func exchangeWords() {
+        let end = Self.wordEnd(self, cursor)
+        let start = Self.wordStart(self, end)
+        let firstStart = Self.wordStart(self, start)
+        let firstEnd = Self.wordEnd(self, firstStart)
+        guard firstEnd <= start, firstStart < firstEnd, start < end else { return }
+        let between = characters[firstEnd..<start]
+        let exchanged = Array(characters[start..<end] + between + characters[firstStart..<firstEnd])
+        replace(firstStart..<end, with: exchanged)
+    }
+
+    /// Deletes the blanks around the cursor.
+    private mutating func deleteBlanks() {
+        func isBlank(_ place: Int) -> Bool { characters[place].isWhitespace && !characters[place].isNewline }
+        var (start, end) = (cursor, cursor)
+        while start > 0, isBlank(start - 1) { start -= 1 }
+        while end < count, isBlank(end) { end += 1 }
+        if start < end { replace(start..<end, with: []) }
     }
 
     /// Exchanges the characters around the cursor, at the end the two before it.
@@ -143,6 +265,15 @@ extension LineEditor {
         let second = cursor == count ? cursor - 1 : cursor
         guard second >= 1 else { return }
         replace(second - 1..<second + 1, with: [characters[second], characters[second - 1]])
+    }
+
+    /// Goes down by lines, up when negative; beyond the text through the history.
+    private mutating func moveLines(_ number: Int) {
+        for _ in 0..<abs(number) {
+            let before = (cursor, entries.step)
+            if number < 0 { moveUp() } else { moveDown() }
+            if before == (cursor, entries.step) { break }
+        }
     }
 
     private mutating func moveUp() {
@@ -191,4 +322,6 @@ extension LineEditor {
 
 extension Character {
     fileprivate var isWordPart: Bool { isLetter || isNumber || self == "_" }
+
+    fileprivate var isDigit: Bool { ("0"..."9").contains(self) }
 }

@@ -15,8 +15,9 @@ public struct LineEditor: Sendable {
     private(set) var cells: [UInt8] = []
     static let lineBreak = UInt8.max
     var edits = EditHistory()
-    var killed: [Character] = []
-    var isKilling = false
+    var killRing: KillRing
+    var last = LastCommand.other
+    var argument: NumericArgument?
     var entries: EntryHistory
 
     /// Makes an empty editor.
@@ -27,6 +28,7 @@ public struct LineEditor: Sendable {
     ///   - historyLimit: the most earlier texts that are kept for `up` and `down`.
     public init(limit: Int = 262_144, historyLimit: Int = 500) {
         self.limit = max(0, limit)
+        killRing = KillRing(characterLimit: max(0, limit))
         entries = EntryHistory(limit: max(0, historyLimit))
     }
 
@@ -34,7 +36,7 @@ public struct LineEditor: Sendable {
     public var text: String {
         get { String(characters) }
         set {
-            isKilling = false
+            beginAnew()
             replace(0..<characters.count, with: Array(newValue))
         }
     }
@@ -71,13 +73,13 @@ public struct LineEditor: Sendable {
     /// - Returns: how many of its last characters are not kept, for want of room.
     @discardableResult
     public mutating func insert(_ text: String) -> Int {
-        isKilling = false
+        beginAnew()
         return insert(Array(text), joins: false)
     }
 
     /// Replaces the characters in `range` (clamped) and puts the cursor behind the replacement, as a completion does.
     public mutating func replaceCharacters(in range: Range<Int>, with text: String) {
-        isKilling = false
+        beginAnew()
         replace(range.clamped(to: 0..<characters.count), with: Array(text))
     }
 
@@ -95,7 +97,7 @@ public struct LineEditor: Sendable {
     /// Empties the editor, which can be undone. A text that was being written before the person turned to the history is
     /// kept there.
     public mutating func discard() {
-        isKilling = false
+        beginAnew()
         entries.leaveKeepingDraft()
         replace(0..<characters.count, with: [])
         edits.close()
@@ -106,8 +108,14 @@ public struct LineEditor: Sendable {
         substitute(0..<characters.count, with: [])
         cursor = 0
         edits = EditHistory()
-        isKilling = false
+        beginAnew()
         entries.leave()
+    }
+
+    /// Ends what a key has begun.
+    private mutating func beginAnew() {
+        last = .other
+        argument = nil
     }
 
     // MARK: changes
@@ -155,6 +163,11 @@ public struct LineEditor: Sendable {
     private static func cell(of character: Character) -> UInt8 {
         if character.isNewline { return lineBreak }
         return character == "\t" ? 1 : UInt8(clamping: min(TextWidth.width(of: character), Int(lineBreak) - 1))
+    }
+
+    /// Undoes what was changed since the text came out of the history, or all.
+    mutating func revert() {
+        while let edit = edits.newest, edit.step == nil { undo() }
     }
 
     mutating func undo() {

@@ -1,0 +1,68 @@
+/// What was removed from a text and can be inserted again: the newest first, then what was removed before it, around the
+/// end. Bounded in number and in characters.
+struct KillRing: Sendable {
+    private static let countLimit = 32
+
+    private let characterLimit: Int
+    private var kills: [[Character]] = []
+    /// The one that is inserted next.
+    private var place = 0
+
+    init(characterLimit: Int) {
+        self.characterLimit = characterLimit
+    }
+
+    /// What is inserted next; nil when nothing was removed yet.
+    var current: [Character]? { kills.indices.contains(place) ? kills[place] : nil }
+
+    /// Goes on to what was removed before, and from the oldest to the newest.
+    mutating func earlier() -> [Character]? {
+        guard !kills.isEmpty else { return nil }
+        place = place > 0 ? place - 1 : kills.count - 1
+        return current
+    }
+
+    /// Keeps a text. Where it joins the one before, both are one, in the order that they had.
+    mutating func add(_ text: [Character], joins: Bool, isBackward: Bool) {
+        let before = joins ? kills.popLast() ?? [] : []
+        kills.append(Array((isBackward ? text + before : before + text).prefix(characterLimit)))
+        while kills.count > Self.countLimit || kills.count > 1 && kills.reduce(0, { $0 + $1.count }) > characterLimit {
+            kills.removeFirst()
+        }
+        place = kills.count - 1
+    }
+}
+
+/// A number for the next key, while it is being written.
+struct NumericArgument: Hashable, Sendable {
+    private static let limit = 9_999
+
+    var isNegative = false
+    private var digits: Int?
+
+    init(isNegative: Bool = false) {
+        self.isNegative = isNegative
+    }
+
+    /// What it means; a minus by itself is -1.
+    var value: Int { (isNegative ? -1 : 1) * (digits ?? 1) }
+
+    /// As it was written.
+    var words: String { (isNegative ? "-" : "") + (digits.map { "\($0)" } ?? "") }
+
+    func extended(by digit: Int) -> NumericArgument {
+        var next = self
+        next.digits = min((digits ?? 0) * 10 + digit, Self.limit)
+        return next
+    }
+}
+
+/// What the key before did, as far as that matters to the next.
+enum LastCommand: Hashable, Sendable {
+    case other
+    case kill
+    /// It inserted what had been removed.
+    case yank(Range<Int>)
+    /// It inserted the last word of an entry of the history.
+    case lastWord(Range<Int>, entry: Int)
+}
