@@ -123,6 +123,56 @@ struct LineEditorTests {
         #expect(shown(editor) == after)
     }
 
+    @Test("^R finds earlier lines letter by letter, goes on with each press, and ^S comes back")
+    func search() {
+        var editor = editor("draft|", history: ["make test", "git push", "Make all", "git pull"])
+        let found = walk(
+            &editor, [.control("r"), .plainly("m"), .plainly("a"), .control("r"), .control("r"), .control("s")])
+        #expect(found == ["draft", "Make all", "Make all", "make test", "make test", "Make all"])
+        #expect(editor.searching == LineEditor.Searching(query: "ma", isForward: true, isFound: true))
+        #expect(shown(editor) == "|Make all")
+        // Shorter again, it looks from the newest on; with nothing to look for, the draft is there.
+        let shorter = walk(&editor, [.control("r"), Key(.backspace), .plainly("x"), Key(.backspace), Key(.backspace)])
+        #expect(shorter == ["make test", "Make all", "Make all", "Make all", "draft"])
+        let capital = walk(&editor, [.plainly("M"), .control("r")])
+        #expect(capital == ["Make all", "Make all"] && editor.searching?.isFound == false)
+    }
+
+    @Test("A search ends with the line that it found, and what ends it means what it always means")
+    func endedSearch() {
+        var editor = editor("draft|", history: ["one two", "three"])
+        let texts = walk(&editor, [.control("r"), .plainly("t"), .plainly("w"), .control("e"), .plainly("!")])
+        #expect(texts == ["draft", "three", "one two", "one two", "one two!"] && editor.searching == nil)
+        let walked = walk(&editor, [Key(.down), Key(.down), Key(.up), Key(.up)])
+        #expect(walked == ["three", "draft", "three", "one two!"])
+        // What was made of a line is found, and what was looked for last can be looked for once more.
+        let undone = walk(&editor, [.control("_"), .control("_"), .control("r"), .control("r"), Key(.escape)])
+        #expect(undone == ["three", "draft", "draft", "one two!", "one two!"] && editor.searching == nil)
+    }
+
+    @Test("^G gives a search up: the text, the cursor and what can be undone are as they were")
+    func abandonedSearch() {
+        var editor = editor("dra|ft", history: ["one", "two"])
+        for key in [Key.control("r"), .plainly("o"), .control("r"), .control("g")] { _ = editor.handle(key) }
+        #expect(shown(editor) == "dra|ft" && editor.searching == nil)
+        let texts = walk(&editor, [Key(.up), Key(.down), .control("_"), .control("_"), .control("_")])
+        #expect(texts == ["two", "draft", "two", "draft", ""])
+    }
+
+    @Test("A paste, a sent text and a cleared one end a search")
+    func searchEnds() {
+        let ends: [(inout LineEditor) -> Void] = [
+            { $0.insert("x") }, { _ = $0.take() }, { $0.discard() }, { $0.remember() },
+        ]
+        for end in ends {
+            var editor = editor("|", history: ["one"])
+            for key in [Key.control("r"), .plainly("o")] { _ = editor.handle(key) }
+            #expect(editor.searching != nil && editor.keeps(Key(.escape)) && !editor.keeps(Key(.tab)))
+            end(&editor)
+            #expect(editor.searching == nil && !editor.keeps(Key(.escape)))
+        }
+    }
+
     @Test("The last words of earlier lines come one after the other")
     func lastWords() {
         var editor = editor("see |", history: ["/join chat.qa", "hello bob"])

@@ -17,7 +17,12 @@ struct Compose: Equatable, Sendable {
     var hasContent: Bool { !editor.isBlank }
 
     /// What has been begun with the keys and waits for the next one; nil where nothing is.
-    var editingWords: String? { editor.pendingArgument.map { "times \($0)" } }
+    var editingWords: String? {
+        if let argument = editor.pendingArgument { return "times \(argument)" }
+        guard let search = editor.searching else { return nil }
+        if search.isFound { return "search: \(search.query)" }
+        return "no \(search.isForward ? "later" : "earlier") line has \(search.query)"
+    }
 
     /// Bytes that are too many for one message; 0 where none are.
     var surplusBytes: Int { max(0, editor.utf8Count - Self.messageBytes) }
@@ -28,6 +33,7 @@ struct Compose: Equatable, Sendable {
         ("Alt-b Alt-f", "a word back, on"),
         ("Alt-< Alt->", "to the text's beginning, end"),
         ("Up Down", "a line up, down; beyond the text earlier lines"),
+        ("^R ^S", "look for an earlier, a later line by its letters; ^G gives up"),
         ("^H ^D", "delete the character before, at the cursor"),
         ("^K ^U", "cut the rest of the line, its beginning"),
         ("^W  Alt-Backspace Alt-d", "cut the word before; to a word's beginning, end"),

@@ -3,6 +3,7 @@ import Relay
 extension ChatModel {
     /// Enter in the compose pane: a command runs, a message goes to the topic in view.
     mutating func submit() -> [ChatEffect] {
+        compose.editor.endSearch()
         guard compose.hasContent else { return [] }
         // What was said of the text before this one is over.
         notice = nil

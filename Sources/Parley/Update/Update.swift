@@ -112,6 +112,7 @@ extension ChatModel {
         // Rows do not move under the cursor.
         if focus != .sidebar { conversations.arrange() }
         inbox.clampSelection()
+        if focus != .compose { compose.editor.endSearch() }
         keepCursorsVisible()
     }
 

@@ -56,7 +56,8 @@ extension Frame {
         let text = Rect(
             row: area.row, column: area.column + prompt, rows: area.rows, columns: area.columns - prompt - 1)
         let promptStyle = model.focus == .compose ? theme.heading : theme.rule
-        canvas.write(" > ", row: area.row, column: area.column, style: promptStyle)
+        let sign = model.compose.editor.searching == nil ? " > " : " ? "
+        canvas.write(sign, row: area.row, column: area.column, style: promptStyle)
         let hasKeys = model.focus == .compose
         guard !model.compose.isEmpty else {
             let words = SafeText(placeholder).truncated(columns: text.columns)

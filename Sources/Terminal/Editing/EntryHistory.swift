@@ -83,6 +83,16 @@ struct EntryHistory: Sendable {
         return place == nil ? draft : altered[next] ?? entries[next]
     }
 
+    /// The entry at `place`, as the person has left it.
+    func text(at place: Int) -> String { altered[place] ?? entries[place] }
+
+    /// Goes to an entry; `current` stays where it is.
+    mutating func go(to place: Int, from current: String) -> String {
+        keep(current)
+        self.place = place
+        return text(at: place)
+    }
+
     /// Goes back to where the person was, when a step is undone; `current` stays where it is.
     mutating func goBack(to step: Step, from current: String) {
         keep(current)

@@ -18,6 +18,8 @@ public struct LineEditor: Sendable {
     var killRing: KillRing
     var last = LastCommand.other
     var argument: NumericArgument?
+    var search: HistorySearch?
+    var lastQuery: [Character] = []
     var entries: EntryHistory
 
     /// Makes an empty editor.
@@ -92,7 +94,10 @@ public struct LineEditor: Sendable {
     }
 
     /// Keeps the text in the history and leaves it here, as one that did not work and is to be mended.
-    public mutating func remember() { entries.add(text) }
+    public mutating func remember() {
+        beginAnew()
+        entries.add(text)
+    }
 
     /// Empties the editor, which can be undone. A text that was being written before the person turned to the history is
     /// kept there.
@@ -116,6 +121,14 @@ public struct LineEditor: Sendable {
     private mutating func beginAnew() {
         last = .other
         argument = nil
+        endSearch()
+    }
+
+    /// Puts everything back as it was.
+    mutating func restore(_ text: [Character], cursor place: Int, edits before: EditHistory) {
+        substitute(0..<characters.count, with: text)
+        cursor = place
+        edits = before
     }
 
     // MARK: changes

@@ -159,6 +159,45 @@ struct ComposeTests {
             desk.screen().filter { $0.contains("line ") && !$0.contains("─") && !$0.contains("Alt-Enter") }.count == 8)
     }
 
+    @Test("^R looks for an earlier line, says so above the text, and Enter sends what it found")
+    func reverseSearch() {
+        var desk = Desk.joined("chat.lobby")
+        desk.enter("the build is green")
+        desk.enter("lunch?")
+        desk.type("half")
+        desk.press(.control("r"))
+        desk.type("buil")
+        #expect(desk.screen().contains { $0.hasPrefix("── search: buil ──") })
+        #expect(desk.screen().contains { $0.hasPrefix(" ? the build is green") })
+        desk.type("x")
+        #expect(desk.screen().contains { $0.hasPrefix("── no earlier line has builx ──") })
+        // Escape keeps what was found, and the letters are text again.
+        desk.press(.escape)
+        desk.press(.control("e"))
+        desk.type("!")
+        #expect(desk.screen().contains { $0.hasPrefix(" > the build is green!") })
+        desk.press(.control("r"))
+        desk.type("lu")
+        #expect(desk.press(.enter).count == 1)
+        #expect(desk.texts("chat.lobby").last == "sending lunch?")
+        #expect(desk.model.compose.isEmpty)
+        desk.press(.up)
+        desk.press(.up)
+        #expect(desk.model.compose.text == "half")
+    }
+
+    @Test("A number for the next key is shown, and ends with it")
+    func number() {
+        var desk = Desk.joined("chat.lobby")
+        desk.type("abc")
+        desk.press(.alt("0"))
+        desk.type("2")
+        #expect(desk.screen().contains { $0.hasPrefix("── times 2 ──") })
+        desk.press(.backspace)
+        #expect(desk.model.compose.text == "a")
+        #expect(!desk.screen().contains { $0.contains("times") })
+    }
+
     @Test("What the pane hides of a long text is said at its edge, and on the smallest screen by a mark")
     func hiddenLines() {
         let lines = (1...200).map { "row \($0)." }.joined(separator: "\n")
