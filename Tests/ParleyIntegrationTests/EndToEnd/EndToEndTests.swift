@@ -126,11 +126,11 @@ extension EndToEndTests {
             }
         }
 
-        @Test("A paste of three lines waits in the text, and Enter sends them as one message")
+        @Test("A paste of three whole lines waits in the text, and Enter sends them as one message")
         func paste() async throws {
             try await PrivateNetworkFixture.run { network in
                 let alice = try await network.connected("alice")
-                try alice.paste("first line\nsecond line\nthird line")
+                try alice.paste("first line\nsecond line\nthird line\n")
                 try await alice.waitFor("all three lines in the text") { screen in
                     let rows = screen.rows.dropLast().suffix(3)
                     return zip(rows, ["first line", "second line", "third line"]).allSatisfy { $0.hasSuffix($1) }
