@@ -63,6 +63,8 @@ struct ChatModel: Equatable, Sendable {
     static let earlyLimit = 10_000
     /// The last title given to the terminal.
     var title = ""
+    /// Whether more comes than the screen can take.
+    var isBehind = false
     /// Whether ^C was pressed just now on an empty compose pane.
     var quitIsArmed = false
     /// When the present attempt to connect began; nil while none is under way.
@@ -208,9 +210,7 @@ struct ChatModel: Equatable, Sendable {
     var queuedCount: Int { outgoing.count }
 
     /// Messages that came while their topic was out of view, in all topics that are not muted.
-    var unreadMessages: Int {
-        conversations.all.reduce(0) { $1.unread == 0 || conversations.isMuted($1.name) ? $0 : $0 &+ $1.unread }
-    }
+    var unreadMessages: Int { conversations.unread }
 
     /// Messages among these that call the person.
     var unseenMentions: Int {

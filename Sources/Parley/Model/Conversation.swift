@@ -486,7 +486,7 @@ struct Conversation: Equatable, Sendable {
     private mutating func trim() {
         let limit = scroll == .bottom ? Self.rowLimit : Self.readingLimit
         guard rows.count > limit else { return }
-        let surplus = rows.count - limit + Self.rowLimit / 16
+        let surplus = rows.count - limit + limit / 16
         for case .message(let line) in rows.prefix(surplus) { forget(line) }
         rows.removeFirst(surplus)
         if let first = rows.first?.position { mentions.removeAll { $0 < first } }

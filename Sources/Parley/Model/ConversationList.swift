@@ -38,6 +38,14 @@ struct ConversationList: Equatable, Sendable {
     var count: Int { all.count }
     var isEmpty: Bool { all.isEmpty }
 
+    /// Messages that came while their topic was out of view, in all topics.
+    var unread: Int {
+        // By index, since a loop over the values would copy each of up to 2,000 at every event.
+        var sum = 0
+        for index in all.indices { sum &+= all[index].unread }
+        return sum
+    }
+
     /// The place of a joined topic; nil when it is not joined.
     func index(of name: String) -> Int? { indices[name] }
 

@@ -1,29 +1,98 @@
 import NIOConcurrencyHelpers
 import Relay
-import Terminal
 
-/// Core news on its way to the thread that owns the screen. It is bounded: a sender of more waits until there is room.
+/// Core news on its way to the thread that owns the screen. It is bounded, in number and in bytes: a sender of more waits
+/// until there is room, and what it has not taken yet stays where it is, in the end on the server. Nothing is dropped.
+///
+/// Messages of one topic that wait together become one event. Otherwise the order is that in which the events came; only
+/// messages of different topics, which have nothing to do with each other, may change places.
 final class EventQueue: Sendable {
-    private struct State {
-        var events: [ChatEvent] = []
-        var waiters: [CheckedContinuation<Void, Never>] = []
-        var isClosed = false
+    /// One event, or the messages of one topic.
+    private struct Entry {
+        var event: ChatEvent?
+        var topic = ""
+        var messages: [TopicMessage] = []
+        var weight = Weight()
     }
 
-    private static let capacity = 1_024
-    /// Messages that one event carries at most, so that the screen is drawn between them.
-    private static let batch = 256
-    private let state = NIOLockedValueBox(State())
-    private let waker: Waker
+    /// What waits, or a part of it.
+    private struct Weight {
+        var messages = 0
+        var bytes = 0
 
-    init(waker: Waker) { self.waker = waker }
+        static func + (left: Weight, right: Weight) -> Weight {
+            Weight(messages: left.messages + right.messages, bytes: left.bytes + right.bytes)
+        }
+
+        static func - (left: Weight, right: Weight) -> Weight {
+            Weight(messages: left.messages - right.messages, bytes: left.bytes - right.bytes)
+        }
+    }
+
+    private struct State {
+        /// Those before `first` are taken.
+        var entries: [Entry] = []
+        var first = 0
+        /// Entries that may still take messages of their topic, by their index.
+        var open: [String: Int] = [:]
+        var waiting = Weight()
+        var waiters: [CheckedContinuation<Void, Never>] = []
+        var isClosed = false
+
+        var count: Int { entries.count - first }
+
+        func isFull(_ part: Int = 1) -> Bool {
+            count >= EventQueue.capacity / part || waiting.messages >= EventQueue.messageLimit / part
+                || waiting.bytes >= EventQueue.byteLimit / part
+        }
+
+        mutating func append(_ entry: Entry) {
+            entries.append(entry)
+            waiting = waiting + entry.weight
+        }
+
+        mutating func takeFirst() -> Entry? {
+            guard first < entries.count else { return nil }
+            let entry = entries[first]
+            entries[first] = Entry()
+            if open[entry.topic] == first { open[entry.topic] = nil }
+            first += 1
+            waiting = waiting - entry.weight
+            // Given up in large parts, so that it costs next to nothing for each.
+            if first == entries.count {
+                entries.removeAll(keepingCapacity: true)
+                open.removeAll(keepingCapacity: true)
+                first = 0
+            } else if first >= EventQueue.capacity {
+                let taken = first
+                entries.removeFirst(taken)
+                open = open.mapValues { $0 - taken }
+                first = 0
+            }
+            return entry
+        }
+    }
+
+    /// Events that wait at most.
+    private static let capacity = 1_024
+    /// Messages that wait at most, and the bytes of what waits; one event may exceed them.
+    private static let messageLimit = 4_096
+    private static let byteLimit = 4 << 20
+    /// Messages that one event carries at most, so that the input is looked at between them.
+    static let batch = 128
+
+    private let state = NIOLockedValueBox(State())
+    private let wake: @Sendable () -> Void
+
+    /// - Parameter wake: called when something waits where nothing did.
+    init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
     /// Adds an event; waits while the queue is full.
     func send(_ event: ChatEvent) async {
         while !offer(event) {
             await withCheckedContinuation { continuation in
                 let isFree = state.withLockedValue { state in
-                    if state.isClosed || state.events.count < Self.capacity { return true }
+                    if state.isClosed || !state.isFull() { return true }
                     state.waiters.append(continuation)
                     return false
                 }
@@ -32,39 +101,76 @@ final class EventQueue: Sendable {
         }
     }
 
-    private func offer(_ event: ChatEvent) -> Bool {
+    /// Adds an event if there is room; false when there is none. Once the queue is closed, it takes and forgets everything.
+    func offer(_ event: ChatEvent) -> Bool {
+        let weight = Self.weight(of: event)
         let (isTaken, wakes) = state.withLockedValue { state -> (Bool, Bool) in
             guard !state.isClosed else { return (true, false) }
-            if case .topic(let name, .messages(let more)) = event, let last = state.events.last,
-                case .topic(name, .messages(let messages)) = last, messages.count + more.count <= Self.batch
-            {
-                state.events[state.events.count - 1] = .topic(name, .messages(messages + more))
+            guard !state.isFull() else { return (false, false) }
+            let wakes = state.count == 0
+            guard case .topic(let name, .messages(let messages)) = event else {
+                // What comes behind it stays behind it.
+                state.open.removeAll(keepingCapacity: true)
+                state.append(Entry(event: event, weight: weight))
+                return (true, wakes)
+            }
+            if let index = state.open[name], state.entries[index].messages.count + messages.count <= Self.batch {
+                state.entries[index].messages.append(contentsOf: messages)
+                state.entries[index].weight = state.entries[index].weight + weight
+                state.waiting = state.waiting + weight
                 return (true, false)
             }
-            guard state.events.count < Self.capacity else { return (false, false) }
-            state.events.append(event)
-            return (true, state.events.count == 1)
+            state.open[name] = state.entries.count
+            state.append(Entry(topic: name, messages: messages, weight: weight))
+            return (true, wakes)
         }
-        if wakes { waker.wake() }
+        if wakes { wake() }
         return isTaken
     }
 
-    /// Takes everything that waits.
-    func drain() -> [ChatEvent] {
-        let (events, waiters) = state.withLockedValue { state in
-            defer {
-                state.events = []
-                state.waiters = []
-            }
-            return (state.events, state.waiters)
+    /// Takes the event that waits longest, with how many messages it brings; nil when none waits.
+    func take() -> (event: ChatEvent, messages: Int)? {
+        let (entry, waiters) = state.withLockedValue { state -> (Entry?, [CheckedContinuation<Void, Never>]) in
+            let entry = state.takeFirst()
+            // Senders begin anew when half is free, so that they do not take turns with every event.
+            if state.waiters.isEmpty || state.isFull(2) { return (entry, []) }
+            let waiters = state.waiters
+            state.waiters = []
+            return (entry, waiters)
         }
         for waiter in waiters { waiter.resume() }
-        return events
+        guard let entry else { return nil }
+        return (entry.event ?? .topic(entry.topic, .messages(entry.messages)), max(1, entry.weight.messages))
     }
+
+    /// How many messages wait.
+    var waitingMessages: Int { state.withLockedValue { $0.waiting.messages } }
 
     /// Events are no longer taken.
     func close() {
-        state.withLockedValue { $0.isClosed = true }
-        _ = drain()
+        let waiters = state.withLockedValue { state in
+            let waiters = state.waiters
+            state = State()
+            state.isClosed = true
+            return waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    // MARK: Weight
+
+    private static func weight(of event: ChatEvent) -> Weight {
+        guard case .topic(_, let news) = event else { return Weight(messages: 0, bytes: 256) }
+        switch news {
+        case .messages(let messages), .keptHistory(let messages, _, _), .history(let messages, _, _, _):
+            return weight(of: messages)
+        case .kept(let kept): return weight(of: kept.messages)
+        case .live, .gap, .restarted, .historyFailed, .failed: return Weight(messages: 0, bytes: 256)
+        }
+    }
+
+    /// A message's text is there twice: as what is shown and as what was sent.
+    private static func weight(of messages: [TopicMessage]) -> Weight {
+        Weight(messages: messages.count, bytes: messages.reduce(0) { $0 + 256 + 2 * $1.text.utf8.count })
     }
 }

@@ -31,6 +31,8 @@ enum ChatEvent: Equatable, Sendable {
     case search(SearchNews)
     /// News of the configuration file.
     case configuration(ConfigurationNews)
+    /// Whether more comes than the screen can take; it lags behind then, and loses nothing.
+    case behind(Bool)
     /// A sentence for the connection log.
     case log(String)
     /// A sentence for the person, such as a failure that belongs to nothing on the screen.

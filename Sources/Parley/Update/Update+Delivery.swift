@@ -69,13 +69,13 @@ extension ChatModel {
 
     /// Own lines whose message has come back from the stream need no acknowledgement to be counted as sent.
     mutating func settleDelivered(_ messages: [Relay.TopicMessage]) {
-        guard !outgoing.isEmpty, !messages.isEmpty else { return }
-        let topics = Set(messages.map(\.topic))
-        for (id, item) in outgoing {
-            guard case .line(let name) = item, topics.contains(name), let conversation = conversations.named(name),
-                !conversation.pending.contains(where: { $0.id == id })
+        guard !outgoing.isEmpty else { return }
+        for message in messages {
+            guard case .line(let name)? = outgoing[message.id], name == message.topic,
+                let conversation = conversations.named(message.topic),
+                !conversation.pending.contains(where: { $0.id == message.id })
             else { continue }
-            outgoing[id] = nil
+            outgoing[message.id] = nil
         }
     }
 

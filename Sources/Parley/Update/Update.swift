@@ -12,11 +12,9 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     case .opened(let desk):
         effects = model.opened(desk)
     case .tick(let moment):
-        model.now = moment
-        if let notice = model.notice, notice.until <= moment.instant {
-            model.notice = nil
-            model.quitIsArmed = false
-        }
+        // Time alone moves nothing, so nothing follows from it.
+        model.pass(moment)
+        return []
     case .input(let input):
         effects = model.handleInput(input)
     case .resized(let size):
@@ -46,6 +44,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.handleSearchNews(news)
     case .configuration(let news):
         effects = model.handleConfigurationNews(news)
+    case .behind(let isBehind):
+        model.isBehind = isBehind
     case .log(let text):
         model.note(text)
     case .notice(let text, let isFailure):
@@ -87,6 +87,15 @@ extension ChatModel {
         let called = mentions > 0 ? "@\(Wording.compact(mentions)), " : ""
         let count = unread > 0 ? "(\(called)\(Wording.compact(unread))) " : ""
         return SafeText("\(count)parley \(identity.user)@\(identity.network)").prefix(columns: 80).description
+    }
+
+    /// It is later now.
+    fileprivate mutating func pass(_ moment: Moment) {
+        now = moment
+        if let notice, notice.until <= moment.instant {
+            self.notice = nil
+            quitIsArmed = false
+        }
     }
 
     fileprivate mutating func start(_ topics: [String]) -> [ChatEffect] {

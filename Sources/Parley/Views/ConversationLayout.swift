@@ -10,6 +10,8 @@ struct ConversationLayout: ScrollableRows {
     let currentYear: Int?
     /// The unsent line that keys are for now.
     let chosenID: String?
+    /// What earlier frames have broken into lines; nil to do it anew.
+    var texts: WrappedTexts?
 
     /// Characters of one message that are shown at most.
     static let characterLimit = 16_384
@@ -167,9 +169,13 @@ struct ConversationLayout: ScrollableRows {
     }
 
     private func wrapped(_ text: String) -> [SafeText] {
+        let width = widths.text
+        return texts?.lines(of: text, columns: width) { broken(text, width) } ?? broken(text, width)
+    }
+
+    private func broken(_ text: String, _ width: Int) -> [SafeText] {
         var shown = text
         if text.utf8.count > Self.characterLimit { shown = String(text.prefix(Self.characterLimit)) }
-        let width = widths.text
         var lines: [SafeText] = []
         for line in SafeText.lines(shown) {
             lines += line.wrapped(columns: width)
@@ -181,10 +187,12 @@ struct ConversationLayout: ScrollableRows {
 
 extension ChatModel {
     /// The layout of a conversation in a pane of `columns`.
-    func conversationLayout(_ conversation: Conversation, columns: Int) -> ConversationLayout {
+    func conversationLayout(
+        _ conversation: Conversation, columns: Int, texts: WrappedTexts? = nil
+    ) -> ConversationLayout {
         ConversationLayout(
             conversation: conversation, columns: columns, zone: zone,
             currentYear: CivilTime(now.wall, zone: zone).year,
-            chosenID: view == .conversation(conversation.name) ? chosenLine?.id : nil)
+            chosenID: view == .conversation(conversation.name) ? chosenLine?.id : nil, texts: texts)
     }
 }

@@ -138,8 +138,9 @@ extension Frame {
             draw(notice, in: area)
             return
         }
+        // A screen that lags behind says that first.
         let place = model.palette == nil ? model.mainPane : model.pane
-        let position = SafeText(place.position(in: self) + " ")
+        let position = SafeText((model.isBehind ? "⇣ behind, catching up" : place.position(in: self)) + " ")
         let room = area.columns - position.width - 1
         var column = area.column + 1
         for entry in hintedKeys {

@@ -36,7 +36,7 @@ extension Frame {
     mutating func drawRows(of conversation: Conversation, _ heading: SafeText) {
         drawHeading(heading)
         let area = layout.main
-        let texts = model.conversationLayout(conversation, columns: area.columns)
+        let texts = model.conversationLayout(conversation, columns: area.columns, texts: self.texts)
         let (widths, names) = (texts.widths, texts.nameCut)
         let lines = texts.viewport(rows: area.rows).lines
         if lines.isEmpty { drawEmpty(conversation, in: area) }

@@ -3,9 +3,13 @@ import Terminal
 
 /// Draws the screen: a pure function of the model, the size and the time.
 ///
-/// - Parameter now: the monotonic time, for countdowns.
-func render(_ model: ChatModel, size: Size, now: ContinuousClock.Instant, theme: Theme = .standard) -> Canvas {
-    var frame = Frame(model: model, theme: theme, layout: model.layout(on: size), now: now)
+/// - Parameters:
+///   - now: the monotonic time, for countdowns.
+///   - texts: what earlier frames have broken into lines. With it or without, the frame is the same.
+func render(
+    _ model: ChatModel, size: Size, now: ContinuousClock.Instant, theme: Theme = .standard, texts: WrappedTexts? = nil
+) -> Canvas {
+    var frame = Frame(model: model, theme: theme, layout: model.layout(on: size), now: now, texts: texts)
     frame.draw()
     if let substitutes = theme.substitutes { frame.canvas.substitute(substitutes) }
     return frame.canvas
@@ -17,13 +21,17 @@ struct Frame {
     let theme: Theme
     let layout: ScreenLayout
     let now: ContinuousClock.Instant
+    let texts: WrappedTexts?
     var canvas: Canvas
 
-    init(model: ChatModel, theme: Theme, layout: ScreenLayout, now: ContinuousClock.Instant) {
+    init(
+        model: ChatModel, theme: Theme, layout: ScreenLayout, now: ContinuousClock.Instant, texts: WrappedTexts? = nil
+    ) {
         self.model = model
         self.theme = theme
         self.layout = layout
         self.now = now
+        self.texts = texts
         canvas = Canvas(size: layout.size)
     }
 

@@ -75,6 +75,8 @@ extension ScrollableRows {
 
     /// Moves the edge down as far as it takes to fill the pane, and never past the newest row.
     func settled(_ edge: PaneEdge, rows: Int) -> PaneEdge {
+        // Below the newest line there is nothing that could fill the pane, so nothing has to be measured.
+        if edge == newestEdge { return edge }
         var bottom = edge
         bottom.hidden = min(bottom.hidden, height(ofRow: bottom.index))
         var missing = rows - linesAbove(bottom, upTo: rows)

@@ -1,38 +1,77 @@
-/// Decides when to draw: the first change after a pause at once, then at most one frame in each interval.
+/// Decides when to draw: what the person does at once, always; what comes by itself after a pause at once, then at most
+/// once in each interval, and not at all while the terminal takes no output.
 ///
 /// A pure value: the caller tells the time.
 public struct FrameLimiter: Sendable {
-    /// The least time between two frames.
-    public let interval: Duration
-    private var lastFrame: ContinuousClock.Instant?
-    private var isDirty = false
+    /// What made the screen out of date.
+    public enum Cause: Sendable {
+        /// A key, a paste, the mouse, another size of the window: its frame waits for nothing.
+        case person
+        /// Anything that the person has not done just now.
+        case news
+    }
 
-    /// Makes a limiter for at most `framesPerSecond` frames a second, 1…1000.
-    public init(framesPerSecond: Int = 60) {
+    /// The least time between two frames of news.
+    public let interval: Duration
+    /// When a frame of news was drawn last.
+    private var lastFrame: ContinuousClock.Instant?
+    private var lastCost = Duration.zero
+    private var isDirty = false
+    private var isUrgent = false
+
+    /// Of the time, at most this part goes into frames of news: one that took long, as it does where the terminal is behind
+    /// a slow line, is followed by a longer pause, in which keys are shown.
+    private static let share = 4
+    private static let longestPause = Duration.seconds(1)
+
+    /// Makes a limiter for at most `framesPerSecond` frames of news a second, 1…1000.
+    public init(framesPerSecond: Int = 30) {
         interval = .nanoseconds(1_000_000_000 / min(max(1, framesPerSecond), 1000))
     }
 
     /// True when something changed that no frame has shown.
     public var needsFrame: Bool { isDirty }
 
-    /// Notes that what is shown is out of date.
-    public mutating func invalidate() {
-        isDirty = true
+    /// True when that is something that the person did.
+    public var needsFrameNow: Bool { isUrgent }
+
+    /// The time from one frame of news to the next, by what the last frame took: `interval` up to a second.
+    public var pause: Duration {
+        max(interval, min(lastCost * Self.share, Self.longestPause))
     }
 
-    /// When the next frame is due: nil when nothing changed, else an instant that may have passed already.
-    public func deadline(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-        guard isDirty else { return nil }
-        guard let lastFrame else { return now }
-        return lastFrame + interval
+    /// From when on news can be shown; nil when nothing was yet.
+    public var nextSlot: ContinuousClock.Instant? { lastFrame.map { $0 + pause } }
+
+    /// Notes that what is shown is out of date.
+    public mutating func invalidate(by cause: Cause = .news) {
+        isDirty = true
+        if cause == .person { isUrgent = true }
+    }
+
+    /// When the next frame is due: nil when nothing changed, or when the terminal cannot take it; else an instant that may
+    /// have passed already.
+    public func deadline(now: ContinuousClock.Instant, canShow: Bool = true) -> ContinuousClock.Instant? {
+        if isUrgent { return now }
+        guard isDirty, canShow else { return nil }
+        return nextSlot ?? now
     }
 
     /// True, once for each change, when a frame has to be drawn now; the caller then draws it.
-    public mutating func takeFrame(now: ContinuousClock.Instant) -> Bool {
-        guard isDirty else { return false }
-        if let lastFrame, now < lastFrame + interval { return false }
-        lastFrame = now
+    ///
+    /// - Parameter canShow: whether the terminal takes output. News wait until it does; what the person does is drawn, so
+    ///   that it is what the terminal shows next.
+    public mutating func takeFrame(now: ContinuousClock.Instant, canShow: Bool = true) -> Bool {
+        guard let deadline = deadline(now: now, canShow: canShow), deadline <= now else { return false }
+        // A key puts off no news, as somebody who types would otherwise see none.
+        if !isUrgent { lastFrame = now }
         isDirty = false
+        isUrgent = false
         return true
+    }
+
+    /// Notes how long a frame took, from the model to the last byte that the terminal accepted.
+    public mutating func drew(taking cost: Duration) {
+        lastCost = max(.zero, cost)
     }
 }

@@ -63,23 +63,15 @@ struct Painter {
         if hasTooFewPairs, frames > Self.framesBetweenColorResets { forgetColors() }
         var canvas = canvas.size == shown.size ? canvas : Canvas(canvas, clippedTo: shown.size)
         if insertsCorner { canvas.narrowCornerNeighbour() }
-        let size = canvas.size
-        var changed = 0
-        var changedRows = 0
-        for row in 0..<size.rows {
-            let cells = row * size.columns..<(row + 1) * size.columns
-            if canvas.hasSameCells(as: shown, in: cells) { continue }
-            changedRows += 1
-            for index in cells where canvas.cells[index] != shown.cells[index] {
-                changed += 1
-                put(canvas.cells[index], row: row, column: index - cells.lowerBound)
-            }
+        let difference = CanvasDifference(from: shown, to: canvas)
+        for run in difference.runs {
+            for column in run.columns { put(canvas[run.row, column], row: run.row, column: column) }
         }
         shown = canvas
-        setScrolling(changedRows > 3)
+        setScrolling(difference.rows > 3)
         placeCursor(canvas.cursor)
         wnoutrefresh(cterminal_standard_window())
-        return changed
+        return difference.cells
     }
 
     private mutating func put(_ cell: Cell, row: Int, column: Int) {
@@ -173,28 +165,5 @@ struct Painter {
         pairs.removeAll()
         inks.removeAll()
         reset(size: shown.size)
-    }
-}
-
-extension Canvas {
-    /// Blanks a wide character directly before the last cell of the last row.
-    fileprivate mutating func narrowCornerNeighbour() {
-        let (row, column) = (size.rows - 1, size.columns - 2)
-        guard row >= 0, column >= 1, self[row, column].cluster == .continuation else { return }
-        write("  ", row: row, column: column - 1, style: self[row, column].style)
-    }
-
-    /// The part of `canvas` that fits into `size`, for a frame that was drawn before the window changed.
-    fileprivate init(_ canvas: Canvas, clippedTo size: Size) {
-        self.init(size: size)
-        cursor = canvas.cursor
-        for row in 0..<min(size.rows, canvas.size.rows) {
-            for column in 0..<min(size.columns, canvas.size.columns) {
-                let cell = canvas[row, column]
-                guard cell.cluster.width > 0 else { continue }
-                let text = SafeText(clusters: [cell.cluster], width: cell.cluster.width)
-                write(text, row: row, column: column, style: cell.style)
-            }
-        }
     }
 }

@@ -30,9 +30,10 @@ extension TerminalSession {
     /// One look at everything that can happen. Standard input stays in its blocking mode, because standard output shares
     /// that mode with it: it is read once for each time that `poll` found something.
     private func poll(until deadline: ContinuousClock.Instant?) {
-        showPending()
+        showWaiting()
         let due = [deadline, parserDeadline].compactMap(\.self).min()
-        let timeout = due.map { ContinuousClock.now.duration(to: $0).pollMilliseconds } ?? -1
+        // What there is to tell already is told at once, together with what else there is.
+        let timeout = queue.isEmpty ? due.map { ContinuousClock.now.duration(to: $0).pollMilliseconds } ?? -1 : 0
         let input = isHungUp ? -1 : STDIN_FILENO
         let output = isPending && !isHungUp ? STDOUT_FILENO : -1
         var items = [
@@ -49,12 +50,19 @@ extension TerminalSession {
                 waker.take()
                 queue.append(.woken)
             }
-            if items[1].revents != 0 { showPending() }
+            if items[1].revents != 0 { showWaiting() }
         }
         if let parserDeadline, ContinuousClock.now >= parserDeadline {
             self.parserDeadline = nil
             deliver(parser.flush())
         }
+    }
+
+    /// Shows the frame that waits, if the terminal takes it now, and tells that it did.
+    private func showWaiting() {
+        guard isPending else { return }
+        showPending()
+        if !isPending { queue.append(.shown) }
     }
 
     // MARK: input

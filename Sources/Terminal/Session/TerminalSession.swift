@@ -46,6 +46,8 @@ public final class TerminalSession {
         case resized(Size)
         /// `Waker.wake` was called.
         case woken
+        /// The terminal took the frame that had waited for it.
+        case shown
         /// The deadline passed.
         case timedOut
         /// SIGTSTP came: do what has to be done and call `suspend()` within a second, or it happens without.

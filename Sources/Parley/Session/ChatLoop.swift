@@ -1,0 +1,178 @@
+import Relay
+import Terminal
+
+/// What the loop needs of a terminal.
+protocol ChatScreen: AnyObject {
+    var size: Size { get }
+    /// Whether a frame waits until the terminal takes it.
+    var hasPendingFrame: Bool { get }
+    func wait(until deadline: ContinuousClock.Instant?) -> [TerminalSession.Wake]
+    func present(_ canvas: Canvas)
+    func redraw()
+    func bell()
+    func setTitle(_ title: String)
+    /// Stops the process until it is continued; false when nobody could.
+    func suspend() -> Bool
+}
+
+extension TerminalSession: ChatScreen {}
+
+/// The screen's thread: sleeps in the terminal's poll, updates the model, draws. `ScreenPace` says what comes first.
+struct ChatLoop {
+    private(set) var model: ChatModel
+    /// The signal that asked for the end, if one did.
+    private(set) var endingSignal: Int32?
+
+    private let screen: any ChatScreen
+    private let queue: EventQueue
+    private let clock: () -> Moment
+    private let send: (ChatEffect) -> Bool
+    private var pace = ScreenPace()
+    private let texts = WrappedTexts()
+    private var isOver = false
+    /// What goes to the terminal with the next frame, however often it changes until then.
+    private var title: String?
+    private var rings = false
+
+    /// - Parameters:
+    ///   - clock: tells the time.
+    ///   - send: takes what is not for the terminal; false when it cannot.
+    init(
+        _ screen: any ChatScreen, queue: EventQueue, model: ChatModel, clock: @escaping () -> Moment,
+        send: @escaping (ChatEffect) -> Bool
+    ) {
+        self.screen = screen
+        self.queue = queue
+        self.model = model
+        self.clock = clock
+        self.send = send
+    }
+
+    /// Draws the first frame.
+    mutating func begin(_ topics: [String], keeps: Bool) {
+        apply(.start(topics: topics, keeps: keeps), by: .person)
+        takeStep()
+    }
+
+    /// Goes on until the person leaves, or the terminal does.
+    mutating func run() {
+        while !isOver { takeStep() }
+    }
+
+    /// Does what comes next.
+    mutating func takeStep() {
+        // By the model's own time, so that no change is passed over that came due meanwhile.
+        let nextChange = model.nextChange(after: model.now.instant)
+        switch pace.next(now: clock().instant, canShow: !screen.hasPendingFrame, nextChange: nextChange) {
+        case .wait(let deadline): wait(until: deadline)
+        case .takeNews: takePortion()
+        case .draw: draw()
+        }
+    }
+
+    // MARK: Steps
+
+    private mutating func wait(until deadline: ContinuousClock.Instant?) {
+        let wakes = screen.wait(until: deadline)
+        apply(.tick(clock()), by: .news)
+        for wake in wakes { handle(wake) }
+    }
+
+    private mutating func handle(_ wake: TerminalSession.Wake) {
+        switch wake {
+        case .input(let events): for event in events { apply(.input(event), by: .person) }
+        case .resized(let size): apply(.resized(size), by: .person)
+        case .resumed: apply(.resumed, by: .person)
+        case .suspending: suspend()
+        case .hangUp: isOver = true
+        case .terminate(let signal):
+            endingSignal = signal
+            isOver = true
+        case .woken: pace.newsCame()
+        case .timedOut, .shown: break
+        }
+    }
+
+    /// Takes in news for a moment. What is left waits for the next portion.
+    private mutating func takePortion() {
+        let begin = clock()
+        apply(.tick(begin), by: .news)
+        var messages = 0
+        var instant = begin.instant
+        while messages < ScreenPace.portionMessages, begin.instant.duration(to: instant) < ScreenPace.portionTime {
+            guard let (event, count) = queue.take() else {
+                pace.tookPortion(isLast: true)
+                return noteBehind(instant)
+            }
+            apply(event, by: .news)
+            messages += count
+            instant = clock().instant
+        }
+        pace.tookPortion(isLast: false)
+        noteBehind(instant)
+    }
+
+    /// A screen that does not keep up says so.
+    private mutating func noteBehind(_ instant: ContinuousClock.Instant) {
+        let isBehind = pace.isBehind(now: instant)
+        if isBehind != model.isBehind { apply(.behind(isBehind), by: .news) }
+    }
+
+    private mutating func draw() {
+        let begin = clock().instant
+        screen.present(render(model, size: screen.size, now: model.now.instant, texts: texts))
+        if let title { screen.setTitle(title) }
+        if rings { screen.bell() }
+        title = nil
+        rings = false
+        pace.drew(taking: begin.duration(to: clock().instant))
+    }
+
+    // MARK: Events
+
+    private mutating func apply(_ event: ChatEvent, by cause: FrameLimiter.Cause) {
+        // Only what can be seen is drawn: a tick that changes no figure costs nothing.
+        let before = if case .tick = event { shownTime } else { nil as ShownTime? }
+        for effect in update(&model, event) { perform(effect) }
+        if let before, before == shownTime, model.status.nextRetryAt == nil { return }
+        pace.invalidate(by: cause)
+    }
+
+    /// What the passing of time alone can change on the screen, other than a countdown. It is small because a copy of the
+    /// model that outlived an event would cause everything to be copied that the event touches.
+    private struct ShownTime: Equatable {
+        let notice: ChatModel.Notice?
+        let outage: String?
+    }
+
+    private var shownTime: ShownTime {
+        ShownTime(notice: model.notice, outage: StatusText.longOutage(model.status, now: model.now.instant))
+    }
+
+    // MARK: Effects
+
+    private mutating func perform(_ effect: ChatEffect) {
+        switch effect {
+        case .quit: isOver = true
+        case .redraw: screen.redraw()
+        case .bell: rings = true
+        case .setTitle(let title): self.title = title
+        case .suspendProcess: suspend()
+        case .openStore, .keepJoined, .keepLine, .keepDraft, .keepReadMark, .search, .readAround, .subscribe,
+            .unsubscribe, .loadHistory, .publish, .sendAgain, .drop, .openPostbox, .countLetters, .listPage,
+            .deleteMessage, .bulkDelete, .postLetter, .keyValue, .changeKey, .setActive, .nudge, .disconnect,
+            .reconnect:
+            if !send(effect) {
+                apply(.notice("Too much is waiting to be done; that was not done.", isFailure: true), by: .news)
+            }
+        }
+    }
+
+    private mutating func suspend() {
+        apply(.suspending, by: .person)
+        let isStopped = screen.suspend()
+        apply(.tick(clock()), by: .news)
+        apply(.resumed, by: .person)
+        if !isStopped { apply(.notice("There is no shell to return to.", isFailure: true), by: .person) }
+    }
+}

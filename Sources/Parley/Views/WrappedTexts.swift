@@ -1,0 +1,67 @@
+import Terminal
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Messages' texts as they were broken into lines lately, so that a frame measures only what the one before it did not
+/// show. It holds nothing that the texts do not say, so a frame drawn with it is the frame drawn without.
+///
+/// Bounded: it holds two generations of texts, and forgets the older one when the younger one is full.
+final class WrappedTexts {
+    /// A text and the width of its lines.
+    private struct Key: Hashable {
+        let text: String
+        let columns: Int
+
+        /// A beginning tells texts apart well enough, and is quick for the longest of them.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(columns)
+            var text = text
+            text.withUTF8 { bytes in
+                hasher.combine(bytes.count)
+                hasher.combine(bytes: UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes.prefix(96))))
+            }
+        }
+
+        /// By bytes: two texts that mean the same need not be drawn the same.
+        static func == (left: Key, right: Key) -> Bool {
+            guard left.columns == right.columns else { return false }
+            var (one, other) = (left.text, right.text)
+            return one.withUTF8 { one in
+                other.withUTF8 { other in
+                    guard one.count == other.count else { return false }
+                    guard let first = one.baseAddress, let second = other.baseAddress else { return true }
+                    return first == second || memcmp(first, second, one.count) == 0
+                }
+            }
+        }
+    }
+
+    /// Characters that one generation holds before it is full.
+    private static let limit = 16_384
+    private var young: [Key: [SafeText]] = [:]
+    private var old: [Key: [SafeText]] = [:]
+    private var held = 0
+
+    /// The lines of a text: those of last time, or what `breaking` makes of it.
+    func lines(of text: String, columns: Int, breaking: () -> [SafeText]) -> [SafeText] {
+        let key = Key(text: text, columns: columns)
+        if let lines = young[key] { return lines }
+        let lines = old[key] ?? breaking()
+        // An empty text counts too.
+        let size = lines.reduce(16) { $0 + $1.clusters.count }
+        if held + size > Self.limit, held > 0 {
+            old = young
+            young = [:]
+            held = 0
+        }
+        young[key] = lines
+        held += size
+        return lines
+    }
+}

@@ -1,0 +1,255 @@
+import Relay
+import Terminal
+import TestSupport
+import Testing
+
+@testable import Parley
+
+/// A terminal, a network and a clock in one: what is to happen has its time, and time goes on with every look at the clock
+/// and with every sleep.
+private final class RehearsedScreen: ChatScreen {
+    let queue: EventQueue
+    private let flag: WakeFlag
+    /// By how much each look at the clock is later than the one before it.
+    private let pace: Duration
+    private(set) var instant = Desk.start
+
+    /// What the person does, and the news that come, each at its time, earliest first.
+    var inputs: [(at: ContinuousClock.Instant, wake: TerminalSession.Wake)] = []
+    var news: [(at: ContinuousClock.Instant, event: ChatEvent)] = []
+    private(set) var offered = 0
+    private(set) var inputsTaken = 0
+
+    var size = Size(rows: 24, columns: 80)
+    var hasPendingFrame = false
+    /// Whether frames stay with the terminal until `inputs` has `.shown`.
+    var takesNoOutput = false
+    private(set) var frames: [(at: ContinuousClock.Instant, canvas: Canvas, waiting: Int)] = []
+    private(set) var titles: [String] = []
+    private(set) var bells = 0
+    private(set) var sleeps = 0
+
+    init(pace: Duration = .microseconds(10)) {
+        let flag = WakeFlag()
+        self.flag = flag
+        self.pace = pace
+        queue = EventQueue { flag.raise() }
+    }
+
+    /// The time, which is later at every look.
+    func now() -> Moment {
+        instant += pace
+        offerNews()
+        return Moment(instant: instant, wall: Desk.wall)
+    }
+
+    private func offerNews() {
+        while offered < news.count, news[offered].at <= instant, queue.offer(news[offered].event) { offered += 1 }
+    }
+
+    func wait(until deadline: ContinuousClock.Instant?) -> [TerminalSession.Wake] {
+        var hasSlept = false
+        while true {
+            offerNews()
+            var wakes: [TerminalSession.Wake] = []
+            while inputsTaken < inputs.count, inputs[inputsTaken].at <= instant {
+                if inputs[inputsTaken].wake == .shown { (hasPendingFrame, takesNoOutput) = (false, false) }
+                wakes.append(inputs[inputsTaken].wake)
+                inputsTaken += 1
+            }
+            if flag.take() { wakes.append(.woken) }
+            if !wakes.isEmpty { return wakes }
+            if let deadline, deadline <= instant { return [.timedOut] }
+            if !hasSlept { sleeps += 1 }
+            hasSlept = true
+            var next = deadline
+            if inputsTaken < inputs.count { next = min(next ?? inputs[inputsTaken].at, inputs[inputsTaken].at) }
+            if offered < news.count, news[offered].at > instant {
+                next = min(next ?? news[offered].at, news[offered].at)
+            }
+            // Nothing would ever happen again.
+            guard let next else { return [.hangUp] }
+            instant = max(instant, next)
+        }
+    }
+
+    func present(_ canvas: Canvas) {
+        frames.append((instant, canvas, queue.waitingMessages))
+        hasPendingFrame = takesNoOutput
+    }
+
+    func redraw() {}
+    func bell() { bells += 1 }
+    func setTitle(_ title: String) { titles.append(title) }
+    func suspend() -> Bool { true }
+
+    /// The first frame that shows a text.
+    func frame(with text: String) -> (at: ContinuousClock.Instant, canvas: Canvas, waiting: Int)? {
+        frames.first { $0.canvas.rows.contains { $0.contains(text) } }
+    }
+}
+
+@Suite("The screen's loop")
+struct ChatLoopTests {
+    private static let topics = ["chat.lobby", "chat.qa", "chat.ops", "chat.dev"]
+
+    private func loop(_ screen: RehearsedScreen, _ desk: Desk) -> ChatLoop {
+        ChatLoop(screen, queue: screen.queue, model: desk.model, clock: { screen.now() }, send: { _ in true })
+    }
+
+    private func key(_ character: Character) -> TerminalSession.Wake { .input([.key(Key(.character(character)))]) }
+
+    /// Messages of four topics in turns, all at once or one after another.
+    private func flood(_ count: Int, every wait: Duration = .zero) -> [(at: ContinuousClock.Instant, event: ChatEvent)]
+    {
+        (0..<count).map { index in
+            let topic = Self.topics[index % Self.topics.count]
+            let news = message(UInt64(index + 1), "line \(index + 1)", topic: topic)
+            return (Desk.start + wait * index + .milliseconds(1), .topic(topic, .messages([news])))
+        }
+    }
+
+    private var desk: Desk {
+        let topics = Self.topics
+        return Desk.joined(topics[0], topics[1], topics[2], topics[3])
+    }
+
+    @Test(
+        "B54: a key that comes while 50,000 messages wait is drawn after one portion at most, and none of them is lost",
+        .processorBound)
+    func keyInFlood() throws {
+        let screen = RehearsedScreen()
+        screen.news = flood(50_000)
+        // Each in the middle of the flood, wherever the loop is then.
+        let letters: [Character] = ["Q", "W", "Z"]
+        let times = (1...letters.count).map { Desk.start + Duration.milliseconds(2 * $0) }
+        screen.inputs = zip(times, letters).map { (at: $0, wake: key($1)) }
+        var loop = loop(screen, desk)
+        loop.begin([], keeps: false)
+        loop.run()
+
+        for (time, text) in zip(times, ["> Q", "> QW", "> QWZ"]) {
+            let drawn = try #require(screen.frame(with: text))
+            // A portion, its last event, and the steps around it, of which each looks at the clock a few times.
+            #expect(drawn.at - time <= ScreenPace.portionTime + .milliseconds(1), "\(text) after \(drawn.at - time)")
+        }
+        let first = try #require(screen.frame(with: "> Q"))
+        #expect(first.waiting > 1_000, "the flood was over")
+        #expect(screen.offered == 50_000 && screen.queue.waitingMessages == 0)
+        let conversations = loop.model.conversations
+        for (index, topic) in Self.topics.enumerated() {
+            let newest = conversations.named(topic)?.rows.last?.position.sequence
+            #expect(newest == UInt64(49_997 + index))
+            // One is in view, so nothing of it is unread.
+            #expect(conversations.named(topic)?.unread == (index == 0 ? 0 : 12_500))
+        }
+    }
+
+    @Test("Between a key and its frame no more than one portion of the news is taken", .processorBound)
+    func portions() throws {
+        // Time stands still for the loop, so that the number alone bounds a portion.
+        let screen = RehearsedScreen(pace: .nanoseconds(1))
+        screen.news = flood(20_000)
+        var loop = loop(screen, desk)
+        loop.begin([], keeps: false)
+        screen.inputs = [(at: Desk.start + .milliseconds(1) + .nanoseconds(100), wake: key("Q"))]
+        var before = 0
+        while screen.frame(with: "> Q") == nil {
+            before = taken(screen)
+            loop.takeStep()
+            #expect(taken(screen) - before <= ScreenPace.portionMessages + EventQueue.batch)
+            #expect(screen.inputsTaken == 0 || screen.frame(with: "> Q") != nil || taken(screen) == before)
+            try #require(taken(screen) < 20_000)
+        }
+        #expect(before > 2_000, "the key came before the flood")
+    }
+
+    private func taken(_ screen: RehearsedScreen) -> Int { screen.offered - screen.queue.waitingMessages }
+
+    @Test("Messages that come one by one wake the screen once for each frame, and all are shown")
+    func gathering() throws {
+        let screen = RehearsedScreen()
+        screen.news = flood(1_000, every: .milliseconds(1))
+        var loop = loop(screen, desk)
+        loop.begin([], keeps: false)
+        loop.run()
+        // A second, of which each frame takes a thirtieth; and one for the beginning.
+        #expect((25...33).contains(screen.frames.count), "\(screen.frames.count)")
+        #expect(screen.sleeps < 110, "\(screen.sleeps)")
+        #expect(screen.frames.last?.canvas.rows.contains { $0.hasSuffix("line 997") } == true)
+        #expect(screen.titles.count <= screen.frames.count)
+    }
+
+    @Test("A message after a pause is shown at once")
+    func single() throws {
+        let screen = RehearsedScreen()
+        screen.news = [
+            (Desk.start + .seconds(5), .topic("chat.lobby", .messages([message(1, "first")]))),
+            (Desk.start + .seconds(9), .topic("chat.lobby", .messages([message(2, "second")]))),
+        ]
+        var loop = loop(screen, desk)
+        loop.begin([], keeps: false)
+        loop.run()
+        for (text, second) in [("first", 5), ("second", 9)] {
+            let frame = try #require(screen.frame(with: text))
+            #expect(frame.at - (Desk.start + .seconds(second)) < .milliseconds(1))
+        }
+        #expect(screen.frames.count == 3)
+    }
+
+    @Test("With nothing to do the loop sleeps, and draws nothing")
+    func idle() {
+        let screen = RehearsedScreen()
+        var loop = loop(screen, desk)
+        loop.begin([], keeps: false)
+        loop.run()
+        #expect(screen.sleeps == 1 && screen.frames.count == 1)
+    }
+
+    @Test("While the terminal takes no output, messages are taken and not drawn; what comes last is shown then")
+    func blockedTerminal() throws {
+        let screen = RehearsedScreen()
+        screen.news = flood(8_000, every: .microseconds(500))
+        screen.inputs = [
+            (at: Desk.start + .seconds(1), wake: key("Q")), (at: Desk.start + .seconds(3), wake: .shown),
+        ]
+        screen.takesNoOutput = true
+        var loop = loop(screen, desk)
+        loop.begin([], keeps: false)
+        loop.run()
+        let blocked = screen.frames.filter { $0.at < Desk.start + .seconds(3) }
+        // The first frame, and the key's.
+        #expect(blocked.count == 2 && blocked.last?.canvas.rows.contains { $0.contains("> Q") } == true)
+        #expect(screen.frames.count > 10 && screen.offered == 8_000 && screen.queue.waitingMessages == 0)
+        #expect(screen.frame(with: "line 7997") != nil)
+    }
+
+    @Test("A screen that does not keep up says so until it has, and takes everything in the end", .processorBound)
+    func lagging() throws {
+        // Each event costs 10 ms of the screen's thread.
+        let screen = RehearsedScreen(pace: .milliseconds(10))
+        screen.news = flood(40_000)
+        var loop = loop(screen, desk)
+        loop.begin([], keeps: false)
+        loop.run()
+        let late = try #require(screen.frame(with: "behind, catching up"))
+        #expect(late.at - Desk.start >= .seconds(1))
+        #expect(screen.frames.last?.canvas.rows.contains { $0.contains("behind") } == false)
+        #expect(screen.offered == 40_000 && screen.queue.waitingMessages == 0 && !loop.model.isBehind)
+    }
+
+    @Test("The bell rings once for a frame, however many messages ask for it, and not for each of them")
+    func bell() {
+        let screen = RehearsedScreen()
+        var away = desk
+        away.loseFocus()
+        screen.news = (0..<50).map { index in
+            let news = message(UInt64(index + 1), "@alice \(index)", topic: Self.topics[index % 4])
+            return (Desk.start + .seconds(1), .topic(Self.topics[index % 4], .messages([news])))
+        }
+        var loop = loop(screen, away)
+        loop.begin([], keeps: false)
+        loop.run()
+        #expect(screen.bells == 1)
+    }
+}
