@@ -10,9 +10,10 @@ import NATS
 
 /// Benchmarks of the NATS client and of the client core. `parley-bench URL SCENARIO k=v …` runs one and prints a line of
 /// JSON; `parley-bench reconnect|cuts k=v …` rehearses outages on a server of its own, `parley-bench relay k=v …` measures
-/// the client core against the bare wire, `parley-bench accounts k=v …` a private network with many users, and
-/// `parley-bench store k=v …` the local store. `parley-bench chaos k=v …` kills everything in turns and ends with 1 where a
-/// message is lost, doubled or out of order. Without arguments it starts servers, runs all but that, and prints a table.
+/// the client core against the bare wire, `parley-bench accounts k=v …` a private network with many users,
+/// `parley-bench store k=v …` the local store, and `parley-bench screen k=v …` the chat's screen. `parley-bench chaos k=v …`
+/// kills everything in turns and ends with 1 where a message is lost, doubled or out of order. Without arguments it starts
+/// servers, runs all but that, and prints a table.
 @main
 enum ParleyBench {
     static func main() async {
@@ -28,6 +29,8 @@ enum ParleyBench {
                 for result in try await AccountScenario.run(Words(words.dropFirst())) { Meter.say(result.json) }
             } else if words[0] == StoreScenario.name {
                 for result in try await StoreScenario.run(Words(words.dropFirst())) { Meter.say(result.json) }
+            } else if words[0] == ScreenScenario.name {
+                if let result = try await ScreenScenario.run(Words(words.dropFirst())) { Meter.say(result.json) }
             } else if words[0] == ChaosScenario.name {
                 let report = try await ChaosScenario.run(Words(words.dropFirst()))
                 Meter.say(report.text)
@@ -47,7 +50,9 @@ enum ParleyBench {
     private static func runOne(_ words: [String]) async throws {
         guard words.count >= 2, let scenario = Scenario(rawValue: words[1]) else {
             let names = Scenario.allCases.map(\.rawValue).joined(separator: "|")
-            let own = [RelayScenario.name, AccountScenario.name, StoreScenario.name, ChaosScenario.name]
+            let own = [
+                RelayScenario.name, AccountScenario.name, StoreScenario.name, ScreenScenario.name, ChaosScenario.name,
+            ]
             let others = (OutageScenario.allCases.map(\.rawValue) + own).joined(separator: "|")
             throw NATSError.invalidArgument("usage: parley-bench [URL \(names) k=v … | \(others) k=v …]")
         }

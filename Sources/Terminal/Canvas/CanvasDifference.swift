@@ -1,23 +1,23 @@
 /// What changes on a screen from one canvas to the next. A pure value: the painter carries it out.
-struct CanvasDifference: Hashable, Sendable {
+package struct CanvasDifference: Hashable, Sendable {
     /// Neighbouring cells of one row that all differ.
-    struct Run: Hashable, Sendable {
-        let row: Int
-        let columns: Range<Int>
+    package struct Run: Hashable, Sendable {
+        package let row: Int
+        package let columns: Range<Int>
     }
 
     /// Where the canvases differ, from the top left, rows from top to bottom.
-    private(set) var runs: [Run] = []
+    package private(set) var runs: [Run] = []
 
     /// How many cells differ.
-    var cells: Int { runs.reduce(0) { $0 + $1.columns.count } }
+    package var cells: Int { runs.reduce(0) { $0 + $1.columns.count } }
 
     /// How many rows have a cell that differs.
-    private(set) var rows = 0
+    package private(set) var rows = 0
 
     /// Compares cell by cell. What lies outside `shown` counts as blank there; what of it lies outside `canvas` is no
     /// concern of this frame.
-    init(from shown: Canvas, to canvas: Canvas) {
+    package init(from shown: Canvas, to canvas: Canvas) {
         let size = canvas.size
         let isSameSize = shown.size == size
         for row in 0..<size.rows {

@@ -1,0 +1,153 @@
+import NIOConcurrencyHelpers
+import Relay
+import Terminal
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A screen without a terminal, a person who types and a network that sends, all on one thread: it measures what the loop
+/// does and not what the kernel does.
+final class MeasuredScreen: ChatScreen {
+    /// What comes from the network.
+    enum Load {
+        /// So many messages a second, each at its time.
+        case rate(Int)
+        /// As many as there is room for, all the time.
+        case flood
+    }
+
+    let size: Size
+    let hasPendingFrame = false
+    let queue: EventQueue
+    /// How long after its time each key was on the screen, in seconds.
+    private(set) var delays: [Double] = []
+    /// How many frames were drawn.
+    private(set) var frames = 0
+    /// How long the sending took, which is other threads' work in the program.
+    private(set) var sending = Duration.zero
+
+    private let flag: NIOLockedValueBox<Bool>
+    private let news: [ChatEvent]
+    private let load: Load
+    private let keys: Int
+    private let start = ContinuousClock.now
+    private var sent = 0
+    private var pressed = 0
+    private var nextKey: ContinuousClock.Instant
+    private var pendingKey: ContinuousClock.Instant?
+    private var shown: Canvas
+    private var chance: UInt64 = 1
+
+    /// Keys of one line, after which the line is cleared.
+    private static let line = 60
+
+    /// - Parameters:
+    ///   - news: what comes; where it comes at a rate, it ends with the last key.
+    ///   - keys: how many keys are typed, 5 to 10 ms apart.
+    init(size: Size, news: [ChatEvent], load: Load, keys: Int) {
+        self.size = size
+        self.news = news
+        self.load = load
+        self.keys = keys
+        shown = Canvas(size: size)
+        let flag = NIOLockedValueBox(false)
+        self.flag = flag
+        queue = EventQueue { flag.withLockedValue { $0 = true } }
+        nextKey = start + .milliseconds(20)
+    }
+
+    func wait(until deadline: ContinuousClock.Instant?) -> [TerminalSession.Wake] {
+        while true {
+            let now = ContinuousClock.now
+            send(now)
+            var wakes: [TerminalSession.Wake] = []
+            if let key = key(now) { wakes.append(.input([.key(key)])) }
+            if takeFlag() { wakes.append(.woken) }
+            if !wakes.isEmpty { return wakes }
+            if isOver { return [.hangUp] }
+            if let deadline, deadline <= now { return [.timedOut] }
+            sleep(until: [deadline, nextKeyTime, nextNewsTime].compactMap(\.self).min())
+        }
+    }
+
+    func present(_ canvas: Canvas) {
+        let difference = CanvasDifference(from: shown, to: canvas)
+        if difference.cells > 0 { frames += 1 }
+        shown = canvas
+        guard let key = pendingKey else { return }
+        pendingKey = nil
+        let (seconds, attoseconds) = key.duration(to: .now).components
+        delays.append(Double(seconds) + Double(attoseconds) * 1e-18)
+    }
+
+    func redraw() {}
+    func bell() {}
+    func setTitle(_ title: String) {}
+    func suspend() -> Bool { false }
+
+    // MARK: The network
+
+    private var isOver: Bool {
+        guard pressed == keys, pendingKey == nil else { return false }
+        if case .flood = load { return sent == news.count && queue.waitingMessages == 0 }
+        return true
+    }
+
+    private func send(_ now: ContinuousClock.Instant) {
+        switch load {
+        case .rate(let rate):
+            while sent < news.count, time(of: sent, rate) <= now, queue.offer(news[sent]) { sent += 1 }
+        case .flood:
+            while sent < news.count, queue.offer(news[sent]) { sent += 1 }
+            sending += now.duration(to: .now)
+        }
+    }
+
+    private func time(of index: Int, _ rate: Int) -> ContinuousClock.Instant {
+        start + .nanoseconds(index * (1_000_000_000 / max(1, rate)))
+    }
+
+    /// When the next message wakes the loop; nil while one waits already, as the rest then comes with it.
+    private var nextNewsTime: ContinuousClock.Instant? {
+        guard case .rate(let rate) = load, sent < news.count, queue.waitingMessages == 0 else { return nil }
+        return time(of: sent, rate)
+    }
+
+    private func takeFlag() -> Bool {
+        flag.withLockedValue { flag in
+            defer { flag = false }
+            return flag
+        }
+    }
+
+    // MARK: The person
+
+    private var nextKeyTime: ContinuousClock.Instant? { pressed < keys ? nextKey : nil }
+
+    private func key(_ now: ContinuousClock.Instant) -> Key? {
+        guard pressed < keys, nextKey <= now else { return nil }
+        // Knuth's numbers: the same pauses in every run.
+        chance = chance &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        let due = nextKey
+        nextKey = now + .microseconds(5_000 + Int(chance >> 33) % 5_000)
+        pressed += 1
+        if pressed % Self.line == 0 { return Key.control("u") }
+        pendingKey = due
+        let letters = Array("abcdefghijklmnopqrstuvwxyz")
+        return Key(.character(letters[pressed % letters.count]))
+    }
+
+    private func sleep(until instant: ContinuousClock.Instant?) {
+        guard let instant else { return }
+        let left = ContinuousClock.now.duration(to: instant)
+        // The rest is spent looking, since the system's sleep is not that exact.
+        guard left > .milliseconds(1) else { return }
+        let (seconds, attoseconds) = (left - .microseconds(500)).components
+        usleep(UInt32(clamping: seconds * 1_000_000 + attoseconds / 1_000_000_000_000))
+    }
+}

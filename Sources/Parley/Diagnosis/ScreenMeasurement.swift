@@ -1,0 +1,154 @@
+import Relay
+import Terminal
+
+/// What a key and a message cost the screen's thread, beside the least that any program of its kind would do.
+struct ScreenMeasurement {
+    /// Messages that the conversation has received.
+    let messages: Int
+    /// Keys that are typed under each load.
+    let keys: Int
+    private let size = Size(rows: 40, columns: 120)
+
+    /// A figure and its name; times are in microseconds.
+    typealias Figure = (name: String, value: Double)
+
+    private static let topics = ["chat.lobby", "chat.qa", "chat.ops", "alerts.build"]
+
+    init(messages: Int, keys: Int) {
+        self.messages = max(1_000, messages)
+        self.keys = max(1, keys)
+    }
+
+    /// Measures all of it; a second for each hundred keys and load.
+    func run() -> [Figure] {
+        let floor = median(bareFrames())
+        var figures: [Figure] = [("n", Double(messages)), ("bare_frame_us", floor * 1e6)]
+        let filling = fill()
+        // Messages a second of the open topic, and of four topics together.
+        for (name, rate, topics) in [("idle", 0, 1), ("100", 100, 1), ("5000", 5_000, 1), ("20000", 20_000, 4)] {
+            let screen = type(on: filling.model, rate: rate, topics: topics)
+            let delays = screen.delays.sorted()
+            figures.append(("key_\(name)_p50_us", median(delays) * 1e6))
+            figures.append(("key_\(name)_p99_us", (delays.isEmpty ? 0 : delays[delays.count * 99 / 100]) * 1e6))
+            figures.append(("key_\(name)_of_bare_frame", median(delays) / floor))
+        }
+        figures.append(("msgs_s", filling.rate))
+        figures.append(("bare_msgs_s", filling.bareRate))
+        figures.append(("msgs_of_bare", filling.rate / filling.bareRate))
+        return figures
+    }
+
+    // MARK: Messages
+
+    /// Has the loop take in the conversation as fast as it can, and puts the same messages into an array and a dictionary,
+    /// without which no client knows which it has.
+    private func fill() -> (model: ChatModel, rate: Double, bareRate: Double) {
+        let all = (0..<messages).map { message($0, Self.topics[0]) }
+        let news = all.map { ChatEvent.topic($0.topic, .messages([$0])) }
+        let screen = MeasuredScreen(size: size, news: news, load: .flood, keys: 0)
+        var loop = loop(screen, joined(Array(Self.topics[..<1])))
+        let seconds = self.seconds {
+            loop.begin([], keeps: false)
+            loop.run()
+        }
+        let sending = Self.seconds(screen.sending)
+        var rows: [TopicMessage] = []
+        var known: [String: UInt64] = [:]
+        let bare = self.seconds {
+            for message in all where known.updateValue(message.sequence, forKey: message.id) == nil {
+                rows.append(message)
+            }
+        }
+        let rate = Double(messages) / max(1e-9, seconds - sending)
+        return (loop.model, rate, Double(rows.count) / max(1e-9, bare))
+    }
+
+    // MARK: Keys
+
+    /// Types into the conversation while messages come.
+    private func type(on model: ChatModel, rate: Int, topics: Int) -> MeasuredScreen {
+        var model = model
+        model.now = Self.now
+        for topic in Self.topics[1..<topics] { join(topic, &model) }
+        // Enough for as long as the typing takes.
+        let count = rate * (keys / 100 + 2)
+        let news = (0..<count).map { index in
+            let topic = Self.topics[index % topics]
+            return ChatEvent.topic(topic, .messages([message(messages + index, topic)]))
+        }
+        let screen = MeasuredScreen(size: size, news: news, load: .rate(rate), keys: keys)
+        var loop = loop(screen, model)
+        loop.begin([], keeps: false)
+        loop.run()
+        return screen
+    }
+
+    /// What a program must do at least that draws a frame into a grid of cells: fill one, and compare it with the last.
+    private func bareFrames() -> [Double] {
+        // A cell is three words.
+        let words = size.rows * size.columns * 3
+        var shown = [UInt64](repeating: 0, count: words)
+        return (1...200).map { number in
+            seconds {
+                var frame = [UInt64](repeating: 0, count: words)
+                frame[number] = UInt64(number)
+                var changed = 0
+                for index in 0..<words where frame[index] != shown[index] { changed += 1 }
+                if changed > 0 { shown = frame }
+            }
+        }
+    }
+
+    // MARK: Parts
+
+    private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }
+
+    private func loop(_ screen: MeasuredScreen, _ model: ChatModel) -> ChatLoop {
+        ChatLoop(screen, queue: screen.queue, model: model, clock: { Self.now }, send: { _ in true })
+    }
+
+    private func joined(_ topics: [String]) -> ChatModel {
+        var model = ChatModel(
+            identity: .init(user: "alice", network: "bench"), size: size, now: Self.now,
+            status: ConnectionStatus(state: .connected, roundTripTime: .microseconds(400)), origin: "bench")
+        _ = update(&model, .start(topics: topics))
+        for topic in topics { settle(topic, &model) }
+        return model
+    }
+
+    private func join(_ topic: String, _ model: inout ChatModel) {
+        _ = model.join(topic, shows: false)
+        settle(topic, &model)
+    }
+
+    private func settle(_ topic: String, _ model: inout ChatModel) {
+        _ = update(&model, .topic(topic, .live))
+        _ = update(&model, .topic(topic, .history([], isComplete: true)))
+    }
+
+    private static let texts = [
+        "the build is green again, all four checks have run",
+        "has anybody seen why the nightly job took twice as long? it waited for a lock for most of the time",
+        "ok", "wird gemacht, übermorgen früh liegt es im gemeinsamen Ordner", "деплой прошёл, графики ровные",
+        "修正を確認しました。問題なさそうです", "thanks 👍", "see the notes of the meeting, second page, last paragraph",
+    ]
+
+    private func message(_ index: Int, _ topic: String) -> TopicMessage {
+        let time = Timestamp(milliseconds: 1_763_719_200_000 + Int64(index) * 250)
+        return TopicMessage(
+            id: "bench-message-\(index)", topic: topic, sequence: UInt64(index + 1), from: "user\(index % 50)",
+            text: "\(Self.texts[index % Self.texts.count]) (\(index))", message: .null, time: time, sentAt: time)
+    }
+
+    private func seconds(_ body: () -> Void) -> Double { Self.seconds(ContinuousClock().measure(body)) }
+
+    private static func seconds(_ duration: Duration) -> Double {
+        let (seconds, attoseconds) = duration.components
+        return Double(seconds) + Double(attoseconds) * 1e-18
+    }
+
+    private func median(_ values: [Double]) -> Double {
+        let values = values.sorted()
+        return values.isEmpty ? 0 : values[values.count / 2]
+    }
+}
