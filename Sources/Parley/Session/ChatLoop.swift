@@ -33,6 +33,9 @@ struct ChatLoop {
     /// What goes to the terminal with the next frame, however often it changes until then.
     private var title: String?
     private var rings = false
+    /// What is asked of the core goes to it when the frame is drawn, so that no key waits until another thread is awake.
+    private var requests: [ChatEffect] = []
+    private static let requestLimit = 256
 
     /// - Parameters:
     ///   - clock: tells the time.
@@ -57,6 +60,7 @@ struct ChatLoop {
     /// Goes on until the person leaves, or the terminal does.
     mutating func run() {
         while !isOver { takeStep() }
+        handOver()
     }
 
     /// Does what comes next.
@@ -73,6 +77,7 @@ struct ChatLoop {
     // MARK: Steps
 
     private mutating func wait(until deadline: ContinuousClock.Instant?) {
+        handOver()
         let wakes = screen.wait(until: deadline)
         apply(.tick(clock()), by: .news)
         for wake in wakes { handle(wake) }
@@ -126,6 +131,7 @@ struct ChatLoop {
         title = nil
         rings = false
         pace.drew(taking: begin.duration(to: clock().instant))
+        handOver()
     }
 
     // MARK: Events
@@ -162,14 +168,22 @@ struct ChatLoop {
             .unsubscribe, .loadHistory, .publish, .sendAgain, .drop, .openPostbox, .countLetters, .listPage,
             .deleteMessage, .bulkDelete, .postLetter, .keyValue, .changeKey, .setActive, .nudge, .disconnect,
             .reconnect:
-            if !send(effect) {
-                apply(.notice("Too much is waiting to be done; that was not done.", isFailure: true), by: .news)
-            }
+            requests.append(effect)
+            if requests.count >= Self.requestLimit { handOver() }
+        }
+    }
+
+    private mutating func handOver() {
+        let due = requests
+        requests.removeAll(keepingCapacity: true)
+        for effect in due where !send(effect) {
+            apply(.notice("Too much is waiting to be done; that was not done.", isFailure: true), by: .news)
         }
     }
 
     private mutating func suspend() {
         apply(.suspending, by: .person)
+        handOver()
         let isStopped = screen.suspend()
         apply(.tick(clock()), by: .news)
         apply(.resumed, by: .person)

@@ -80,6 +80,12 @@ public struct Canvas: Hashable, Sendable {
         let area = rect.intersection(bounds)
         let text = SafeText(String(character))
         guard !area.isEmpty, text.width > 0 else { return }
+        if text.width == 1, let cluster = text.clusters.first {
+            for row in area.row..<area.endRow {
+                for column in area.column..<area.endColumn { put(cluster, row: row, column: column, style: style) }
+            }
+            return
+        }
         for row in area.row..<area.endRow {
             var column = area.column
             while column < area.endColumn {

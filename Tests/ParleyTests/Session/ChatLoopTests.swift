@@ -238,6 +238,27 @@ struct ChatLoopTests {
         #expect(screen.offered == 40_000 && screen.queue.waitingMessages == 0 && !loop.model.isBehind)
     }
 
+    @Test("What a key asks of the core goes there right after its frame, and what the last one asks before the end")
+    func requests() {
+        let screen = RehearsedScreen()
+        let typed: [InputEvent] = [.key(Key(.character("h"))), .key(Key(.character("i"))), .key(Key(.enter))]
+        screen.inputs = [
+            (at: Desk.start + .seconds(1), wake: .input(typed)),
+            (at: Desk.start + .seconds(2), wake: .input(typed)), (at: Desk.start + .seconds(2), wake: .hangUp),
+        ]
+        var published: [Int] = []
+        var loop = ChatLoop(
+            screen, queue: screen.queue, model: desk.model, clock: { screen.now() },
+            send: { effect in
+                if case .publish(_, "chat.lobby", "hi") = effect { published.append(screen.frames.count) }
+                return true
+            })
+        loop.begin([], keeps: false)
+        loop.run()
+        // Of the frames the first is that of the beginning, the second that of the keys; the third is not drawn any more.
+        #expect(published == [2, 2])
+    }
+
     @Test("The bell rings once for a frame, however many messages ask for it, and not for each of them")
     func bell() {
         let screen = RehearsedScreen()
