@@ -85,12 +85,14 @@ extension ChatModel {
             let (known, user) = (kept, identity.ownName)
             let settled = delivered(known.messages, in: name)
             conversations.update(name) { $0.restore(known, user: user) }
+            settleDelivered(known.messages)
             return settled
         case .keptHistory(let messages, let gaps, let isComplete):
             let user = identity.ownName
             let isLast = isComplete && isOffline
             let settled = delivered(messages, in: name)
             conversations.update(name) { $0.restore(older: messages, gaps, isComplete: isLast, user: user) }
+            settleDelivered(messages)
             withdrawNotice(about: .history(name))
             return settled
         case .history(let messages, let gaps, let place, let isComplete):
@@ -99,6 +101,7 @@ extension ChatModel {
             conversations.update(name) {
                 $0.fill(messages, gaps, before: place, isComplete: isComplete, user: user)
             }
+            settleDelivered(messages)
             withdrawNotice(about: .history(name))
             // What was read offline is made whole, page by page.
             guard let conversation = conversations.named(name), conversation.hole != nil, conversation.canGrow,

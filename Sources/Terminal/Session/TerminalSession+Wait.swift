@@ -9,7 +9,8 @@ import CTerminal
 #endif
 
 extension TerminalSession {
-    private static let readLimit = 65_536
+    /// A terminal's line discipline hands out 4 KiB at once at most.
+    private static let readLimit = 8_192
 
     /// Sleeps until something happens: input, another size, `waker`, a signal, or the deadline (nil: none). Returns at
     /// least one event. A frame that waits for the terminal is shown meanwhile.

@@ -66,6 +66,19 @@ struct ConversationTests {
         #expect(desk.conversation("chat.lobby")?.unread == 0)
     }
 
+    @Test("An own line that a page of history brings counts as sent, and another that waits does not")
+    func ownInHistory() throws {
+        var desk = Desk.joined("chat.lobby")
+        guard case .publish(let id, _, _) = try #require(desk.enter("hello").first) else {
+            Issue.record("nothing was published")
+            return
+        }
+        desk.enter("still under way")
+        desk.send(.topic("chat.lobby", .history([message(8, "hello", from: "alice", id: id)], isComplete: true)))
+        #expect(desk.texts("chat.lobby") == ["8 own hello", "sending still under way"])
+        #expect(desk.model.queuedCount == 1)
+    }
+
     @Test("B39: own lines that history or another session brings are own lines too, where the name is known")
     func ownByName() {
         var desk = Desk.joined("chat.lobby")
