@@ -106,7 +106,7 @@ struct ChatLoop {
         var instant = begin.instant
         while messages < ScreenPace.portionMessages, begin.instant.duration(to: instant) < ScreenPace.portionTime {
             guard let (event, count) = queue.take() else {
-                pace.tookPortion(isLast: true)
+                pace.tookPortion(isLast: true, isEmpty: messages == 0)
                 return noteBehind(instant)
             }
             apply(event, by: .news)

@@ -38,9 +38,13 @@ struct ScreenPace: Sendable {
 
     /// A portion was taken.
     ///
-    /// - Parameter isLast: whether nothing waits any more.
-    mutating func tookPortion(isLast: Bool) {
+    /// - Parameters:
+    ///   - isLast: whether nothing waits any more.
+    ///   - isEmpty: whether there was nothing to take, because the portion before it had it already. Such a round puts off
+    ///     no other.
+    mutating func tookPortion(isLast: Bool, isEmpty: Bool = false) {
         owesLook = true
+        if !isEmpty, let roundBegan { lastRound = roundBegan }
         guard isLast else { return }
         hasNews = false
         roundBegan = nil
@@ -75,7 +79,6 @@ struct ScreenPace: Sendable {
         let nextRound = hasNews ? roundDue(now) : nil
         if let nextRound, nextRound <= now {
             roundBegan = now
-            lastRound = now
             return .takeNews
         }
         if frames.takeFrame(now: now, canShow: canShow) { return .draw }

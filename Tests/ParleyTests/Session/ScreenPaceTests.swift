@@ -67,6 +67,19 @@ struct ScreenPaceTests {
         #expect(taking == .takeNews)
     }
 
+    @Test("A look for news that were taken already puts off none that come later")
+    func nothingLeft() {
+        var pace = drawn()
+        pace.newsCame()
+        let looking = step(&pace, after: pause)
+        #expect(looking == .takeNews)
+        pace.tookPortion(isLast: true, isEmpty: true)
+        _ = step(&pace, after: pause)
+        pace.newsCame()
+        let taking = step(&pace, after: pause + .milliseconds(1))
+        #expect(taking == .takeNews)
+    }
+
     @Test("In a flood, a look at the input follows each portion, and a key is drawn before the next one")
     func flood() {
         var pace = drawn()
