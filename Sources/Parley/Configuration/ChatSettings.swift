@@ -12,6 +12,10 @@ struct ChatSettings: Hashable, Sendable {
     var layout = LayoutSetting()
     /// Which keys stand for what.
     var keys = KeyMap.standard
+    /// How the screen is coloured.
+    var theme = ThemeSetting.auto
+    /// Which characters it is drawn with.
+    var symbols = SymbolSetting.auto
 
     /// Nothing but what counts without a configuration.
     init() {}
@@ -23,6 +27,8 @@ struct ChatSettings: Hashable, Sendable {
         highlights = profile.highlights ?? file.highlights ?? Highlights()
         layout = file.layout ?? LayoutSetting()
         keys = file.keys?.map ?? .standard
+        theme = profile.theme ?? file.theme ?? .auto
+        symbols = profile.symbols ?? file.symbols ?? .auto
     }
 }
 

@@ -213,9 +213,7 @@ struct ChatModel: Equatable, Sendable {
     var unreadMessages: Int { conversations.unread }
 
     /// Messages among these that call the person.
-    var unseenMentions: Int {
-        conversations.all.reduce(0) { conversations.isMuted($1.name) ? $0 : $0 &+ $1.mentions.count }
-    }
+    var unseenMentions: Int { conversations.unseenMentions }
 
     /// Letters in the postboxes that were not read.
     var unreadLetters: Int { inbox.unreadCount }

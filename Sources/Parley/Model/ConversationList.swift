@@ -38,11 +38,16 @@ struct ConversationList: Equatable, Sendable {
     var count: Int { all.count }
     var isEmpty: Bool { all.isEmpty }
 
-    /// Messages that came while their topic was out of view, in all topics.
-    var unread: Int {
+    /// Messages that came while their topic was out of view, in all topics that are not muted.
+    var unread: Int { sum(\.unread) }
+
+    /// Messages among these that call the person.
+    var unseenMentions: Int { sum(\.mentions.count) }
+
+    private func sum(_ figure: (Conversation) -> Int) -> Int {
         // By index, since a loop over the values would copy each of up to 2,000 at every event.
         var sum = 0
-        for index in all.indices { sum &+= all[index].unread }
+        for index in all.indices where muted.isEmpty || !muted.contains(all[index].name) { sum &+= figure(all[index]) }
         return sum
     }
 

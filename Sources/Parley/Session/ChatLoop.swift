@@ -29,6 +29,9 @@ struct ChatLoop {
     private let send: (ChatEffect) -> Bool
     private var pace = ScreenPace()
     private let texts = WrappedTexts()
+    private var appearance: Appearance
+    private let colors: Int
+    private var theme: Theme
     private var isOver = false
     /// What goes to the terminal with the next frame, however often it changes until then.
     private var title: String?
@@ -38,12 +41,17 @@ struct ChatLoop {
     private static let requestLimit = 256
 
     /// - Parameters:
+    ///   - appearance: how the screen has to look.
+    ///   - colors: how many colours the terminal has; 0 for none.
     ///   - clock: tells the time.
     ///   - send: takes what is not for the terminal; false when it cannot.
     init(
-        _ screen: any ChatScreen, queue: EventQueue, model: ChatModel, clock: @escaping () -> Moment,
-        send: @escaping (ChatEffect) -> Bool
+        _ screen: any ChatScreen, queue: EventQueue, model: ChatModel, appearance: Appearance = Appearance(),
+        colors: Int = 256, clock: @escaping () -> Moment, send: @escaping (ChatEffect) -> Bool
     ) {
+        self.appearance = appearance
+        self.colors = colors
+        theme = appearance.theme(colors: colors)
         self.screen = screen
         self.queue = queue
         self.model = model
@@ -85,7 +93,11 @@ struct ChatLoop {
 
     private mutating func handle(_ wake: TerminalSession.Wake) {
         switch wake {
-        case .input(let events): for event in events { apply(.input(event), by: .person) }
+        case .input(let events):
+            for event in events {
+                if case .reply(let reply) = event { take(reply) }
+                apply(.input(event), by: .person)
+            }
         case .resized(let size): apply(.resized(size), by: .person)
         case .resumed: apply(.resumed, by: .person)
         case .suspending: suspend()
@@ -96,6 +108,21 @@ struct ChatLoop {
         case .woken: pace.newsCame()
         case .timedOut, .shown: break
         }
+    }
+
+    /// Draws again where the terminal's word changes the colours.
+    private mutating func take(_ reply: TerminalReply) {
+        guard appearance.take(reply) else { return }
+        theme = appearance.theme(colors: colors)
+        pace.invalidate(by: .person)
+    }
+
+    /// Draws again where the configuration's word does.
+    private mutating func followSettings() {
+        let settings = model.settings
+        guard settings.theme != appearance.setting || settings.symbols != appearance.symbols else { return }
+        (appearance.setting, appearance.symbols) = (settings.theme, settings.symbols)
+        theme = appearance.theme(colors: colors)
     }
 
     /// Takes in news for a moment. What is left waits for the next portion.
@@ -125,7 +152,8 @@ struct ChatLoop {
 
     private mutating func draw() {
         let begin = clock().instant
-        screen.present(render(model, size: screen.size, now: model.now.instant, texts: texts))
+        followSettings()
+        screen.present(render(model, size: screen.size, now: model.now.instant, theme: theme, texts: texts))
         if let title { screen.setTitle(title) }
         if rings { screen.bell() }
         title = nil
@@ -149,10 +177,14 @@ struct ChatLoop {
     private struct ShownTime: Equatable {
         let notice: ChatModel.Notice?
         let outage: String?
+        let attempt: String?
     }
 
     private var shownTime: ShownTime {
-        ShownTime(notice: model.notice, outage: StatusText.longOutage(model.status, now: model.now.instant))
+        let now = model.now.instant
+        return ShownTime(
+            notice: model.notice, outage: StatusText.longOutage(model.status, now: now),
+            attempt: StatusText.trying(since: model.attemptBegan, now: now))
     }
 
     // MARK: Effects
@@ -165,7 +197,8 @@ struct ChatLoop {
         case .setTitle(let title): self.title = title
         case .suspendProcess: suspend()
         case .openStore, .keepJoined, .keepLine, .keepDraft, .keepReadMark, .search, .readAround, .subscribe,
-            .unsubscribe, .loadHistory, .publish, .sendAgain, .drop, .openPostbox, .countLetters, .listPage,
+            .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop, .openPostbox, .countLetters,
+            .listPage,
             .deleteMessage, .bulkDelete, .postLetter, .keyValue, .changeKey, .setActive, .nudge, .disconnect,
             .reconnect:
             requests.append(effect)

@@ -51,7 +51,8 @@ struct ChatSession {
             size: terminal.size, now: Self.now, status: .initialized, origin: RelayClient.newID())
         model.configure(configuration.settings)
         loop = ChatLoop(
-            terminal, queue: queue, model: model, clock: { Self.now },
+            terminal, queue: queue, model: model, appearance: appearance, colors: terminal.colorCount,
+            clock: { Self.now },
             send: { effect in
                 if case .dropped = continuation.yield(effect) { return false }
                 return true

@@ -103,7 +103,7 @@ extension Frame {
             let unread = model.conversations.named(name).flatMap { $0.unread > 0 ? $0.unreadWords : nil }
             return (unread ?? "", theme.unread)
         case .place(.letters(let box)):
-            let count = box.map { model.inbox.counts[$0] ?? 0 } ?? model.waitingLetters
+            let count = box.map { model.inbox.counts[$0] ?? 0 } ?? model.unreadLetters
             return (count > 0 ? Wording.compact(count) : "", theme.unread)
         }
     }
