@@ -32,11 +32,15 @@ struct PermissionTests {
             "STREAM.INFO.KV_relay_postboxes", "DIRECT.GET.KV_relay_postboxes.$KV.relay_postboxes.bob",
             "STREAM.MSG.GET.KV_relay_sessions", "DIRECT.GET.KV_relay_sessions.$KV.relay_sessions.bob",
             "CONSUMER.CREATE.KV_relay_sessions.c.$KV.relay_sessions.bob", "STREAM.INFO.KV_relay_sessions",
+            "STREAM.INFO.KV_relay_here", "STREAM.MSG.GET.KV_relay_here", "DIRECT.GET.KV_relay_here",
+            "STREAM.PURGE.KV_relay_here", "CONSUMER.CREATE.KV_relay_here.c", "CONSUMER.NAMES.KV_relay_here",
+            "CONSUMER.CREATE.KV_relay_here.c.$KV.relay_here.bob.d.secret.x",
         ]
         return own + (bob + shared + buckets).map { "net.API.\($0)" } + [
             "\(hash).secret.x", "relay.postbox.bob.list", "relay.control.bob", "_INBOX_bob.x", "_INBOX.x",
             "postbox.bob.personal.carol", "postbox.bob.personal.alice",
-            "$KV.relay_sessions.bob", "$KV.relay_postboxes.alice", "postbox-none.bob", "$SYS.REQ.SERVER.PING",
+            "$KV.relay_sessions.bob", "$KV.relay_postboxes.alice", "$KV.relay_here.bob.d.chat.x",
+            "$KV.relay_here.alice.d.secret.x", "postbox-none.bob", "$SYS.REQ.SERVER.PING",
             "$SYS.REQ.CLAIMS.LIST",
         ]
     }

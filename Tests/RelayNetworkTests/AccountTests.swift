@@ -33,12 +33,14 @@ struct UserPermissionsTests {
             "DIRECT.GET.KV_relay_sessions.$KV.relay_sessions.alice",
             "CONSUMER.CREATE.KV_relay_sessions.*.$KV.relay_sessions.alice", "CONSUMER.MSG.NEXT.KV_relay_sessions.*",
             "CONSUMER.INFO.KV_relay_sessions.*", "CONSUMER.DELETE.KV_relay_sessions.*",
+            "CONSUMER.CREATE.KV_relay_here.*.$KV.relay_here.*.*.chat.>", "CONSUMER.MSG.NEXT.KV_relay_here.*",
+            "CONSUMER.INFO.KV_relay_here.*", "CONSUMER.DELETE.KV_relay_here.*",
         ].map { "service $JS.API.\($0) as net.API.\($0)" }
         let others = [
             "service $JS.ACK.PB_alice.>", "service $JS.ACK.N_stream.>", "service $JS.ACK.KV_N.>", "service H.chat.>",
             "service relay.postbox.alice.*", "service relay.recipient.*.*", "service accounts.user.get_namespace",
-            "service $KV.N.>", "service $KV.relay_sessions.alice", "service postbox.*.*.alice as postbox.$1.$2",
-            "stream relay.control.alice",
+            "service $KV.N.>", "service $KV.relay_sessions.alice", "service $KV.relay_here.alice.*.chat.>",
+            "service postbox.*.*.alice as postbox.$1.$2", "stream relay.control.alice",
         ]
         #expect(try Set(imports(["chat.>"])) == Set(calls + others))
         #expect(try imports(["chat.>"]).count == calls.count + others.count)

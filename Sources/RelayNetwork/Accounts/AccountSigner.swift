@@ -9,12 +9,15 @@ struct AccountSigner {
         /// What the streams of postboxes were made with; when it changes, all are brought in line.
         var postboxes: NetworkSettings.StreamBounds
         var maximumLetters: Int64
+        /// Which imports there are: counted up with each change of them. Earlier versions did not say it.
+        var imports: Int?
 
         init(_ settings: NetworkSettings, mappings: UserPermissions.MappingStyle) {
             self.mappings = mappings
             limits = settings.users
             postboxes = settings.postboxes
             maximumLetters = settings.maximumLetters
+            imports = UserPermissions.importsVersion
         }
     }
 

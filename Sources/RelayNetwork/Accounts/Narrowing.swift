@@ -29,6 +29,24 @@ extension NetworkDirectory {
 }
 
 extension JetStream {
+    /// Deletes the consumers that read what a user may read no more of the topics: their messages, and who is there.
+    /// - Parameters:
+    ///   - lost: topics that the user has lost.
+    ///   - kept: topics that the user still has.
+    func endReaders(
+        of lost: [String], besides kept: [String], _ names: NetworkIdentity.Names
+    ) async throws(NATSError) {
+        func subjects(_ topics: [String]) -> [String] { topics.map { "\(names.hash).\($0)" } }
+        try await endReaders(in: "\(names.namespace)_stream", of: subjects(lost), besides: subjects(kept))
+        do throws(NATSError) {
+            try await endReaders(
+                in: PresenceBucket.stream, of: lost.map(PresenceBucket.everybody),
+                besides: kept.map(PresenceBucket.everybody))
+        } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
+            // A host of an earlier version runs the network.
+        }
+    }
+
     /// Deletes the consumers that read subjects which a user has lost. The server does not know which user made which
     /// consumer; the readers of other users notice and make theirs anew.
     func endReaders(in stream: String, of lost: [String], besides kept: [String]) async throws(NATSError) {

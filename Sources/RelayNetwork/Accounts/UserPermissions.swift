@@ -20,6 +20,9 @@ public struct UserPermissions: Hashable, Sendable {
     /// server, which says that the account has no JetStream.
     public static let apiPrefix = "net.API"
 
+    /// Counted up when users get other imports than before, so that a network's accounts are signed anew at its next start.
+    static let importsVersion = 1
+
     /// Grants topics to a user.
     ///
     /// A pattern whose last token is `*` is refused: NATS matches the token `>` of a subscription with an allowed `*`,
@@ -72,10 +75,11 @@ public struct UserPermissions: Hashable, Sendable {
     public func imports(from network: NKey) -> [AccountImport] {
         let calls =
             ["INFO"] + wholeStream(user.postboxStream) + ["STREAM.MSG.DELETE.\(user.postboxStream)"] + topicCalls
-            + wholeStream("KV_\(namespace)") + sessionCalls
+            + wholeStream("KV_\(namespace)") + sessionCalls + presenceCalls
         let acknowledged = [user.postboxStream, "\(namespace)_stream", "KV_\(namespace)"]
         let plain =
-            acknowledged.map { "$JS.ACK.\($0).>" } + subjects + [
+            acknowledged.map { "$JS.ACK.\($0).>" } + subjects
+            + topics.map { PresenceBucket.own(user, in: $0.text) } + [
                 "relay.postbox.\(user).*", "relay.recipient.*.*", "accounts.user.get_namespace",
                 "$KV.\(namespace).>", "$KV.\(SessionBucket.name).\(user.key)",
             ]
@@ -138,6 +142,13 @@ public struct UserPermissions: Hashable, Sendable {
         let stream = "KV_\(SessionBucket.name)"
         let subject = "$KV.\(SessionBucket.name).\(user.key)"
         return ["DIRECT.GET.\(stream).\(subject)", "CONSUMER.CREATE.\(stream).*.\(subject)"] + readerCalls(stream)
+    }
+
+    /// Who is in the topics granted, and in no other: as with the topics themselves, the filter is in the subject.
+    private var presenceCalls: [String] {
+        let stream = PresenceBucket.stream
+        return topics.map { "CONSUMER.CREATE.\(stream).*.\(PresenceBucket.everybody(in: $0.text))" }
+            + readerCalls(stream)
     }
 
     /// Reading a whole stream in every way.

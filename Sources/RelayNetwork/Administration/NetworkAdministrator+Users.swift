@@ -124,22 +124,19 @@ extension NetworkAdministrator {
     private func endReaders(
         of lost: [String], besides kept: [String], _ url: String, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
-        let names = identity.names
-        let stream = "\(names.namespace)_stream"
+        let streams = ["\(identity.names.namespace)_stream", PresenceBucket.stream]
         let inbox = "_INBOX_~readers"
         let credentials = try identity.issue(
             name: "~readers",
             permissions: Permissions(
                 pub: SubjectRules(
-                    allow: ["$JS.API.CONSUMER.LIST.\(stream)", "$JS.API.CONSUMER.DELETE.\(stream).*"]),
+                    allow: streams.flatMap { ["$JS.API.CONSUMER.LIST.\($0)", "$JS.API.CONSUMER.DELETE.\($0).*"] }),
                 sub: SubjectRules(allow: ["\(inbox).>"])),
             expires: Self.now + 300)
         let connection = try await NATSConnection.administrator(at: url, as: credentials)
         defer { connection.closeNow() }
-        func subjects(_ topics: [String]) -> [String] { topics.map { "\(names.hash).\($0)" } }
         do throws(NATSError) {
-            try await JetStream(connection, timeout: .seconds(10))
-                .endReaders(in: stream, of: subjects(lost), besides: subjects(kept))
+            try await JetStream(connection, timeout: .seconds(10)).endReaders(of: lost, besides: kept, identity.names)
         } catch {
             throw .connection(error)
         }

@@ -72,10 +72,8 @@ struct HostSession: Sendable {
     private func endReaders(_ jetStream: JetStream) async throws(NATSError) {
         let (directory, names) = (supervisor.directory, supervisor.identity.names)
         guard let narrowings = try? directory.narrowings(), !narrowings.isEmpty else { return }
-        func subjects(_ topics: [String]) -> [String] { topics.map { "\(names.hash).\($0)" } }
         for narrowing in narrowings {
-            try await jetStream.endReaders(
-                in: "\(names.namespace)_stream", of: subjects(narrowing.lost), besides: subjects(narrowing.kept))
+            try await jetStream.endReaders(of: narrowing.lost, besides: narrowing.kept, names)
         }
         directory.forgetNarrowings()
     }

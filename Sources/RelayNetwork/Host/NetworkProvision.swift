@@ -25,6 +25,7 @@ struct NetworkProvision: Sendable {
         shared.bound(by: settings.bucket)
         for bucket in [shared, Self.bucket(Self.postboxes)] { try await jetStream.provide(bucket) }
         try await SessionBucket(jetStream: jetStream).provide()
+        try await PresenceBucket(jetStream: jetStream).provide()
     }
 
     /// A bucket as ADR-8 has it, without history. It takes no rollups: with one, the owner of a key could erase all

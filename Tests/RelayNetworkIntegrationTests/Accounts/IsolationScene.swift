@@ -13,6 +13,7 @@ struct Possessions: Equatable {
     var secrets: UInt64
     var controls: Int
     var consumers: Int
+    var here: UInt64
 }
 
 /// Alice, granted chat.>, and bob, granted all, with a letter, a session, a secret topic and an ear for his control
@@ -59,7 +60,8 @@ struct IsolationScene: Sendable {
             letters: try await jetStream.streamInfo("PB_bob").state.messages,
             register: await value(in: NetworkProvision.postboxes), session: await value(in: SessionBucket.name),
             secrets: topics.state.subjects?.values.reduce(0, +) ?? 0, controls: heard.all.count,
-            consumers: try await jetStream.consumers(in: "PB_bob").count)
+            consumers: try await jetStream.consumers(in: "PB_bob").count,
+            here: try await jetStream.streamInfo(PresenceBucket.stream).state.messages)
     }
 
     /// Bob's value in a bucket, or why it cannot be read: an answer that was stored there may read as a refusal.
@@ -90,7 +92,7 @@ struct IsolationScene: Sendable {
             "$JS.API.STREAM.PURGE.PB_bob", "net.API.STREAM.PURGE.PB_bob", "$JS.API.STREAM.DELETE.PB_bob",
             "$JS.API.STREAM.MSG.DELETE.PB_bob", "$KV.relay_postboxes.bob", "$KV.relay_sessions.bob",
             "\(hash).secret.x", "relay.control.bob", "postbox.bob.personal", "postbox.bob.personal.alice",
-            "postbox.bob.personal.carol", "relay.postbox.bob.disable",
+            "postbox.bob.personal.carol", "relay.postbox.bob.disable", "$KV.relay_here.bob.d.chat.x",
         ]
     }
 }
