@@ -62,8 +62,11 @@ public actor RelayClient {
     var claim: SessionClaim?
     /// The proofs of control messages that were believed, so that none counts twice; the oldest are dropped.
     var provedControls: [String] = []
-    /// Gives the session back after the end.
+    /// Gives the session back after the end, and has others told that the user is gone.
     var sessionRelease: Task<Void, Never>?
+
+    // Who is where: a concern of `RelayClient+Presence`.
+    var presence = PresenceKeeping()
 
     /// What a client was made and prepared with.
     struct Settings: Sendable {
@@ -113,6 +116,7 @@ public actor RelayClient {
         lifecycleTimers.cancelAll()
         for (_, follower) in following.all { follower.end(.success(())) }
         for waiter in connectWaiters.values { waiter.fulfil(.cancelled) }
+        presence.end()
         storeBoard.finish()
         statusBoard.finish()
         systemEvents.finish()
@@ -330,7 +334,15 @@ public actor RelayClient {
         self.link = nil
         link.end()
         guard let connection = link.connection else { return }
-        if machine.status.state == .disconnected { releaseSession(link) } else { connection.closeNow() }
+        let state = machine.status.state
+        let isTelling = endPresence(over: link, isFarewell: state == .disconnected || state == .suspended)
+        if state == .disconnected {
+            releaseSession(link, isTelling: isTelling)
+        } else if isTelling {
+            Task { await Self.closeBehind(connection) }
+        } else {
+            connection.closeNow()
+        }
         following.pause()
         publisher.connectionLost()
     }

@@ -64,6 +64,8 @@ public struct RelayConfiguration: Sendable {
     public var outbox: OutboxPolicy
     /// Whether this user may be connected more than once.
     public var sessions: SessionPolicy
+    /// How it is shown who is where.
+    public var presence: PresencePolicy
     /// How this device is called when it displaces another one.
     public var device: String
     /// Where the local store is.
@@ -93,7 +95,8 @@ public struct RelayConfiguration: Sendable {
     public init(
         servers: Servers, credentials: RelayCredentials = .none, user: String? = nil, namespace: Namespace? = nil,
         clientID: String? = nil, reconnect: ReconnectPolicy = .parley, lifecycle: LifecyclePolicy = .ignore,
-        outbox: OutboxPolicy = .parley, sessions: SessionPolicy = .shared, device: String? = nil,
+        outbox: OutboxPolicy = .parley, sessions: SessionPolicy = .shared, presence: PresencePolicy = PresencePolicy(),
+        device: String? = nil,
         store: LocalStore.Location = .memory, retention: RetentionPolicy = .parley, followsNetwork: Bool = true,
         maximumMessageBytes: Int = 128 << 10, tls: TLSOptions? = nil, proxy: ProxyAddress? = nil,
         dialTimeout: Duration = .seconds(5), pingInterval: Duration = .seconds(20),
@@ -108,6 +111,7 @@ public struct RelayConfiguration: Sendable {
         self.lifecycle = lifecycle
         self.outbox = outbox
         self.sessions = sessions
+        self.presence = presence
         self.device = device ?? Self.hostName
         self.store = store
         self.retention = retention

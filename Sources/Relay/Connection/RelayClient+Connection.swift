@@ -73,6 +73,7 @@ extension RelayClient {
 
     func restored(_ roundTrip: Duration, generation: UInt64) {
         handle(.restored(generation: generation))
+        beginPresence()
         handle(.roundTrip(generation: generation, roundTrip))
     }
 }

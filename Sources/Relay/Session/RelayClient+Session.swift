@@ -30,10 +30,14 @@ extension RelayClient {
     }
 
     /// Gives the session back, where this client still holds it, and closes the connection.
-    func releaseSession(_ link: LiveLink) {
+    ///
+    /// - Parameter isTelling: whether something was written before that has yet to leave.
+    func releaseSession(_ link: LiveLink, isTelling: Bool) {
         guard let connection = link.connection else { return }
         guard let claim, claim.revision != nil, let user, let jetStream = link.jetStream else {
-            return connection.closeNow()
+            guard isTelling else { return connection.closeNow() }
+            sessionRelease = Task { await Self.closeBehind(connection) }
+            return
         }
         self.claim?.released()
         sessionRelease = Task {

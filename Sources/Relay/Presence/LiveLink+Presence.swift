@@ -1,0 +1,63 @@
+import NATS
+
+extension LiveLink {
+    /// Entries that are taken in together.
+    private static let batch = 500
+
+    /// Reads who is in a topic until the task is cancelled, which happens at the connection's end at the latest.
+    func readPresence(of topic: String) async {
+        guard let jetStream else { return }
+        while !Task.isCancelled, jetStream.connection.isOpen {
+            do throws(NATSError) {
+                try await readPresence(of: topic, over: jetStream)
+            } catch {
+                if RelayClient.isMissing(error) {
+                    if !Task.isCancelled { await inClient { $0.presenceAnswered(false) } }
+                    return
+                }
+                // A consumer that is lost while the connection is open is made anew.
+            }
+            do { try await surroundings.clock.sleep(for: .seconds(1)) } catch { return }
+        }
+    }
+
+    private func readPresence(of topic: String, over jetStream: JetStream) async throws(NATSError) {
+        var messages = try jetStream.orderedMessages(
+            in: PresenceEntry.stream, filter: PresenceEntry.filter(topic: topic), from: .lastPerSubject
+        ).makeAsyncIterator()
+        try await messages.open()
+        guard !Task.isCancelled else { return }
+        await inClient { $0.presenceOpened(topic) }
+        var listed = messages.initiallyPending ?? 0
+        // Those that were there are taken in together: their times of writing tell how old each of them is.
+        var items: [PresenceTable.Item] = []
+        if listed == 0 { await tell(items, of: topic) }
+        while let first = try await messages.next(isolation: nil) {
+            var next: StoredMessage? = first
+            var taken = 0
+            while let message = next {
+                if let item = PresenceTable.Item(message, isListed: listed > 0) { items.append(item) }
+                // What is replaced before its turn never comes; the last of those that were there has nothing behind it.
+                listed = message.pending == 0 ? 0 : listed > 0 ? listed - 1 : 0
+                taken += 1
+                next = taken < Self.batch ? messages.nextReady() : nil
+            }
+            guard !Task.isCancelled else { return }
+            guard listed == 0 || items.count >= PresenceTable.entryLimit else { continue }
+            await tell(items, of: topic)
+            items = []
+        }
+    }
+
+    private func tell(_ items: [PresenceTable.Item], of topic: String) async {
+        await inClient { $0.heardPresence(items, of: topic) }
+    }
+}
+
+extension PresenceTable.Item {
+    /// Reads a stored message; nil for one that means nothing.
+    init?(_ message: StoredMessage, isListed: Bool) {
+        guard let entry = PresenceEntry(KeyValueEntry(message)) else { return nil }
+        self.init(entry: entry, time: message.time.nanoseconds, isListed: isListed)
+    }
+}

@@ -1,0 +1,103 @@
+import NATS
+
+/// One entry of the bucket `relay_here`: what one device of a user says in one topic.
+///
+/// The key is `<user>.<device>.<topic>`. The network's imports let a user write below the own name alone, and read what
+/// ends in a topic that it may read; so the first token proves whose entry it is, and nobody learns who is in a topic that
+/// was not granted. The value is JSON, `{"state":"here"}` or `{"state":"away","text":…}`.
+struct PresenceEntry: Hashable, Sendable {
+    /// The bucket's name.
+    static let bucket = "relay_here"
+    /// The stream that holds it.
+    static let stream = "KV_" + bucket
+    /// The largest value that is read.
+    static let maximumBytes = 2_048
+
+    /// Who says it.
+    var user: String
+    /// Which of the user's devices.
+    var device: String
+    /// What it says; nil where it has left.
+    var presence: Presence?
+
+    /// The subject of an entry.
+    static func subject(user: String, device: String, topic: String) -> String {
+        "$KV.\(bucket).\(SessionClaim.key(for: user)).\(device).\(topic)"
+    }
+
+    /// The subjects of all entries in a topic.
+    static func filter(topic: String) -> String { "$KV.\(bucket).*.*.\(topic)" }
+
+    init(user: String, device: String, presence: Presence?) {
+        self.user = user
+        self.device = device
+        self.presence = presence
+    }
+
+    /// Reads a stored entry; nil for one that means nothing.
+    init?(_ entry: KeyValueEntry) {
+        let tokens = entry.key.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
+        guard tokens.count == 3, tokens[1].utf8.count <= 64, let user = Self.user(ofKey: tokens[0]) else { return nil }
+        self.user = user
+        device = String(tokens[1])
+        guard entry.operation == .put else { return }
+        guard entry.value.readableBytes <= Self.maximumBytes,
+            let presence = Self.presence(in: Array(entry.value.readableBytesView))
+        else { return nil }
+        self.presence = presence
+    }
+
+    /// What a device says, as it is stored.
+    static func value(_ presence: Presence) -> [UInt8] {
+        var map: MessageMap = [:]
+        switch presence {
+        case .here: map["state"] = "here"
+        case .away(let text):
+            map["state"] = "away"
+            map["text"] = .string(text)
+        }
+        return Array(JSONText.text(.map(map)).utf8)
+    }
+
+    private static func presence(in bytes: [UInt8]) -> Presence? {
+        guard let value = try? JSONText.parse(bytes: bytes) else { return nil }
+        switch value["state"]?.stringValue {
+        case "here": return .here
+        case "away": return .away(shortened(value["text"]?.stringValue ?? ""))
+        default: return nil
+        }
+    }
+
+    /// A text of others, no longer than one may write.
+    private static func shortened(_ text: String) -> String {
+        var text = String(text.prefix(Presence.maximumTextLength))
+        while text.utf8.count > Presence.maximumTextBytes { text.unicodeScalars.removeLast() }
+        return text
+    }
+
+    /// The user whose key it is: the other way round of ``SessionClaim/key(for:)``.
+    static func user(ofKey key: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = key.utf8
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "=") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+        }
+        guard (1...64).contains(bytes.count) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

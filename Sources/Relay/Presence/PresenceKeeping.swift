@@ -1,0 +1,54 @@
+import NATS
+
+/// What a client keeps for presence: what it says of its own user, and who it watches.
+struct PresenceKeeping: Sendable {
+    /// What a timer is for.
+    enum TimerID: Hashable, Sendable {
+        /// Writing the own entries again.
+        case renewal
+        /// The end of an entry in a topic.
+        case expiry(topic: String)
+    }
+
+    /// A topic that is watched.
+    struct Watch: Sendable {
+        var table: PresenceTable
+        var readers: [UInt64: AsyncStream<PresenceRoster>.Continuation] = [:]
+        /// Reads the topic's entries over the present connection.
+        var reading: Task<Void, Never>?
+        /// When the timer of the next end goes off.
+        var expiry: ContinuousClock.Instant?
+        /// What readers know.
+        var told = PresenceRoster.unknown
+    }
+
+    /// Topics that are watched at most: each is a consumer on the server.
+    static let watchLimit = 64
+
+    var announcement: PresenceAnnouncement
+    var watches: [String: Watch] = [:]
+    var timers = TimerSet<TimerID>()
+    /// Whether the network keeps presence; nil while that is not known.
+    var isAvailable: Bool?
+    /// Whether there is a connection over which everything else is restored.
+    var isOpen = false
+    /// Whether the timer runs that writes the own entries again.
+    var isRenewing = false
+    private var lastReader: UInt64 = 0
+
+    init() { announcement = PresenceAnnouncement(device: UniqueToken.next()) }
+
+    mutating func newReader() -> UInt64 {
+        lastReader += 1
+        return lastReader
+    }
+
+    /// Ends everything.
+    func end() {
+        timers.cancelAll()
+        for watch in watches.values {
+            watch.reading?.cancel()
+            for reader in watch.readers.values { reader.finish() }
+        }
+    }
+}

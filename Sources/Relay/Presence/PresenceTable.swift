@@ -1,0 +1,116 @@
+/// Who is in a topic, as a value: entries in, users out. Time is the caller's.
+///
+/// An entry counts for ``lifetime`` after it was written. No clock of the network is trusted for that: what comes while the
+/// topic is watched has just been written, and what was there before is as much older as the server's own times of
+/// writing say.
+struct PresenceTable: Sendable {
+    /// An entry as it comes from the network.
+    struct Item: Sendable {
+        var entry: PresenceEntry
+        /// When the server stored it, in nanoseconds since 1970.
+        var time: Int64
+        /// Whether it was there before the topic was watched.
+        var isListed: Bool
+    }
+
+    private struct Device: Sendable {
+        var presence: Presence
+        var until: ContinuousClock.Instant
+    }
+
+    /// Entries at most; what is beyond is not shown.
+    static let entryLimit = 5_000
+    /// Devices of one user at most; the one that was heard of longest ago gives way.
+    static let deviceLimit = 8
+
+    /// How long an entry counts.
+    let lifetime: Duration
+    private var users: [String: [String: Device]] = [:]
+    private var count = 0
+    private var isTruncated = false
+    /// The newest time of writing among the entries that were there before.
+    private var newestListed = Int64.min
+    /// Whether the network has told who is here.
+    private var isKnown = false
+
+    init(lifetime: Duration) { self.lifetime = lifetime }
+
+    /// Who is here.
+    var roster: PresenceRoster {
+        guard isKnown else { return .unknown }
+        let present = users.map { name, devices in PresentUser(name: name, presence: Self.presence(of: devices)) }
+        return PresenceRoster(users: present.sorted { $0.name < $1.name }, isTruncated: isTruncated)
+    }
+
+    /// When the first entry counts no more; nil where there is none.
+    var nextExpiry: ContinuousClock.Instant? {
+        users.values.lazy.flatMap(\.values).map(\.until).min()
+    }
+
+    /// The topic is watched from now on; what is known from before is over.
+    mutating func opened() {
+        self = PresenceTable(lifetime: lifetime)
+        isKnown = true
+    }
+
+    /// The connection is gone, and with it what was known.
+    mutating func closed() { self = PresenceTable(lifetime: lifetime) }
+
+    /// Takes in what the network has told.
+    mutating func take(_ items: [Item], at now: ContinuousClock.Instant) {
+        for item in items where item.isListed { newestListed = max(newestListed, item.time) }
+        for item in items {
+            let (user, device) = (item.entry.user, item.entry.device)
+            guard let presence = item.entry.presence else {
+                remove(device, of: user)
+                continue
+            }
+            // A server's clock that was put back makes nobody older than the network keeps an entry.
+            let age = item.isListed ? max(0, newestListed.subtractingReportingOverflow(item.time).partialValue) : 0
+            let until = now + lifetime - .nanoseconds(age)
+            guard until > now else {
+                remove(device, of: user)
+                continue
+            }
+            insert(Device(presence: presence, until: until), device, of: user)
+        }
+    }
+
+    /// Forgets what counts no more.
+    mutating func expire(at now: ContinuousClock.Instant) {
+        for (user, devices) in users {
+            for (name, device) in devices where device.until <= now { remove(name, of: user) }
+        }
+    }
+
+    private mutating func insert(_ new: Device, _ name: String, of user: String) {
+        var devices = users[user] ?? [:]
+        if devices[name] == nil {
+            if devices.count >= Self.deviceLimit,
+                let oldest = devices.min(by: { $0.value.until < $1.value.until })?.key
+            {
+                devices[oldest] = nil
+                count -= 1
+            } else if count >= Self.entryLimit {
+                isTruncated = true
+                return
+            }
+            count += 1
+        }
+        devices[name] = new
+        users[user] = devices
+    }
+
+    private mutating func remove(_ device: String, of user: String) {
+        guard users[user]?.removeValue(forKey: device) != nil else { return }
+        count -= 1
+        if users[user]?.isEmpty == true { users[user] = nil }
+        // Who was left out comes in with the next entry.
+        isTruncated = false
+    }
+
+    private static func presence(of devices: [String: Device]) -> Presence {
+        if devices.values.contains(where: { $0.presence == .here }) { return .here }
+        return devices.values.max { $0.until < $1.until }?.presence ?? .here
+    }
+}

@@ -1,0 +1,100 @@
+import NATS
+import NIOCore
+import Relay
+import TestSupport
+import Testing
+
+@testable import RelayNetwork
+
+/// Who is in a topic, as users of a real network see each other, each from an account of its own.
+@Suite("Network: presence of its users", .realProcesses)
+struct PresenceTests {
+    private static let topic = "chat.lobby"
+
+    private func client(_ user: String, _ network: TestNetwork) async throws -> RelayClient {
+        let client = try network.client(as: user) { configuration in
+            configuration.presence = PresencePolicy(renewal: .milliseconds(500), lifetime: .seconds(4))
+        }
+        try await client.connect(timeLimit: 60)
+        return client
+    }
+
+    private func words(_ roster: PresenceRoster) -> [String] {
+        guard roster.isKnown else { return ["unknown"] }
+        return roster.users.map { user in
+            switch user.presence {
+            case .here: user.name
+            case .away(let text): "\(user.name) away: \(text)"
+            }
+        }
+    }
+
+    /// Reads until the roster says this.
+    private func wait(
+        for expected: [String], _ rosters: inout AsyncStream<PresenceRoster>.AsyncIterator
+    ) async throws {
+        var seen: [[String]] = []
+        while let roster = await rosters.next(isolation: #isolation) {
+            seen.append(words(roster))
+            if seen.last == expected { return }
+        }
+        Issue.record("\(expected) did not come; \(seen) did")
+    }
+
+    @Test("Two users see each other, read an away text, and see who has left", arguments: TestServers.all)
+    func twoUsers(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            _ = try await network.administrator.add(user: "alice", topics: ["chat.>"])
+            let alice = try await client("alice", network)
+            let bob = try await client("bob", network)
+            var seen = try await bob.presence(topic: Self.topic).makeAsyncIterator()
+            for client in [alice, bob] { try await client.appear(in: [Self.topic, "secret.x"]) }
+            try await wait(for: ["alice", "bob"], &seen)
+            try await alice.setPresence(.away("lunch"))
+            try await wait(for: ["alice away: lunch", "bob"], &seen)
+            #expect(await alice.isPresenceAvailable == true)
+            // What alice was not granted, she neither enters nor sees.
+            #expect(try await words(bob.presenceNow(topic: "secret.x")) == ["bob"])
+            await #expect(throws: RelayError.notAuthorized("looking who is in secret.x")) {
+                try await alice.presenceNow(topic: "secret.x")
+            }
+            await alice.close()
+            try await wait(for: ["bob"], &seen)
+            await bob.close()
+        }
+    }
+
+    @Test("Who dies without a word is gone after the lifetime, and who lives stays", arguments: TestServers.all)
+    func killed(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let bob = try await client("bob", network)
+            try await bob.appear(in: [Self.topic])
+            var seen = try await bob.presence(topic: Self.topic).makeAsyncIterator()
+            try await wait(for: ["bob"], &seen)
+            // All that the network sees of a process that is killed: its last entry, and then its socket's end.
+            let carol = try await network.connect(as: "carol")
+            _ = try await network.jetStream(carol).publish(
+                ByteBuffer(string: #"{"state":"here"}"#), to: "$KV.relay_here.carol.device.\(Self.topic)")
+            carol.closeNow()
+            try await wait(for: ["bob", "carol"], &seen)
+            let began = ContinuousClock.now
+            try await wait(for: ["bob"], &seen)
+            #expect(ContinuousClock.now - began > .seconds(2))
+            await bob.close()
+        }
+    }
+
+    @Test("A network whose bucket is gone has no presence, and everything else works", arguments: TestServers.all)
+    func withoutBucket(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let keeper = try await network.connectAsNetwork()
+            try await JetStream(keeper).deleteStream(PresenceBucket.stream)
+            await keeper.close()
+            let alice = try network.client()
+            try await alice.connect(timeLimit: 60)
+            try await alice.appear(in: [Self.topic])
+            #expect(try await alice.send(topic: Self.topic, message: "hello").sequence == 1)
+            await alice.close()
+        }
+    }
+}

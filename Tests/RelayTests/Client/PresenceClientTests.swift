@@ -1,0 +1,215 @@
+import NATS
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("Client: presence, over a network in memory", .realProcesses)
+struct PresenceClientTests {
+    private static let topic = "chat.room"
+
+    private func network() throws -> MemoryNetwork {
+        let network = try MemoryNetwork()
+        try network.server.createBucket(PresenceEntry.bucket)
+        return network
+    }
+
+    private func connected(
+        _ user: String, _ network: MemoryNetwork, _ change: (inout RelayConfiguration) -> Void = { _ in }
+    ) async throws -> RelayClient {
+        var configuration = network.configuration(user: user)
+        change(&configuration)
+        return try await network.connected(configuration)
+    }
+
+    private static func words(_ roster: PresenceRoster) -> [String] {
+        guard roster.isKnown else { return ["unknown"] }
+        return roster.users.map { user in
+            switch user.presence {
+            case .here: user.name
+            case .away(let text): "\(user.name) away: \(text)"
+            }
+        }
+    }
+
+    /// Waits until a roster says this.
+    private func wait(for words: [String], _ rosters: Gathered<PresenceRoster>) async throws {
+        try await rosters.wait(for: "the roster \(words)") { $0.last.map(Self.words) == words }
+    }
+
+    private func entries(_ network: MemoryNetwork) -> [MemoryServer.Message] {
+        network.server.messages(in: PresenceEntry.stream)
+    }
+
+    /// What the newest entries of a user say, by topic; withdrawn ones say nothing.
+    private func stored(_ network: MemoryNetwork, of user: String = MemoryNetwork.user) -> [String] {
+        let own = entries(network).filter { $0.subject.hasPrefix("$KV.\(PresenceEntry.bucket).\(user).") }
+        return own.filter { $0.headers["KV-Operation"] == nil }.map { entry in
+            String(entry.subject.split(separator: ".", maxSplits: 4).last ?? "")
+        }.sorted()
+    }
+
+    @Test("Two users see each other, read an away text, and see who has left")
+    func twoUsers() async throws {
+        let network = try network()
+        let alice = try await connected("alice", network)
+        let bob = try await connected("bob", network)
+        try await alice.appear(in: [Self.topic])
+        try await bob.appear(in: [Self.topic, "chat.other"])
+        let seen = Gathered(try await bob.presence(topic: Self.topic))
+        try await wait(for: ["alice", "bob"], seen)
+        #expect(await bob.isPresenceAvailable == true)
+        try await alice.setPresence(.away("lunch"))
+        try await wait(for: ["alice away: lunch", "bob"], seen)
+        #expect(try await Self.words(alice.presenceNow(topic: "chat.other")) == ["bob"])
+        #expect(try await Self.words(alice.presenceNow(topic: "chat.empty")).isEmpty)
+        try await alice.setPresence(.here)
+        try await wait(for: ["alice", "bob"], seen)
+        await alice.close()
+        try await wait(for: ["bob"], seen)
+        await bob.close()
+        #expect(stored(network, of: "alice").isEmpty && stored(network, of: "bob").isEmpty)
+    }
+
+    @Test("Entries are renewed while there is a connection, and who does not renew is gone after the lifetime")
+    func renewal() async throws {
+        let network = try network()
+        let bob = try await connected("bob", network)
+        try await bob.appear(in: [Self.topic])
+        let seen = Gathered(try await bob.presence(topic: Self.topic))
+        try await wait(for: ["bob"], seen)
+        let value = PresenceEntry.value(.here)
+        try network.server.store(PresenceEntry.subject(user: "carol", device: "d", topic: Self.topic), value)
+        try await wait(for: ["bob", "carol"], seen)
+        for _ in 0..<3 {
+            let newest = entries(network).map(\.sequence).max() ?? 0
+            try await eventually("the wait for the renewal") { network.time.waits.contains(.seconds(30)) }
+            network.time.advance(by: .seconds(30))
+            try await eventually("the renewal") { entries(network).contains { $0.sequence > newest } }
+        }
+        try await wait(for: ["bob"], seen)
+        await bob.close()
+    }
+
+    @Test("The background withdraws the user, and the foreground brings it back")
+    func suspended() async throws {
+        let network = try network()
+        let alice = try await connected("alice", network)
+        let bob = try await connected("bob", network)
+        try await alice.appear(in: [Self.topic])
+        let seen = Gathered(try await bob.presence(topic: Self.topic))
+        let own = Gathered(try await alice.presence(topic: Self.topic))
+        try await wait(for: ["alice"], seen)
+        await alice.setReachable(false)
+        try await wait(for: [], seen)
+        try await wait(for: ["unknown"], own)
+        // What is said meanwhile is seen afterwards.
+        try await alice.setPresence(.away("later"))
+        await #expect(throws: RelayError.notConnected) { try await alice.presenceNow(topic: Self.topic) }
+        await alice.setReachable(true)
+        try await wait(for: ["alice away: later"], seen)
+        try await wait(for: ["alice away: later"], own)
+        for client in [alice, bob] { await client.close() }
+    }
+
+    @Test("An outage forgets who was here, and a new connection finds out again")
+    func outage() async throws {
+        let network = try network()
+        let alice = try await connected("alice", network)
+        try await alice.appear(in: [Self.topic])
+        let seen = Gathered(try await alice.presence(topic: Self.topic))
+        try await wait(for: ["alice"], seen)
+        network.server.disconnectAll()
+        try await wait(for: ["unknown"], seen)
+        try await network.attemptNow(alice)
+        try await wait(for: ["alice"], seen)
+        await alice.close()
+    }
+
+    @Test("Of two clients of one user, one may leave without the other")
+    func twoDevices() async throws {
+        let network = try network()
+        let desk = try await connected("alice", network)
+        let laptop = try await connected("alice", network)
+        for client in [desk, laptop] { try await client.appear(in: [Self.topic]) }
+        try await desk.setPresence(.away("lunch"))
+        let seen = Gathered(try await desk.presence(topic: Self.topic))
+        try await wait(for: ["alice"], seen)
+        await laptop.close()
+        try await wait(for: ["alice away: lunch"], seen)
+        await desk.close()
+    }
+
+    @Test("A network that keeps no presence has none, and nothing fails for it")
+    func noBucket() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        #expect(await client.isPresenceAvailable == nil)
+        let seen = Gathered(try await client.presence(topic: Self.topic))
+        try await client.appear(in: [Self.topic])
+        try await client.setPresence(.away("lunch"))
+        try await eventually("that there is none") { await client.isPresenceAvailable == false }
+        #expect(try await client.presenceNow(topic: Self.topic) == .unknown)
+        try await wait(for: ["unknown"], seen)
+        #expect(client.status.state == .connected && client.status.reason == nil)
+        await client.close()
+    }
+
+    @Test("What others write that is no entry is passed over, and a text that is too long is cut")
+    func hostile() async throws {
+        let network = try network()
+        let here = PresenceEntry.value(.here)
+        for (key, value) in [
+            ("x=ZZ.d", here), ("=00=FF.d", here), ("nojson.d", Array("{".utf8)), ("state.d", Array("{}".utf8)),
+            ("large.d", Array(repeating: 0x20, count: 8_192) + here), ("deep", here),
+            ("mallory.d", PresenceEntry.value(.away(String(repeating: "é", count: 600)))), ("bob.d", here),
+        ] {
+            try network.server.store("$KV.\(PresenceEntry.bucket).\(key).\(Self.topic)", value)
+        }
+        let client = try await network.connected()
+        let roster = try await client.presenceNow(topic: Self.topic)
+        #expect(roster.users.map(\.name) == ["bob", "mallory"])
+        #expect(roster.users.last?.presence == .away(String(repeating: "é", count: 200)))
+        await client.close()
+    }
+
+    @Test("A user appears in the first topics that are granted, and moves with the person")
+    func places() async throws {
+        let network = try network()
+        var namespace = MemoryNetwork.namespace
+        namespace.topics = ["chat.>"]
+        let client = try await connected("alice", network) { [namespace] configuration in
+            configuration.namespace = namespace
+            configuration.presence.topics = 2
+        }
+        try await client.appear(in: ["ops.x", "chat.a", "chat.b", "chat.c"])
+        try await eventually("the entries") { stored(network) == ["chat.a", "chat.b"] }
+        try await client.appear(in: ["chat.c", "chat.a", "chat.b"])
+        try await eventually("the move") { stored(network) == ["chat.a", "chat.c"] }
+        await #expect(throws: RelayError.notAuthorized("looking who is in ops.x")) {
+            try await client.presenceNow(topic: "ops.x")
+        }
+        try await client.appear(in: [])
+        try await eventually("the withdrawal") { stored(network).isEmpty }
+        await client.close()
+    }
+
+    @Test("What cannot be said or watched is refused with a reason")
+    func refusals() async throws {
+        let client = try network().client()
+        await #expect(throws: RelayError.self) {
+            try await client.setPresence(.away(String(repeating: "x", count: 201)))
+        }
+        for topic in ["chat.*", "a b", ""] {
+            await #expect(throws: RelayError.self) { try await client.appear(in: [topic]) }
+            await #expect(throws: RelayError.self) { _ = try await client.presence(topic: topic) }
+        }
+        var kept: [AsyncStream<PresenceRoster>] = []
+        for number in 0..<PresenceKeeping.watchLimit { kept.append(try await client.presence(topic: "a.\(number)")) }
+        await #expect(throws: RelayError.self) { _ = try await client.presence(topic: "b") }
+        // A topic that is watched already costs nothing more.
+        kept.append(try await client.presence(topic: "a.0"))
+        kept.removeAll()
+        try await eventually("the end of the watches") { await client.presence.watches.isEmpty }
+    }
+}
