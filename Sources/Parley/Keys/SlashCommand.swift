@@ -11,6 +11,9 @@ enum SlashCommand: Hashable, Sendable {
     case history
     case search(String)
     case read
+    case who
+    case away(String)
+    case back
     case delete
     case keyValue(KeyValueRequest)
     case close
@@ -42,6 +45,9 @@ enum SlashCommand: Hashable, Sendable {
             name: "search", arguments: "WORDS",
             words: "look through what is kept here: words, \"a phrase\", from: in: after: before:"),
         Entry(name: "read", arguments: "", words: "read a message whole that is cut short, or the letter"),
+        Entry(name: "who", arguments: "", words: "list who is in this topic, with away texts"),
+        Entry(name: "away", arguments: "[TEXT]", words: "tell others that you are away, and why"),
+        Entry(name: "back", arguments: "", words: "tell others that you are here again"),
         Entry(name: "delete", arguments: "", words: "delete the marked letters, or the selected one"),
         Entry(
             name: "kv", arguments: "get|put|delete|keys|watch …",
@@ -108,6 +114,9 @@ enum SlashCommand: Hashable, Sendable {
             if let mistake = SearchQuery(argument).mistake { throw .search(mistake) }
             return .search(argument)
         case "read": return .read
+        case "who": return .who
+        case "away": return .away(topic)
+        case "back": return .back
         case "delete": return .delete
         case "kv":
             guard let request = KeyValueRequest(argument) else { throw .usage(KeyValueRequest.usage) }

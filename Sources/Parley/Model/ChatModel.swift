@@ -27,6 +27,8 @@ struct ChatModel: Equatable, Sendable {
     var status: ConnectionStatus
     /// The joined topics.
     var conversations = ConversationList()
+    /// Who is in the topic in view, and where others see this person.
+    var people = People()
     /// The postbox.
     var inbox = Inbox()
     /// What the main pane shows.
@@ -126,6 +128,8 @@ struct ChatModel: Equatable, Sendable {
     /// What lies over the panes.
     enum Overlay: Equatable, Sendable {
         case help(scroll: Int)
+        /// Who is in the topic in view.
+        case people(scroll: Int)
         case log(LogScroll)
         case palette(Palette)
         case question(Question)

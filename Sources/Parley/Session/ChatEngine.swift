@@ -14,6 +14,7 @@ actor ChatEngine {
     private var countTask: Task<Void, Never>?
     private var keyValueTask: Task<Void, Never>?
     private var keyWatch: Task<Void, Never>?
+    private var peopleWatch: Task<Void, Never>?
     /// The newest search; it waits for those before it.
     var searchTask: Task<Void, Never>?
     private var wantsPostbox = false
@@ -95,6 +96,7 @@ actor ChatEngine {
         subscriptions = [:]
         lettersTask?.cancel()
         keyWatch?.cancel()
+        peopleWatch?.cancel()
         connector.tokenCommand?.end()
         await client.close()
         for watcher in watchers { watcher.cancel() }
@@ -131,12 +133,20 @@ actor ChatEngine {
         case .postLetter(let id, let user, let postbox, let text): await postLetter(id, user, postbox, text)
         case .keyValue(let request): perform(request)
         case .changeKey(let id, let change): await perform(change, id)
+        case .watchPeople(let topic): watchPeople(of: topic)
+        case .appear(let topics): await appear(in: topics)
+        case .setPresence(let presence): await setPresence(presence)
         case .setActive(let isActive): await client.setAppStateActive(isActive)
         case .nudge: await client.nudge()
         case .disconnect: await client.disconnect()
         case .reconnect: await client.reconnect()
         case .suspendProcess, .quit, .redraw, .bell, .setTitle: break
         }
+    }
+
+    private func watchPeople(of topic: String?) {
+        peopleWatch?.cancel()
+        peopleWatch = topic.map { people(of: $0) }
     }
 
     // MARK: Connection

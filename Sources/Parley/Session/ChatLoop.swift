@@ -199,8 +199,8 @@ struct ChatLoop {
         case .openStore, .keepJoined, .keepLine, .keepDraft, .keepReadMark, .search, .readAround, .subscribe,
             .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop, .openPostbox, .countLetters,
             .listPage,
-            .deleteMessage, .bulkDelete, .postLetter, .keyValue, .changeKey, .setActive, .nudge, .disconnect,
-            .reconnect:
+            .deleteMessage, .bulkDelete, .postLetter, .keyValue, .changeKey, .watchPeople, .appear, .setPresence,
+            .setActive, .nudge, .disconnect, .reconnect:
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }
         }

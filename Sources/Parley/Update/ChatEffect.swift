@@ -16,6 +16,14 @@ enum ChatEffect: Equatable, Sendable {
     /// Forget lines and letters that were not sent.
     case drop(ids: [String])
 
+    // People
+    /// Tell who is in a topic, and in no other one; nil for none.
+    case watchPeople(topic: String?)
+    /// Let others see this person in these topics, and in no others.
+    case appear(in: [String])
+    /// What others see there.
+    case setPresence(Presence)
+
     // The local store
     /// Open the local store and tell what the person was at.
     case openStore

@@ -27,6 +27,8 @@ enum ChatEvent: Equatable, Sendable {
     case published(PublishNews)
     /// News of the postbox.
     case postbox(PostboxNews)
+    /// Who is in a topic.
+    case people(topic: String, PresenceRoster)
     /// What the local store has of what is looked for.
     case search(SearchNews)
     /// News of the configuration file.

@@ -99,6 +99,9 @@ extension ChatModel {
             }
             askToDelete()
         case .search(let text): return search(text)
+        case .who: showPeople()
+        case .away(let text): return setPresence(.away(text))
+        case .back: return setPresence(.here)
         case .keyValue(let request): return request.change.map { changeKey($0) } ?? [.keyValue(request)]
         case .close: return close()
         case .reconnect:

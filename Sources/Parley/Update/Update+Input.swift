@@ -33,11 +33,13 @@ extension ChatModel {
     }
 
     private mutating func paste(_ text: String) {
-        if case .help = overlay { overlay = nil }
-        if var palette {
+        switch overlay {
+        case .help, .people: overlay = nil
+        case .palette(var palette):
             palette.insert(text)
             overlay = .palette(palette)
             return
+        case .log, .question, nil: break
         }
         guard overlay == nil || logScroll != nil else { return }
         focus = .compose
@@ -96,26 +98,34 @@ extension ChatModel {
             default: break
             }
         case .help(let scroll):
+            if action == .quit { return quit() }
             let help = HelpLayout(size: size, keys: settings.keys)
-            let (page, last) = (help.pageRows, help.lastScroll)
-            // The screen may have become larger since.
-            let first = min(scroll, last)
-            switch action {
-            case .up: self.overlay = .help(scroll: max(0, first - 1))
-            case .down: self.overlay = .help(scroll: min(last, first + 1))
-            case .pageUp: self.overlay = .help(scroll: max(0, first - page))
-            case .pageDown: self.overlay = .help(scroll: min(last, first + page))
-            case .toBeginning: self.overlay = .help(scroll: 0)
-            case .toEnd: self.overlay = .help(scroll: last)
-            case .quit: return quit()
-            case .escape, .help, .open, .interrupt: self.overlay = nil
-            default:
-                // It can be closed whatever the keys are.
-                if key == Key(.character("q")) || key == Key(.escape) { self.overlay = nil }
-            }
+            self.overlay = scrolled(scroll, by: action, key, in: help).map { .help(scroll: $0) }
+        case .people(let scroll):
+            if action == .quit { return quit() }
+            let list = HelpLayout(size: size, lines: people.lines(for: identity.user))
+            self.overlay = scrolled(scroll, by: action, key, in: list).map { .people(scroll: $0) }
         case .log, .palette: break
         }
         return []
+    }
+
+    /// The first line that a list over the panes shows after a key; nil where the key closes the list.
+    private func scrolled(_ scroll: Int, by action: KeyAction?, _ key: Key, in list: HelpLayout) -> Int? {
+        let (page, last) = (list.pageRows, list.lastScroll)
+        // The screen may have become larger since.
+        let first = min(scroll, last)
+        return switch action {
+        case .up: max(0, first - 1)
+        case .down: min(last, first + 1)
+        case .pageUp: max(0, first - page)
+        case .pageDown: min(last, first + page)
+        case .toBeginning: 0
+        case .toEnd: last
+        case .escape, .help, .open, .interrupt: nil
+        // It can be closed whatever the keys are.
+        default: key == Key(.character("q")) || key == Key(.escape) ? nil : scroll
+        }
     }
 
     /// Carries out the action of a key that works everywhere.

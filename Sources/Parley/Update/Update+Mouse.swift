@@ -18,12 +18,18 @@ extension ChatModel {
     }
 
     private mutating func turnWheel(at place: Position, _ layout: ScreenLayout, up lines: Int) -> [ChatEffect] {
-        if case .help(let scroll)? = overlay {
+        switch overlay {
+        case .help(let scroll):
             let last = HelpLayout(size: size, keys: settings.keys).lastScroll
             overlay = .help(scroll: min(max(0, min(scroll, last) - lines), last))
             return []
+        case .people(let scroll):
+            let last = HelpLayout(size: size, lines: people.lines(for: identity.user)).lastScroll
+            overlay = .people(scroll: min(max(0, min(scroll, last) - lines), last))
+            return []
+        case .palette: return pane.scroll(up: lines, on: &self)
+        case .log, .question, nil: break
         }
-        if palette != nil { return pane.scroll(up: lines, on: &self) }
         guard overlay == nil || logScroll != nil else { return [] }
         guard layout.sidebar?.contains(place) == true else { return mainPane.scroll(up: lines, on: &self) }
         closeLog()
@@ -32,8 +38,11 @@ extension ChatModel {
     }
 
     private mutating func click(at place: Position, _ layout: ScreenLayout) -> [ChatEffect] {
-        if case .help? = overlay { overlay = nil }
-        if palette != nil { return pane.click(at: place, layout, on: &self) }
+        switch overlay {
+        case .help, .people: overlay = nil
+        case .palette: return pane.click(at: place, layout, on: &self)
+        case .log, .question, nil: break
+        }
         if logScroll != nil, layout.main.contains(place) { return [] }
         closeLog()
         guard overlay == nil else { return [] }

@@ -40,6 +40,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         effects = model.published(news)
     case .postbox(let news):
         effects = model.handlePostboxNews(news)
+    case .people(let topic, let roster):
+        model.people.take(roster, of: topic)
     case .search(let news):
         model.handleSearchNews(news)
     case .configuration(let news):
@@ -56,6 +58,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     if model.keepsDesk { effects += read.map { .keepLetterRead(id: $0.id, postbox: $0.postbox) } }
     // First, so that what was typed is safe before it is sent.
     effects = model.changesToKeep(since: mark, isTyping: event.mayChangeText) + effects
+    effects += model.peopleToFollow()
     let title = model.windowTitle
     if title != model.title {
         model.title = title

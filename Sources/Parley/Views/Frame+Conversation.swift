@@ -59,7 +59,8 @@ extension Frame {
         var words = conversation.name
         switch conversation.subscription {
         case .joining: words += model.isOffline ? asOfWords(conversation) ?? " ─ joining …" : " ─ joining …"
-        case .live: break
+        case .live:
+            if !model.isOffline, let people = model.people.words(of: conversation.name) { words += " ─ \(people)" }
         case .failed(let reason): words += " ─ ✗ \(reason)"
         }
         return words

@@ -4,26 +4,29 @@ extension Frame {
     /// What lies over the panes.
     mutating func drawOverlay() {
         switch model.overlay {
-        case .help(let scroll): drawHelp(scroll)
+        case .help(let scroll): draw(HelpLayout(size: layout.size, keys: model.settings.keys), SafeText(" Help "), scroll)
+        case .people(let scroll):
+            let list = HelpLayout(size: layout.size, lines: model.people.lines(for: model.identity.user))
+            draw(list, SafeText(" Who is in \(model.people.topic ?? "") "), scroll)
         case .palette(let palette): drawPalette(palette)
         // The log has the main pane's place, a question the bottom line's.
         case .log, .question, nil: break
         }
     }
 
-    private mutating func drawHelp(_ scroll: Int) {
-        let help = HelpLayout(size: layout.size, keys: model.settings.keys)
-        let (box, inner) = (help.box, help.inner)
+    /// Draws a list over the panes.
+    private mutating func draw(_ list: HelpLayout, _ title: SafeText, _ scroll: Int) {
+        let (box, inner) = (list.box, list.inner)
         canvas.fill(box, style: theme.overlay)
         drawBorder(box)
-        canvas.write(" Help ", row: box.row, column: box.column + 2, style: theme.title)
-        let first = min(scroll, help.lastScroll)
-        for (offset, row) in help.rows.dropFirst(first).prefix(inner.rows).enumerated() {
+        canvas.write(title.truncated(columns: max(0, box.columns - 4)), row: box.row, column: box.column + 2, style: theme.title)
+        let first = min(scroll, list.lastScroll)
+        for (offset, row) in list.rows.dropFirst(first).prefix(inner.rows).enumerated() {
             drawHelp(row, in: Rect(row: inner.row + offset, column: inner.column, rows: 1, columns: inner.columns))
         }
         let pageDown = model.settings.keys.label(of: .pageDown)
         let forms =
-            first < help.lastScroll
+            first < list.lastScroll
             ? [pageDown.map { " \($0) more  Esc closes " }, pageDown.map { " \($0)  Esc " }].compactMap(\.self)
             : [" Esc closes ", " Esc "]
         let words = forms.first { $0.count <= inner.columns } ?? ""

@@ -20,14 +20,18 @@ struct HelpLayout: Hashable {
     /// Under so many columns the words stand below their key.
     private static let besideFrom = 40
 
-    init(size: Size, keys: KeyMap) {
+    /// The help.
+    init(size: Size, keys: KeyMap) { self.init(size: size, lines: HelpText.lines(keys)) }
+
+    /// A list that looks as the help does.
+    init(size: Size, lines: [HelpText.Line]) {
         let bounds = Rect(size)
         let isRoomy = bounds.rows >= 16 && bounds.columns >= 60
         box = isRoomy ? bounds.centered(rows: bounds.rows - 4, columns: min(84, bounds.columns - 8)) : bounds
         let inner = Rect(
             row: box.row + 1, column: box.column + 2, rows: max(0, box.rows - 2), columns: max(0, box.columns - 4))
         self.inner = inner
-        rows = HelpText.lines(keys).flatMap { line -> [Row] in
+        rows = lines.flatMap { line -> [Row] in
             switch line {
             case .blank: [.blank]
             case .heading(let words): SafeText(words).wrapped(columns: inner.columns).map(Row.heading)

@@ -9,6 +9,15 @@ public enum Presence: Hashable, Sendable {
     public static let maximumTextLength = 200
     /// Most bytes of an away text, in UTF-8.
     static let maximumTextBytes = 800
+
+    /// Why it cannot be said; nil where it can.
+    package var mistake: String? {
+        guard case .away(let text) = self,
+            text.utf8.count > Self.maximumTextBytes || text.count > Self.maximumTextLength
+        else { return nil }
+        return "An away text has at most \(Self.maximumTextLength) characters and \(Self.maximumTextBytes) bytes. "
+            + "Shorten it."
+    }
 }
 
 /// A user who is in a topic.

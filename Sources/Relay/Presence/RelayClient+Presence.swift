@@ -26,13 +26,7 @@ extension RelayClient {
     ///
     /// - Throws: ``RelayError/invalidArgument(_:)`` for a text of more than 200 characters or 800 bytes.
     public func setPresence(_ new: Presence) throws(RelayError) {
-        if case .away(let text) = new {
-            guard text.count <= Presence.maximumTextLength, text.utf8.count <= Presence.maximumTextBytes else {
-                throw .invalidArgument(
-                    "An away text has at most \(Presence.maximumTextLength) characters and "
-                        + "\(Presence.maximumTextBytes) bytes. Shorten it.")
-            }
-        }
+        if let mistake = new.mistake { throw .invalidArgument(mistake) }
         presence.announcement.presence = new
         announcePresence()
     }

@@ -7,6 +7,8 @@ import Terminal
 struct Desk {
     var model: ChatModel
     var effects: [ChatEffect] = []
+    /// What was asked for about people, apart from all else: it follows from what is in view.
+    var peopleEffects: [ChatEffect] = []
 
     /// Friday 21 November 2025, 10:00:00 UTC.
     static let wall = Timestamp(milliseconds: 1_763_719_200_000)
@@ -30,15 +32,20 @@ struct Desk {
             desk.send(.topic(topic, .live))
             desk.send(.topic(topic, .history([], isComplete: true)))
         }
-        desk.effects = []
+        (desk.effects, desk.peopleEffects) = ([], [])
         return desk
     }
 
-    /// Sends an event and returns what followed, titles left out.
+    /// Sends an event and returns what followed, titles and people left out.
     @discardableResult
     mutating func send(_ event: ChatEvent) -> [ChatEffect] {
-        let new = update(&model, event).filter { effect in
-            if case .setTitle = effect { false } else { true }
+        var new: [ChatEffect] = []
+        for effect in update(&model, event) {
+            switch effect {
+            case .setTitle: break
+            case .watchPeople, .appear: peopleEffects.append(effect)
+            default: new.append(effect)
+            }
         }
         effects += new
         return new

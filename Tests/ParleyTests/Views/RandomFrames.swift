@@ -65,6 +65,13 @@ private struct EventSource {
         pick([.notConnected, .server(code: 7, text()), .notFound(text()), .invalidToken, .timeout(text())])
     }
 
+    mutating func roster() -> PresenceRoster {
+        let users = (0..<next(40)).map { _ in
+            PresentUser(name: text(), presence: pick([.here, .away(""), .away(text())]))
+        }
+        return PresenceRoster(users: users, isKnown: next(4) > 0, isTruncated: next(4) == 0)
+    }
+
     mutating func outcome() -> PublishOutcome {
         pick([
             .acknowledged(sequence: UInt64(next(400)), duplicate: false), .failed(error()), .discarded(.closedByUser),
@@ -129,12 +136,13 @@ private struct EventSource {
             if next(8) == 0 {
                 let command = pick([
                     "/leave", "/leave chat.qa", "/close", "/resend", "/discard", "/delete", "/history", "/search hello",
-                    "/search 日本 from:bob in:chat.*",
+                    "/search 日本 from:bob in:chat.*", "/who", "/away \(text())", "/back",
                 ])
                 return .input(.paste(command))
             }
             return pick([
-                .suspending, .resumed, .log(text()), .notice(text(), isFailure: true), .start(topics: Self.topics),
+                .suspending, .resumed, .log(text()), .people(topic: pick(Self.topics), roster()),
+                .notice(text(), isFailure: true), .start(topics: Self.topics),
             ])
         }
     }

@@ -1,0 +1,91 @@
+import Relay
+
+/// Who is in the topic in view, and where others see this person.
+struct People: Equatable, Sendable {
+    /// Topics in which others see this person at most: those that were looked at last.
+    static let placeLimit = 32
+
+    /// What others see of this person.
+    var own = Presence.here
+    /// The topic whose people are known, or asked for.
+    private(set) var topic: String?
+    /// The people of that topic.
+    private(set) var roster = PresenceRoster.unknown
+    private(set) var here = 0
+    private(set) var away = 0
+    /// The topics that were looked at, the last one first.
+    private var recent: [String] = []
+    /// Where others see this person, as far as the core was told.
+    private(set) var places: Set<String> = []
+    /// What of the model the above was made of.
+    private var shown: String?
+    private var joined = 0
+
+    /// Whether the view or the joined topics have changed since the last look.
+    func isStale(_ shown: String?, joined: Int) -> Bool { shown != self.shown || joined != self.joined }
+
+    /// Takes in which topic is looked at, and which are joined.
+    ///
+    /// - Parameters:
+    ///   - place: the topic; nil for a pattern, and where something else is shown.
+    ///   - shown: what is shown of the joined topics and patterns.
+    ///   - joined: how many of them there are.
+    ///   - topics: the joined topics without patterns.
+    /// - Returns: what the core is to be told.
+    mutating func look(at place: String?, shown: String?, joined: Int, _ topics: [String]) -> [ChatEffect] {
+        (self.shown, self.joined) = (shown, joined)
+        var effects: [ChatEffect] = []
+        let known = Set(topics)
+        recent.removeAll { $0 == place || !known.contains($0) }
+        if let place { recent = Array(([place] + recent).prefix(Self.placeLimit)) }
+        // What is not in view may come back; only another topic takes its place.
+        let next = place ?? topic.flatMap { known.contains($0) ? $0 : nil }
+        if next != topic {
+            topic = next
+            take(.unknown)
+            effects.append(.watchPeople(topic: next))
+        }
+        var places = recent
+        var seen = Set(recent)
+        for name in topics where places.count < Self.placeLimit && seen.insert(name).inserted { places.append(name) }
+        if Set(places) != self.places {
+            self.places = Set(places)
+            effects.append(.appear(in: places))
+        }
+        return effects
+    }
+
+    /// Takes in who is in a topic.
+    mutating func take(_ roster: PresenceRoster, of topic: String) {
+        if topic == self.topic { take(roster) }
+    }
+
+    private mutating func take(_ roster: PresenceRoster) {
+        self.roster = roster
+        here = roster.users.reduce(0) { $1.presence == .here ? $0 + 1 : $0 }
+        away = roster.users.count - here
+    }
+
+    /// How many are in a topic, for its heading; nil where that is not known.
+    func words(of topic: String) -> String? {
+        guard topic == self.topic, roster.isKnown, !roster.users.isEmpty else { return nil }
+        let here = Wording.grouped(here) + (roster.isTruncated ? "+" : "") + " here"
+        return away > 0 ? here + ", \(Wording.grouped(away)) away" : here
+    }
+
+    /// The people, one a line, as they are listed over the panes.
+    ///
+    /// - Parameter user: this person's name.
+    func lines(for user: String) -> [HelpText.Line] {
+        var lines = roster.users.map { one -> HelpText.Line in
+            let name = one.name == user ? "\(one.name) (you)" : one.name
+            switch one.presence {
+            case .here: return .entry(name, "here")
+            case .away(""): return .entry(name, "away")
+            case .away(let text): return .entry(name, "away: \(text)")
+            }
+        }
+        if roster.isTruncated { lines.append(.entry("…", "and others")) }
+        return lines.isEmpty ? [.entry("", "Nobody is known to be here now.")] : lines
+    }
+}
