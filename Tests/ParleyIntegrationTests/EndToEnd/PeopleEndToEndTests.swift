@@ -1,0 +1,44 @@
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    @Suite("Who is here")
+    struct People {
+        @Test(
+            "Two chats see each other in the heading, /who has the away text, and who quits is gone at once",
+            arguments: NATSServerProcess.binaries)
+        func twoChats(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                let alice = try await network.connected("alice", columns: 120)
+                try await alice.waitFor("alice herself", deadline: .seconds(60)) {
+                    $0.contains("chat.lobby ─ 1 here ─")
+                }
+                let bob = try await network.connected("bob", columns: 120)
+                for terminal in [alice, bob] {
+                    try await terminal.waitFor("both", deadline: .seconds(60)) { $0.contains("chat.lobby ─ 2 here ─") }
+                }
+                try alice.type("/away lunch until two")
+                try alice.press(.enter)
+                try await alice.waitFor(text: "alice@local (away)", deadline: .seconds(60))
+                try await bob.waitFor("that alice is away", deadline: .seconds(60)) {
+                    $0.contains("chat.lobby ─ 1 here, 1 away ─")
+                }
+                try bob.type("/who")
+                try bob.press(.enter)
+                try await bob.waitFor("the list", deadline: .seconds(60)) { screen in
+                    screen.contains("Who is in chat.lobby") && screen.contains("away: lunch until two")
+                        && screen.contains("bob (you)")
+                }
+                try bob.press(.escape)
+                try await bob.waitFor("the conversation") { !$0.contains("Who is in") }
+                try alice.press(.ctrl("q"))
+                #expect(try await alice.waitForExit(deadline: .seconds(60)) == .exited(0))
+                try await bob.waitFor("that alice has left", deadline: .seconds(60)) {
+                    $0.contains("chat.lobby ─ 1 here ─")
+                }
+                try bob.press(.ctrl("q"))
+                #expect(try await bob.waitForExit(deadline: .seconds(60)) == .exited(0))
+            }
+        }
+    }
+}
