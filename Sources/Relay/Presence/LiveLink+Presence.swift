@@ -11,8 +11,9 @@ extension LiveLink {
             do throws(NATSError) {
                 try await readPresence(of: topic, over: jetStream)
             } catch {
-                if RelayClient.isMissing(error) {
-                    if !Task.isCancelled { await inClient { $0.presenceAnswered(false) } }
+                if let answer = PresenceKeeping.Answer(error) {
+                    // It is begun anew where the network is asked again.
+                    if !Task.isCancelled { await inClient { $0.presenceAnswered(answer) } }
                     return
                 }
                 // A consumer that is lost while the connection is open is made anew.

@@ -8,6 +8,28 @@ struct PresenceKeeping: Sendable {
         case renewal
         /// The end of an entry in a topic.
         case expiry(topic: String)
+        /// Asking a network again that had no presence.
+        case retry
+    }
+
+    /// What the network says to an entry that is written or watched.
+    enum Answer: Hashable, Sendable {
+        /// It keeps presence.
+        case kept
+        /// It has no bucket, at least for now: a server that has just started gets it a moment later.
+        case missing
+        /// It does not let this user, which stays so on this connection.
+        case refused
+
+        /// What a failure means; nil where it says nothing of that.
+        init?(_ error: NATSError) {
+            switch error {
+            case .publishNotPermitted: self = .refused
+            case .noResponders: self = .missing
+            case .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound: self = .missing
+            default: return nil
+            }
+        }
     }
 
     /// A topic that is watched.
@@ -30,6 +52,8 @@ struct PresenceKeeping: Sendable {
     var timers = TimerSet<TimerID>()
     /// Whether the network keeps presence; nil while that is not known.
     var isAvailable: Bool?
+    /// How often it was missing without a break.
+    var misses = 0
     /// Whether there is a connection over which everything else is restored.
     var isOpen = false
     /// Whether the timer runs that writes the own entries again.

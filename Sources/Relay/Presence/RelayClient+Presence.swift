@@ -1,8 +1,8 @@
 import NATS
 import NIOCore
 
-// Who is in a topic. A network that keeps no presence, such as RelayX's own, is not asked again on that connection, and
-// nothing fails for it: rosters are unknown there.
+// Who is in a topic. On a network that keeps no presence, such as RelayX's own, nothing fails for it: rosters are unknown
+// there. Where the network does not permit it, it is not asked again on that connection.
 extension RelayClient {
     /// Whether the network keeps presence; nil while that is not known. It is found out on each connection by the first
     /// entry that is written or watched.
@@ -77,11 +77,13 @@ extension RelayClient {
             var table = PresenceTable(lifetime: configuration.presence.lifetime)
             table.opened()
             table.take(page.messages.compactMap { PresenceTable.Item($0, isListed: true) }, at: surroundings.clock.now)
-            presenceAnswered(true)
+            presenceAnswered(.kept)
             return table.roster
         } catch {
-            guard Self.isMissing(error) else { throw RelayError(error, during: "looking who is in \(topic)") }
-            presenceAnswered(false)
+            guard let answer = PresenceKeeping.Answer(error) else {
+                throw RelayError(error, during: "looking who is in \(topic)")
+            }
+            presenceAnswered(answer)
             return .unknown
         }
     }
@@ -95,6 +97,12 @@ extension RelayClient {
     /// The connection is restored: others see this user again, and this client sees others.
     func beginPresence() {
         presence.isOpen = true
+        presence.misses = 0
+        askForPresence()
+    }
+
+    /// Writes and watches everything anew.
+    private func askForPresence() {
         presence.isAvailable = nil
         announcePresence(renews: true)
         for topic in presence.watches.keys { watchPresence(of: topic) }
@@ -179,13 +187,13 @@ extension RelayClient {
                 let headers: NATSHeaders? = write.presence == nil ? ["KV-Operation": "DEL"] : nil
                 if index == 0, let link {
                     try? jetStream.send(value, to: subject, headers: headers) { answer in
-                        let isAvailable: Bool? =
+                        let meaning: PresenceKeeping.Answer? =
                             switch answer {
-                            case .success: true
-                            case .failure(let error): Self.isMissing(error) ? false : nil
+                            case .success: .kept
+                            case .failure(let error): PresenceKeeping.Answer(error)
                             }
-                        guard let isAvailable else { return }
-                        Task { await link.inClient { $0.presenceAnswered(isAvailable) } }
+                        guard let meaning else { return }
+                        Task { await link.inClient { $0.presenceAnswered(meaning) } }
                     }
                 } else {
                     _ = try? jetStream.connection.publish(value, to: subject, headers: headers)
@@ -195,18 +203,24 @@ extension RelayClient {
     }
 
     /// The network has shown whether it keeps presence.
-    func presenceAnswered(_ isAvailable: Bool) {
-        presence.isAvailable = isAvailable
-        if !isAvailable { stopRenewing() }
+    func presenceAnswered(_ answer: PresenceKeeping.Answer) {
+        guard presence.isOpen else { return }
+        presence.isAvailable = answer == .kept
+        guard answer != .kept else {
+            presence.misses = 0
+            return presence.timers.cancel(.retry)
+        }
+        stopRenewing()
+        guard answer == .missing else { return }
+        let wait = min(configuration.presence.renewal, .seconds(1 << min(presence.misses, 10)))
+        presence.misses += 1
+        presence.timers.start(.retry, at: surroundings.clock.now + wait, on: surroundings.clock) { [weak self] in
+            await self?.askForPresenceAgain()
+        }
     }
 
-    /// Whether a failure means that the network has no such bucket, or not for this user.
-    static func isMissing(_ error: NATSError) -> Bool {
-        switch error {
-        case .noResponders, .publishNotPermitted: true
-        case .jetStream(let failure): failure.errorCode == JetStreamFailure.streamNotFound
-        default: false
-        }
+    private func askForPresenceAgain() {
+        if presence.isOpen, presence.isAvailable == false { askForPresence() }
     }
 
     // MARK: Others' entries
@@ -221,7 +235,7 @@ extension RelayClient {
 
     /// A topic's entries are read from now on.
     func presenceOpened(_ topic: String) {
-        presenceAnswered(true)
+        presenceAnswered(.kept)
         presence.watches[topic]?.table.opened()
     }
 

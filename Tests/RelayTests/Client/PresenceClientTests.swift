@@ -152,6 +152,11 @@ struct PresenceClientTests {
         #expect(try await client.presenceNow(topic: Self.topic) == .unknown)
         try await wait(for: ["unknown"], seen)
         #expect(client.status.state == .connected && client.status.reason == nil)
+        // A server that has just started has it a moment later.
+        try network.server.createBucket(PresenceEntry.bucket)
+        try await network.letTimePass("the next attempt") { !stored(network).isEmpty }
+        try await wait(for: ["alice away: lunch"], seen)
+        #expect(await client.isPresenceAvailable == true)
         await client.close()
     }
 
