@@ -1,3 +1,5 @@
+import Foundation
+import RelayNetwork
 import TestSupport
 import Testing
 
@@ -38,6 +40,37 @@ extension EndToEndTests {
                 }
                 try bob.press(.ctrl("q"))
                 #expect(try await bob.waitForExit(deadline: .seconds(60)) == .exited(0))
+            }
+        }
+
+        @Test(
+            "After a crash of the server, which forgets everybody, the chats see each other again as they were",
+            arguments: NATSServerProcess.binaries)
+        func crash(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                let alice = try await network.connected("alice", columns: 120)
+                let bob = try await network.connected("bob", columns: 120)
+                try await alice.waitFor("both", deadline: .seconds(60)) { $0.contains("chat.lobby ─ 2 here ─") }
+                try alice.type("/away")
+                try alice.press(.enter)
+                try await bob.waitFor("that alice is away", deadline: .seconds(60)) {
+                    $0.contains("─ 1 here, 1 away ─")
+                }
+                let before = try #require(network.description)
+                // A host that does not run cannot start the next server before the test has looked.
+                kill(before.hostPid, SIGSTOP)
+                kill(before.serverPid, SIGKILL)
+                for terminal in [alice, bob] {
+                    try await terminal.waitFor("the outage, without a word about people", deadline: .seconds(30)) {
+                        $0.rows[0].contains("↻ RECONNECTING") && !$0.rows[1].contains(" here")
+                    }
+                }
+                kill(before.hostPid, SIGCONT)
+                for terminal in [alice, bob] {
+                    try await terminal.waitFor("both again", deadline: .seconds(60)) {
+                        $0.rows[0].contains("● CONNECTED") && $0.rows[1].contains("chat.lobby ─ 1 here, 1 away ─")
+                    }
+                }
             }
         }
     }
