@@ -44,7 +44,8 @@ extension SlashCommand {
         switch self {
         case .say, .post: true
         case .keyValue(let request): request.change != nil
-        case .join, .leave, .resend, .discard, .history, .search, .read, .delete, .close, .reconnect, .log, .help,
+        case .join, .leave, .resend, .discard, .history, .search, .read, .who, .away, .back, .delete, .close,
+            .reconnect, .log, .help,
             .quit:
             false
         }

@@ -137,7 +137,7 @@ extension ChatModel {
         for place in Array(visits.dropFirst()) + unread + order {
             if let item = known.removeValue(forKey: place) { items.append(item) }
         }
-        return items + people()
+        return items + peopleItems()
     }
 
     /// People that are looked for at most, and lines that are looked at for them.
@@ -145,7 +145,7 @@ extension ChatModel {
     private static let peopleLines = 20_000
 
     /// Who has written of late, and where last; who wrote last comes first. Names are what the senders claim.
-    private func people() -> [PaletteItem] {
+    private func peopleItems() -> [PaletteItem] {
         let share = max(10, Self.peopleLines / max(1, conversations.count))
         var last: [String: (line: StoredLine, conversation: String)] = [:]
         for conversation in conversations.all {

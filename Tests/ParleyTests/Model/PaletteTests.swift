@@ -20,9 +20,9 @@ struct PaletteTests {
             }
             let panes = Panes.all.filter { $0.title != PalettePane.title }
             for pane in panes {
-                for binding in pane.keys {
-                    let target = PaletteItem.Target.action(binding.action, pane: pane.title)
-                    #expect(items.contains { $0.target == target && $0.note == binding.label })
+                for entry in KeyMap.standard.entries(of: pane) {
+                    let target = PaletteItem.Target.action(entry.action, pane: pane.title)
+                    #expect(items.contains { $0.target == target && $0.note == entry.label })
                 }
             }
             // What a command does too is listed once, as that command.

@@ -133,7 +133,7 @@ struct PeopleTests {
         #expect(Completion.of("/aw", topics: [])?.text == "/away ")
         #expect(Completion.of("/b", topics: [])?.text == "/back ")
         #expect(try SlashCommand.parse("/WHO") == .who)
-        let helped = HelpText.lines.compactMap { if case .entry(let name, _) = $0 { name } else { nil } }
+        let helped = HelpText.lines(.standard).compactMap { if case .entry(let name, _) = $0 { name } else { nil } }
         for usage in ["/who", "/away [TEXT]", "/back"] { #expect(helped.contains(usage)) }
     }
 

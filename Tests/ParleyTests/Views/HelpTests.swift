@@ -50,12 +50,13 @@ struct HelpTests {
         var candidates = plain.map { Key($0) }
         candidates += (plain + letters).flatMap { [Key($0, .control), Key($0, .alt)] }
         for key in candidates {
-            let isElsewhere =
-                KeyBinding.action(of: key, in: ComposePane.keys) != nil
-                || KeyBinding.action(of: key, in: KeyBinding.everywhere) != nil
             var editor = LineEditor()
             editor.text = "some words\nand more"
             editor.moveCursor(to: 7)
+            let isKept = editor.keeps(key) || editor.keepsForDeleting(key)
+            let isElsewhere =
+                KeyMap.standard.action(of: key, in: ComposePane.self) != nil
+                || KeyMap.standard.action(of: key) != nil && !isKept
             let isTaken = editor.handle(key)
             #expect(listed.contains(key) == (isTaken && !isElsewhere), "\(key.label)")
         }
