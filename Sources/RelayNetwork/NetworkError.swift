@@ -95,3 +95,15 @@ extension NetworkError {
         .file(path: path, reason: SystemCall.reason(code))
     }
 }
+
+extension NetworkError {
+    /// Whether the server let go of a connection, or did not take it, without a word on why.
+    var isLostConnection: Bool {
+        switch self {
+        case .connection(.connectionLost), .connection(.connectionRefused), .connection(.closedByServer(nil)),
+            .connection(.staleConnection):
+            true
+        default: false
+        }
+    }
+}

@@ -23,12 +23,22 @@ struct EditingKey: Hashable, Sendable {
         .edits([Key(.delete), .control("d")], "delete the character at the cursor"),
         .edits([.control("w")], "cut to the left, up to a blank"),
         .edits([Key(.backspace, .control), Key(.backspace, .alt)], "cut the word to the left"),
-        .edits([Key(.delete, .control), .alt("d")], "cut the word to the right"),
+        .edits([Key(.delete, .control), Key(.delete, .alt), .alt("d")], "cut the word to the right"),
         .edits([.control("u")], "cut to the beginning of the line"),
         .edits([.control("k")], "cut to the end of the line"),
         .edits([.control("y")], "put in what was cut last"),
+        .edits([.alt("y")], "behind that: put in what was cut before"),
         .edits([.control("t")], "exchange two characters"),
+        .edits([.alt("t")], "exchange two words"),
+        .edits([.alt("u")], "the word in capitals"),
+        .edits([.alt("l")], "the word in small letters"),
+        .edits([.alt("c")], "the word with a capital"),
+        .edits([.alt("."), .alt("_")], "put in the last word of the line before"),
+        .edits([.alt("\\")], "delete the blanks around the cursor"),
         .edits([.control("_"), .control("/")], "undo"),
+        .edits([.alt("r")], "undo all that was done to the line"),
+        .edits([.control("r"), .control("s")], "look for an earlier, a later line by its letters"),
+        .edits([.alt("0"), .alt("-")], "and digits: so many times, or backwards"),
     ]
 
     /// The keys as a person reads them.

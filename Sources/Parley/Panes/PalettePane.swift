@@ -256,7 +256,7 @@ struct PalettePane: Pane {
         }
         let main = model.view.pane
         guard title == Swift.type(of: main).title else {
-            model.say("\(keys) is a key of another part of the screen: \(title)")
+            model.say("\(keys): that belongs to another part of the screen, \(title).")
             return []
         }
         model.focus = .main

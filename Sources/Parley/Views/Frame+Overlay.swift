@@ -4,7 +4,8 @@ extension Frame {
     /// What lies over the panes.
     mutating func drawOverlay() {
         switch model.overlay {
-        case .help(let scroll): draw(HelpLayout(size: layout.size, keys: model.settings.keys), SafeText(" Help "), scroll)
+        case .help(let scroll):
+            draw(HelpLayout(size: layout.size, keys: model.settings.keys), SafeText(" Help "), scroll)
         case .people(let scroll):
             let list = HelpLayout(size: layout.size, lines: model.people.lines(for: model.identity.user))
             draw(list, SafeText(" Who is in \(model.people.topic ?? "") "), scroll)
@@ -19,7 +20,8 @@ extension Frame {
         let (box, inner) = (list.box, list.inner)
         canvas.fill(box, style: theme.overlay)
         drawBorder(box)
-        canvas.write(title.truncated(columns: max(0, box.columns - 4)), row: box.row, column: box.column + 2, style: theme.title)
+        canvas.write(
+            title.truncated(columns: max(0, box.columns - 4)), row: box.row, column: box.column + 2, style: theme.title)
         let first = min(scroll, list.lastScroll)
         for (offset, row) in list.rows.dropFirst(first).prefix(inner.rows).enumerated() {
             drawHelp(row, in: Rect(row: inner.row + offset, column: inner.column, rows: 1, columns: inner.columns))

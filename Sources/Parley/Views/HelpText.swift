@@ -19,9 +19,6 @@ enum HelpText {
             add(pane.title, keys.entries(of: pane).map { .entry($0.label, $0.binding.words) })
             if pane == ComposePane.self { add("Editing the text", EditingKey.all.map { .entry($0.label, $0.words) }) }
         }
-        lines.append(.heading("Editing the text"))
-        lines += Compose.editingKeys.map { .entry($0.keys, $0.words) }
-        lines.append(.blank)
         lines.append(.heading("Commands"))
         lines += SlashCommand.entries.map { .entry($0.usage, $0.words) }
         lines += [

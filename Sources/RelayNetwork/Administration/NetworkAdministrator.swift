@@ -148,10 +148,20 @@ public struct NetworkAdministrator: Sendable {
     func onServer<R>(
         _ identity: NetworkIdentity, _ body: (SystemInterface, _ url: String) async throws(NetworkError) -> R
     ) async throws(NetworkError) -> R? {
-        guard let network = try await directory.running() else { return nil }
-        let system = try await SystemInterface(url: network.url, identity: identity)
-        defer { system.close() }
-        return try await body(system, network.url)
+        let deadline = ContinuousClock.now + .seconds(10)
+        while true {
+            guard let network = try await directory.running() else { return nil }
+            do throws(NetworkError) {
+                let system = try await SystemInterface(url: network.url, identity: identity)
+                defer { system.close() }
+                return try await body(system, network.url)
+            } catch {
+                // A server that is starting, or starts again, may let go of a connection. Every act says how things are to
+                // be, so that it can be done twice.
+                guard error.isLostConnection, ContinuousClock.now < deadline else { throw error }
+            }
+            try await Pause.sleep(.milliseconds(100))
+        }
     }
 
     /// Runs the body while no other administrator acts, so that the files and the server do not come to differ.

@@ -68,12 +68,12 @@ struct KeyMapTests {
             ("help: 7", 6, "keys.help: it takes a key, a list of keys, or none"),
             ("help: ['F5', 'F5']", 13, "keys.help.1: it is in the list already"),
             ("'next-unread': '^N'", 15, "keys.next-unread: ^N is “next-topic” already (everywhere)"),
-            ("'next-unread': 'Alt-j', 'next-topic': ['Alt-k', 'Alt-j']", 15, "keys.next-unread: Alt-j is “next-topic”"),
+            ("'next-unread': 'Alt-z', 'next-topic': ['Alt-v', 'Alt-z']", 15, "keys.next-unread: Alt-z is “next-topic”"),
             (
                 "help: '^X', quit: '^X ^C'", 18,
                 "keys.quit: ^X ^C and ^X begin alike, and that is “help” already (everywhere)"
             ),
-            ("'postbox.reply': 'd'", 17, "keys.postbox.reply: d is “delete” already (postbox)"),
+            ("'postbox.reply': 'Del'", 17, "keys.postbox.reply: Del is “delete” already (postbox)"),
             ("up: 'Home'", 4, "keys.up: Home is “to-beginning” already (topics)"),
             ("'next-unread': 'n'", 15, "keys.next-unread: n by itself is a letter of the text (everywhere)"),
             ("'compose.send': 'Space'", 16, "keys.compose.send: Space by itself is a letter of the text (compose)"),
@@ -95,17 +95,17 @@ struct KeyMapTests {
 
     @Test("A key does what the configuration says, its old meaning is gone, and help and hints say so")
     func changed() throws {
-        var desk = try desk("'next-topic': 'Alt-j', 'open-postbox': ['F4', '^O'], quit: 'none'", "a", "b")
+        var desk = try desk("'next-topic': 'Alt-j', 'open-postbox': ['F7', '^O'], quit: 'none'", "a", "b")
         desk.press(.control("n"))
         #expect(desk.model.view == .conversation("a"))
         desk.press(.alt("j"))
         #expect(desk.model.view == .conversation("b"))
         #expect(desk.press(.control("q")) == [])
-        #expect(desk.screen().last?.contains("F4 postbox") == true && desk.screen().last?.contains("quit") == false)
+        #expect(desk.screen().last?.contains("F7 postbox") == true && desk.screen().last?.contains("quit") == false)
         desk.press(.control("o"))
         #expect(desk.model.view == .inbox(nil))
         let help = HelpText.lines(desk.model.settings.keys)
-        #expect(help.contains(.entry("F4 ^O", "open the postbox")) && help.contains(.entry("–", "quit")))
+        #expect(help.contains(.entry("F7 ^O", "open the postbox")) && help.contains(.entry("–", "quit")))
         #expect(help.contains(.entry("Alt-j", "next topic")))
     }
 
@@ -160,7 +160,7 @@ struct KeyMapTests {
 
     @Test("A chord quits at the second time as one key does, and help is closed whatever its key is")
     func interruptAndHelp() throws {
-        var desk = try desk("interrupt: '^X ^C', escape: '^G'", "a")
+        var desk = try desk("interrupt: '^X ^C', escape: '^]'", "a")
         for key in ["x", "c"] as [Character] { desk.press(.control(key)) }
         #expect(desk.model.notice?.text == "^X ^C again quits.")
         desk.press(.control("x"))
@@ -173,14 +173,14 @@ struct KeyMapTests {
 
     @Test("Sentences name the keys as they are")
     func sentences() throws {
-        var desk = try desk("help: 'F5', 'open-postbox': 'none', 'page-down': '^V'")
+        var desk = try desk("help: 'F6', 'open-postbox': 'none', 'page-down': '^V'")
         desk.model.view = .welcome
         let welcome = desk.screen(Size(rows: 24, columns: 80))
         #expect(
-            welcome.contains { $0.contains("F5  shows all keys") } && !welcome.contains { $0.contains("your postbox") })
+            welcome.contains { $0.contains("F6  shows all keys") } && !welcome.contains { $0.contains("your postbox") })
         desk.enter("/delete")
         #expect(desk.model.notice?.text == "Open the postbox first.")
-        desk.press(.function(5))
+        desk.press(.function(6))
         #expect(desk.screen().contains { $0.contains(" ^V more  Esc closes ") })
     }
 

@@ -125,6 +125,8 @@ struct MentionTests {
         desk.press(.alt("a"))
         #expect(desk.model.view == .conversation("c") && desk.conversation("c")?.unread == 0)
         desk.press(.alt("a"))
+        #expect(desk.model.view == .conversation("a"))
+        desk.press(.alt("a"))
         #expect(desk.model.notice?.text == "Nothing is unread.")
     }
 

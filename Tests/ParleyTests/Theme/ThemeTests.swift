@@ -201,16 +201,16 @@ struct ThemeTests {
             """
              parley  alice@local --------------------------- * CONNECTED 0.4 ms   > 0   @ 0
              TOPICS             |-- chat.lobby ---------------------------------------------
-            >chat.lobby         |-- the beginning -----------------------------------------
-             alerts.>           |-- Friday 21 November ------------------------------------
-             POSTBOX            | 10:00  alice  hi there                                   +
+            >chat.lobby         |
+             alerts.>           |
+             POSTBOX            |
+                                |-- the beginning -----------------------------------------
+                                |-- Friday 21 November ------------------------------------
+                                | 10:00  alice  hi there                                   +
                                 | 10:01  bob    déjà vu 日本                               <
-                                |
-                                |
-                                |
             --------------------+-----------------------------------------------------------
              > write to chat.lobby
-             F1 help  F2 topics  F3 postbox  F8 log  Tab pane                      v bottom
+             ^K commands  F1 help  ^G go to  F2 topics  F3 postbox  F8 log         v bottom
             """,
             theme: Appearance(symbols: .ascii).theme(colors: 256))
     }

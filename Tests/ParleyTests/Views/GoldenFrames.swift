@@ -89,22 +89,27 @@ struct GoldenFrames {
             styles: """
                 0: t21 r20 .1 c18 t20
                 1: h7 .13 r3 t12 r45
-                2: h1 *10 .9 r3 d15 r41
-                3: .20 r3 d22 r34
-                4: .1 u8 .9 u1 .1 r1 .1 i5 .2 n3
-                5: .1 h7 .12 r3 d20 r36
-                6: .1 u9 .7 u2 .1 r1 .1 i5 .2 n3
-                7: .1 d11 .6 d1 .1 r1 .1 i5 .2 N5 .45 c1
-                8: .20 r1 .1 i5 .2 N5 .45 c1
-                9: .20 r1 f58
-                10: .20 r1 m58
-                11: .20 r1 .1 i5 .2 n5
-                12: .20 r1
-                13: .20 r1 .1 i5 .2 n6 .44 d1
-                14-20: .20 r1
+                2: h1 *10 .9 r1
+                3: .20 r1
+                4: .1 u8 .9 u1 .1 r1
+                5: .1 h7 .12 r1
+                6: .1 u9 .7 u2 .1 r1
+                7: .1 d11 .6 d1 .1 r1
+                8: .20 r1
+                9: .20 r3 d15 r41
+                10: .20 r3 d22 r34
+                11: .20 r1 .1 i5 .2 n3
+                12: .20 r3 d20 r36
+                13: .20 r1 .1 i5 .2 n3
+                14-15: .20 r1 .1 i5 .2 N5 .45 c1
+                16: .20 r1 f58
+                17: .20 r1 m58
+                18: .20 r1 .1 i5 .2 n5
+                19: .20 r1
+                20: .20 r1 .1 i5 .2 n6 .44 d1
                 21: h20 r1 h59
                 22: h3 d19
-                23: .1 k2 e7 k2 e9 k2 e10 k2 e6 k3 e7 k5 e14 .1 e9
+                23: .1 k2 e11 k2 e7 k2 e8 k5 e14 k2 e9 .8 e9
                 """)
     }
 
@@ -183,27 +188,28 @@ struct GoldenFrames {
              ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics          ⇣ bottom
             """,
             styles: """
-                0: r8 .1 w51 t20
+                0: t7 r1 .1 w51 t20
                 1: h7 .13 r3 t12 r45
-                2: h1 *10 .9 r3 d15 r41
-                3: .20 r3 d22 r34
-                4: .1 u8 .9 u1 .1 r1 .1 i5 .2 n3
-                5: .1 h7 .12 r3 d20 r36
-                6: .1 u9 .7 u2 .1 r1 .1 i5 .2 n3
-                7: .1 d11 .6 d1 .1 r1 .1 i5 .2 N5 .45 c1
-                8: .20 r1 .1 i5 .2 N5 .45 c1
-                9: .20 r1 f58
-                10: .20 r1 .1 i5 .2 n5
-                11: .20 r1
-                12: .20 r1 .1 i5 .2 n6 .44 d1
-                13: .20 r1 .1 i5 .2 N5 .3 d8 .34 f1
-                14-15: .20 r1 .16 f40
-                16: .20 r1 .16 f23
-                17: .20 r1 .1 i5 .2 N5 .3 d14 .28 w1
-                18-20: .20 r1
+                2: h1 *10 .9 r1
+                3: .20 r1
+                4: .1 u8 .9 u1 .1 r1
+                5: .1 h7 .12 r3 d15 r41
+                6: .1 u9 .7 u2 .1 r3 d22 r34
+                7: .1 d11 .6 d1 .1 r1 .1 i5 .2 n3
+                8: .20 r3 d20 r36
+                9: .20 r1 .1 i5 .2 n3
+                10-11: .20 r1 .1 i5 .2 N5 .45 c1
+                12: .20 r1 f58
+                13: .20 r1 .1 i5 .2 n5
+                14: .20 r1
+                15: .20 r1 .1 i5 .2 n6 .44 d1
+                16: .20 r1 .1 i5 .2 N5 .3 d8 .34 f1
+                17-18: .20 r1 .16 f40
+                19: .20 r1 .16 f23
+                20: .20 r1 .1 i5 .2 N5 .3 d14 .28 w1
                 21: h20 r1 h59
                 22: h3 w36
-                23: .1 k2 e7 k2 e9 k2 e10 k2 e6 k3 e7 k5 e14 .1 e9
+                23: .1 k2 e11 k2 e7 k2 e8 k5 e14 k2 e9 .8 e9
                 """)
     }
 
@@ -227,7 +233,7 @@ struct GoldenFrames {
              ^K commands  F1 help          ⇣ bottom
             """,
             styles: """
-                0: r1 .1 w18 t20
+                0: t7 .1 w18 t14
                 1: r2 t12 r26
                 2: .1 i5 .2 n6 .25 d1
                 3: .1 i5 .2 N5 .3 d8 .15 f1
@@ -238,7 +244,7 @@ struct GoldenFrames {
                 8: .1 i5 .2 N5 .3 d14 .9 w1
                 9: h40
                 10: h3 w36
-                11: .1 k2 e7 k2 e9 .10 e9
+                11: .1 k2 e11 k2 e7 .8 e9
                 """)
     }
 
@@ -284,8 +290,8 @@ struct GoldenFrames {
                 8: .20 r3 t38 r19
                 9-20: .20 r1
                 21: r80
-                22: r3 d38
-                23: .1 k5 e7 k5 e7 k1 e9 k1 e16 k1 e8 k1 e12 .2 e4
+                22: r3 d42
+                23: .1 k5 e7 k5 e7 k3 e9 k5 e8 k5 e12 .9 e4
                 """)
     }
 
@@ -425,26 +431,25 @@ struct GoldenFrames {
             """
              parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS             │── chat.lobby ─────────────────────────────────────────────
-            ▌cha┌─ Help ───────────────────────────────────────────────────────────────┐───
-             cha│ Everywhere                                                           │───
+            ▌cha┌─ Help ───────────────────────────────────────────────────────────────┐
+             cha│ Everywhere                                                           │
              ale│ ^K Alt-x              find a command; within a text ^K cuts the rest │
-             POS│ F1                    this help                                      │───
+             POS│ F1                    this help                                      │
               pe│ ^G Alt-g              go to a topic, postbox or person               │
-              wo│ Alt-a                 next unread topic, mentions first; then back   │   ✓
-                │ F2                    go to the topics                               │   ✓
+              wo│ Alt-a                 next unread topic, mentions first; then back   │
+                │ F2                    go to the topics                               │
                 │ F3                    open the postbox                               │───
                 │ F5                    fold the topics away, or show them             │───
                 │ F8                    open the connection log, or close it           │
-                │ Tab                   next pane; in a /command: complete it          │
-                │ Shift-Tab             previous pane                                  │   ↺
-                │ Alt-Up ^P             previous topic                                 │
-                │ Alt-Down ^N           next topic                                     │
-                │ Alt-/                 back to where you were, and forth              │
-                │ PgUp                  page up                                        │
+                │ Tab                   next pane; in a /command: complete it          │───
+                │ Shift-Tab             previous pane                                  │
+                │ Alt-Up ^P             previous topic                                 │   ✓
+                │ Alt-Down ^N           next topic                                     │   ✓
+                │ Alt-/                 back to where you were, and forth              │───
+                │ PgUp                  page up                                        │───
                 │ PgDn                  page down                                      │
                 │ F4                    read a message whole that is cut short         │
-                │ ^L                    paint the screen again                         │
-                │ ^Z                    suspend; the shell's fg returns                │
+                │ ^L                    paint the screen again                         │   ↺
             ────└─ PgDn more  Esc closes ──────────────────────────────────────────────┘────
              > write to chat.lobby
              ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics          ⇣ bottom
@@ -459,15 +464,16 @@ struct GoldenFrames {
             """
             ┌─ Help ───────────┐
             │ Everywhere       │
-            │ ^K Alt-x  find … │
-            │ F1        this … │
-            └─ PgDn more  Esc…─┘
+            │ ^K Alt-x         │
+            │   find a         │
+            └─ PgDn  Esc ──────┘
             """,
             styles: """
                 0: r2 t6 r12
                 1: r1 v1 h10 v7 r1
-                2-3: r1 v1 k2 v8 .6 v1 r1
-                4: r2 .16 r2
+                2: r1 v1 k8 v9 r1
+                3: r1 v3 .6 v9 r1
+                4: r2 .11 r7
                 """)
     }
 
@@ -479,28 +485,28 @@ struct GoldenFrames {
             """
              parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS             │── chat.lobby ─────────────────────────────────────────────
-            ▌cha┌─ Commands ──────────────────────────────────────────────── 24 of 84 ─┐───
-             cha│ > lea                                                                │───
+            ▌cha┌─ Commands ──────────────────────────────────────────────── 31 of 94 ─┐
+             cha│ > lea                                                                │
              ale│──────────────────────────────────────────────────────────────────────│
-             POS│ ▌/leave [TOPIC]  leave this topic, or that one                       │───
+             POS│ ▌/leave [TOPIC]  leave this topic, or that one                       │
               pe│  a line up, or the unsent line above  Conversation                Up │
-              wo│  send the line again that was not sent  Conversation               r │   ✓
-                │  /quit  leave Parley                                              ^Q │   ✓
+              wo│  send the line again that was not sent  Conversation               r │
+                │  /quit  leave Parley                                              ^Q │
                 │  a line up  Around what was found                                 Up │───
-                │  a line down  Around what was found                             Down │───
+                │  a line up  A message as a whole                                  Up │───
+                │  a line down  Around what was found                             Down │
+                │  a line down  A message as a whole                              Down │───
                 │  close the letter or the search  Search                          Esc │
-                │  drop the line that was not sent  Conversation                     x │
-                │  clear the text; on no text twice: quit                           ^C │   ↺
-                │  the last of the list, and more of it  Search                    End │
-                │  go to the message; open the letter, or close it  Search       Enter │
+                │  drop the line that was not sent  Conversation                     x │   ✓
+                │  clear the text; on no text twice: quit                           ^C │   ✓
+                │  the last of the list, and more of it  Search                    End │───
+                │  go to the message; open the letter, or close it  Search       Enter │───
+                │  read a message whole that is cut short                           F4 │
                 │  a line down, or the unsent line below  Conversation            Down │
-                │  /resend  send this topic's unsent lines again                       │
-                │  close what lies on top, or go back to the text                  Esc │
-                │  delete the marked letters  Postbox                                D │
-                │  /kv get|put|delete|keys|watch …  the keys and values that all user… │
+                │  /resend  send this topic's unsent lines again                       │   ↺
             ────└──────────────────────────────────────────────────────────────────────┘────
              > write to chat.lobby
-             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/24
+             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/31
             """)
     }
 
@@ -510,7 +516,7 @@ struct GoldenFrames {
         expect(
             Scene.commands(size),
             """
-            ─────── ● CONNECTED
+             alice  ● CONNECTED
             > lea
             ▌/leave [TOPIC]
              a line up, or …  Up
@@ -526,17 +532,17 @@ struct GoldenFrames {
             """
              parley  alice@local ──────────────────────────────────────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS                 │── chat.lobby ─────────────────────────────────────────────────────────────────────────────────
-            ▌chat.lobby       ┌─ Go to ───────────────────────────────────────────────────────────────── 9 of 9 ─┐─────────────────
-             chat.qa          │ > a topic, postbox or person                                                     │─────────────────
+            ▌chat.lobby       ┌─ Go to ───────────────────────────────────────────────────────────────── 9 of 9 ─┐
+             chat.qa          │ > a topic, postbox or person                                                     │
              alerts.>         │──────────────────────────────────────────────────────────────────────────────────│
-             POSTBOX          │ ▌alerts.>  pattern                                                             9 │─────────────────
+             POSTBOX          │ ▌alerts.>  pattern                                                             9 │
               personal        │  chat.lobby                                                                      │
-              work (off)      │  chat.qa                                                                         │                 ✓
-                              │  all letters  postbox                                                         12 │                 ✓
-                              │  personal  postbox                                                            12 │─────────────────
-                              │  work  postbox                                                                   │─────────────────
-                              │  李小龍  person                                          chat.lobby 21 Nov 10:05 │green with it
-                              │  carol  person                                           chat.lobby 21 Nov 10:04 │                 ↺
+              work (off)      │  chat.qa                                                                         │
+                              │  all letters  postbox                                                         12 │
+                              │  personal  postbox                                                            12 │
+                              │  work  postbox                                                                   │
+                              │  李小龍  person                                          chat.lobby 21 Nov 10:05 │
+                              │  carol  person                                           chat.lobby 21 Nov 10:04 │
                               │  bob  person                                             chat.lobby 21 Nov 10:01 │
                               │                                                                                  │
                               │                                                                                  │
@@ -550,17 +556,17 @@ struct GoldenFrames {
                                     │
                                     │
                                     │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
-                                    │
+                                    │── the beginning ─────────────────────────────────────────────────────────────────────────────
+                                    │── Thursday 20 November ──────────────────────────────────────────────────────────────────────
+                                    │ 22:20  bob     good night
+                                    │── Friday 21 November ────────────────────────────────────────────────────────────────────────
+                                    │ 10:01  bob     hello
+                                    │ 10:00  alice   hi there                                                                      ✓
+                                    │ 10:00  alice   is it built?                                                                  ✓
+                                    │── 7 messages are gone ───────────────────────────────────────────────────────────────────────
+                                    │── new ───────────────────────────────────────────────────────────────────────────────────────
+                                    │ 10:04  carol   the build is green, and everything that was red yesterday is green with it
+                                    │ 10:05  李小龍  日本語のテキスト 👍                                                           ↺
             ────────────────────────┴───────────────────────────────────────────────────────────────────────────────────────────────
              > write to chat.lobby
              Enter choose  Esc close  Up up  Down down  ^Q quit                                                                 1/9
@@ -593,7 +599,7 @@ struct GoldenFrames {
                 3-8: .20 r1
                 9: h20 r1 h39
                 10: h3 d11
-                11: .1 k2 e7 k2 e9 k2 e10 k2 e6 k3 e7 .8 e1
+                11: .1 k2 e11 k2 e7 k2 e8 k2 e9 k2 e10 .3 e1
                 """)
     }
 

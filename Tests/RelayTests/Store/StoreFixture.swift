@@ -64,7 +64,9 @@ extension LocalStore {
     /// Returns when the search's words have all messages.
     func untilSearched() async throws {
         try await eventually("the words") {
-            try await database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM unsearched") } == 0
+            try await database.read {
+                try Staging(in: $0).isEmpty() && Int.fetchOne($0, sql: "SELECT count(*) FROM unsearched") == 0
+            }
         }
     }
 

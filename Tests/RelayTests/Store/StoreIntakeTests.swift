@@ -126,7 +126,8 @@ struct StoreIntakeTests {
         #expect(intake.add(lines(2), at: start) == .write)
         #expect(intake.take().isStaged)
         let quiet = start + .milliseconds(250)
-        #expect(intake.ended(.written(refused: 0, stagedBytes: 60), at: start).step == .sleep(until: quiet))
+        #expect(intake.ended(.written(refused: 0, stagedBytes: 60), at: start).step == .none)
+        #expect(intake.alarmed(at: start + .milliseconds(100)) == .sleep(until: quiet))
         #expect(intake.alarmed(at: quiet) == .unpack)
         // What comes meanwhile is written first.
         #expect(intake.add(lines(2), at: quiet) == .none)
