@@ -8,10 +8,10 @@ extension EndToEndTests {
         @Test("A change is taken in as it is saved; one with a mistake is named with its place and changes nothing")
         func live() async throws {
             try await PrivateNetworkFixture.run { network in
-                try network.folder.write("{ keys: { help: 'F5' } }", to: "config.json")
+                try network.folder.write("{ keys: { help: 'F7' } }", to: "config.json")
                 let path = network.folder.path("config.json")
                 let alice = try await network.connected("alice", ["--config", path])
-                try await alice.waitFor(text: "F5 help")
+                try await alice.waitFor(text: "F7 help")
 
                 // As editors do: another file takes the old one's place.
                 try network.folder.write("{ keys: { help: 'F6' }, join: ['chat.qa'] }", to: "new.json")

@@ -46,9 +46,9 @@ extension EndToEndTests {
                 try alice.press(.alt("/"))
                 try await alice.waitFor(text: "write to chat.qa")
 
-                try alice.press(.f(4))
+                try alice.press(.f(5))
                 try await alice.waitFor("the topics to be folded") { !$0.contains("TOPICS") }
-                try alice.press(.f(4))
+                try alice.press(.f(5))
                 try await alice.waitFor(text: "TOPICS")
 
                 try alice.press(.ctrl("k"))

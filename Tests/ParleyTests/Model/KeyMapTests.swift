@@ -68,7 +68,10 @@ struct KeyMapTests {
             ("help: 7", 6, "keys.help: it takes a key, a list of keys, or none"),
             ("help: ['F5', 'F5']", 13, "keys.help.1: it is in the list already"),
             ("'next-unread': '^N'", 15, "keys.next-unread: ^N is “next-topic” already (everywhere)"),
-            ("'next-unread': 'Alt-z', 'next-topic': ['Alt-v', 'Alt-z']", 15, "keys.next-unread: Alt-z is “next-topic”"),
+            (
+                "'next-unread': 'Alt-z', 'next-topic': ['Alt-v', 'Alt-z']", 38,
+                "keys.next-topic: Alt-z is “next-unread” already"
+            ),
             (
                 "help: '^X', quit: '^X ^C'", 18,
                 "keys.quit: ^X ^C and ^X begin alike, and that is “help” already (everywhere)"
