@@ -6,7 +6,7 @@ struct ChatSettings: Hashable, Sendable {
     var join: [String] = []
     /// Topics whose messages are counted nowhere but beside their names, and ring no bell.
     var mutes: [TopicPattern] = []
-    /// Words that ring the bell while the person is away, as their name with an @ does.
+    /// Words that call the person as their name does.
     var highlights = Highlights()
     /// The measures of the screen.
     var layout = LayoutSetting()

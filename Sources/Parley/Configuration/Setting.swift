@@ -55,7 +55,7 @@ struct Setting: Hashable, Sendable {
             .standard("[]")),
         Setting(
             "highlights",
-            "Words that ring the bell while you are away, as your name with an @ does, whatever their case.",
+            "Words that call you as your name does, whatever their case.",
             .standard("[]")),
         Setting(
             "theme",

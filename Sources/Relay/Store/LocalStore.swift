@@ -414,7 +414,7 @@ extension StoreIntake.Batch {
     func write(to database: Database) throws -> Int {
         let refused: Int
         if isStaged {
-            refused = try Staging(in: database).add(messages)
+            refused = try Staging(in: database).add(parts)
         } else {
             var writing = MessageWriting(to: database)
             try writing.write(messages)

@@ -12,28 +12,37 @@ struct StagedMessages: Hashable, Sendable {
     /// A value ends with the message that makes it larger than this. To make rows of it takes some ten milliseconds.
     static let usualBytes = 1 << 20
 
-    private static let version: UInt8 = 1
+    fileprivate static let version: UInt8 = 1
     /// The version, and where the names begin.
-    private static let headBytes = 1 + MemoryLayout<UInt32>.size
+    fileprivate static let headBytes = 1 + MemoryLayout<UInt32>.size
 
-    /// Encodes some messages of an array.
-    ///
-    /// - Parameters:
-    ///   - messages: the array.
-    ///   - start: the first of them. Afterwards the first that found no room.
-    static func encode(_ messages: [KeptMessage], from start: inout Int) -> ByteBuffer {
-        var names = Names()
-        var buffer = ByteBuffer()
-        buffer.reserveCapacity(usualBytes + usualBytes / 8)
-        buffer.writeInteger(version)
-        buffer.writeInteger(UInt32(0))
-        while start < messages.count, buffer.writerIndex < usualBytes {
-            names.write(messages[start], to: &buffer)
-            start += 1
+    /// Writes one value after another.
+    struct Writer {
+        private var names = Names()
+        private var buffer = Writer.head
+
+        private static let head: ByteBuffer = {
+            var buffer = ByteBuffer()
+            buffer.writeInteger(StagedMessages.version)
+            buffer.writeInteger(UInt32(0))
+            return buffer
+        }()
+
+        /// Whether a value has no message yet.
+        var isEmpty: Bool { buffer.writerIndex == StagedMessages.headBytes }
+        /// Whether the next message belongs to another value.
+        var isFull: Bool { buffer.writerIndex >= StagedMessages.usualBytes }
+
+        /// Adds a message.
+        mutating func write(_ message: KeptMessage) { names.write(message, to: &buffer) }
+
+        /// The value; what is written then is another's.
+        mutating func take() -> ByteBuffer {
+            buffer.setInteger(UInt32(clamping: buffer.writerIndex), at: 1)
+            names.write(to: &buffer)
+            defer { (names, buffer) = (Names(), Writer.head) }
+            return buffer
         }
-        buffer.setInteger(UInt32(clamping: buffer.writerIndex), at: 1)
-        names.write(to: &buffer)
-        return buffer
     }
 
     /// Reads a value; nil where it is damaged.
@@ -51,7 +60,7 @@ struct StagedMessages: Hashable, Sendable {
     }
 
     /// The streams and topics of a value's messages, each once.
-    private struct Names {
+    fileprivate struct Names {
         private var streams: [StreamIdentity] = []
         private var topics: [String] = []
         private var streamIndices: [StreamIdentity: UInt32] = [:]

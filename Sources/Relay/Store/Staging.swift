@@ -30,15 +30,22 @@ struct Staging {
     /// Keeps messages in as few values as bounded ones allow.
     ///
     /// - Returns: how many messages have no place in a store, and are not kept.
-    func add(_ messages: [KeptMessage]) throws -> Int {
-        let placed = messages.filter { $0.place.sequence < RowNumber.sequences }
+    func add(_ parts: [[KeptMessage]]) throws -> Int {
         let statement = try database.cachedStatement(sql: "INSERT INTO staged (messages) VALUES (?)")
-        var next = 0
-        while next < placed.count {
-            let value = StagedMessages.encode(placed, from: &next)
-            try statement.execute(arguments: [Data(value.readableBytesView)])
+        var value = StagedMessages.Writer()
+        var refused = 0
+        for part in parts {
+            for message in part {
+                guard message.place.sequence < RowNumber.sequences else {
+                    refused += 1
+                    continue
+                }
+                value.write(message)
+                if value.isFull { try statement.execute(arguments: [Data(value.take().readableBytesView)]) }
+            }
         }
-        return messages.count - placed.count
+        if !value.isEmpty { try statement.execute(arguments: [Data(value.take().readableBytesView)]) }
+        return refused
     }
 
     /// Makes rows of the oldest value's messages.

@@ -50,22 +50,40 @@ package struct StoreBatching: Hashable, Sendable {
 package struct StoreIntake: Sendable {
     /// What is written in one transaction.
     package struct Batch: Sendable {
-        /// Messages of topics.
-        package var messages: [KeptMessage] = []
+        /// Messages of topics, as they came together: none of them is copied on its way.
+        package private(set) var parts: [[KeptMessage]] = []
+        /// How many there are.
+        package private(set) var messageCount = 0
         /// Everything else, written behind the messages: a cursor is never ahead of what it has passed.
         package var changes: [StoreChange] = []
         /// The payloads' bytes.
-        package var bytes = 0
+        package private(set) var bytes = 0
         /// Whether rows are made of the messages later.
         package var isStaged = false
 
         /// An empty batch.
         package init() {}
 
+        /// The messages.
+        package var messages: [KeptMessage] { Array(parts.joined()) }
         /// How many messages and changes there are.
-        package var rows: Int { messages.count + changes.count }
+        package var rows: Int { messageCount + changes.count }
         /// Whether there is nothing.
-        package var isEmpty: Bool { messages.isEmpty && changes.isEmpty }
+        package var isEmpty: Bool { rows == 0 }
+
+        fileprivate mutating func add(_ messages: [KeptMessage]) {
+            guard !messages.isEmpty else { return }
+            parts.append(messages)
+            messageCount += messages.count
+            bytes += messages.reduce(0) { $0 + $1.payload.count }
+        }
+
+        fileprivate mutating func add(_ later: Batch) {
+            parts += later.parts
+            messageCount += later.messageCount
+            bytes += later.bytes
+            changes += later.changes
+        }
     }
 
     /// What is to be done next.
@@ -148,9 +166,8 @@ package struct StoreIntake: Sendable {
         _ messages: [KeptMessage], _ changes: [StoreChange] = [], at now: ContinuousClock.Instant
     ) -> Step {
         guard !messages.isEmpty || !changes.isEmpty else { return .none }
-        waiting.messages.append(contentsOf: messages)
+        waiting.add(messages)
         waiting.changes.append(contentsOf: changes)
-        for message in messages { waiting.bytes += message.payload.count }
         if since == nil { since = now }
         return next(at: now)
     }
@@ -196,7 +213,7 @@ package struct StoreIntake: Sendable {
     /// What is to be written now.
     package mutating func take() -> Batch {
         var batch = waiting
-        batch.isStaged = batch.messages.count >= rules.rows && stagedBytes < rules.maximumStagedBytes
+        batch.isStaged = batch.messageCount >= rules.rows && stagedBytes < rules.maximumStagedBytes
         underWay = batch
         waiting = Batch()
         since = nil
@@ -217,8 +234,8 @@ package struct StoreIntake: Sendable {
         case .written(let refused, let stagedBytes):
             notKept += refused
             self.stagedBytes = stagedBytes
-            if !batch.messages.isEmpty { hasUnsearched = true }
-            laterAfter = batch.messages.count > rules.rows / 2 ? now + rules.laterDelay : nil
+            if batch.messageCount > 0 { hasUnsearched = true }
+            laterAfter = batch.messageCount > rules.rows / 2 ? now + rules.laterDelay : nil
             if isTroubleTold { news = .recovered(notKept: notKeptInTrouble) }
             (failures, retryAt, isTroubleTold, notKeptInTrouble) = (0, nil, false, 0)
             if waiting.isEmpty { isHurried = false }
@@ -231,8 +248,8 @@ package struct StoreIntake: Sendable {
             news = tell(error)
         case .impossible(let error):
             // The same batch would fail for ever, and hold up all that follows.
-            notKept += batch.messages.count
-            notKeptInTrouble += batch.messages.count
+            notKept += batch.messageCount
+            notKeptInTrouble += batch.messageCount
             isHurried = false
             news = tell(error)
         }
@@ -286,9 +303,7 @@ package struct StoreIntake: Sendable {
     private mutating func putBack(_ batch: Batch, at now: ContinuousClock.Instant) {
         var whole = batch
         whole.isStaged = false
-        whole.messages.append(contentsOf: waiting.messages)
-        whole.changes.append(contentsOf: waiting.changes)
-        whole.bytes += waiting.bytes
+        whole.add(waiting)
         waiting = whole
         if !whole.isEmpty { since = since ?? now }
     }
