@@ -289,7 +289,8 @@ package struct StoreIntake: Sendable {
         if let retryAt, !isHurried { due = retryAt }
         guard due > now else {
             isBusy = true
-            return stagedBytes >= rules.maximumStagedBytes && failures == 0 && !isHurried ? .unpack : .write
+            return stagedBytes > 0 && stagedBytes >= rules.maximumStagedBytes && failures == 0 && !isHurried
+                ? .unpack : .write
         }
         return sleep(until: due)
     }

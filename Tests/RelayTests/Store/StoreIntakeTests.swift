@@ -157,6 +157,13 @@ struct StoreIntakeTests {
         #expect(!intake.take().isStaged)
     }
 
+    @Test("Without room for values everything becomes rows at once")
+    func noValues() {
+        var intake = intake(StoreBatching(rows: 2, maximumStagedBytes: 0))
+        #expect(intake.add(lines(2), at: start) == .write)
+        #expect(!intake.take().isStaged)
+    }
+
     @Test("Where rows cannot be made, what comes is kept all the same")
     func unpackingFails() {
         var intake = StoreIntake(rules: StoreBatching(rows: 2), stagedBytes: 10)
