@@ -165,13 +165,15 @@ final class ChildLink: Sendable {
         while !state.withLockedValue({ $0.wantsClose }) {
             settleInput()
             var (waits, timeout) = nextWaits()
-            guard poll(&waits, nfds_t(waits.count), timeout) >= 0 || errno == EINTR else { break }
+            let count = poll(&waits, nfds_t(waits.count), timeout)
+            guard count >= 0 || errno == EINTR else { break }
             _ = Self.read(wakePipe.reader, buffer)
             if waits[1].revents != 0 { readReports() }
             for index in streams.outputs.indices where waits[2 + index].revents & ~Self.writeEvent != 0 {
                 readOutput(index, into: buffer)
             }
-            wakeWaiters()
+            // One that has just begun to wait is no news to itself: it would ask again without end, and take a processor.
+            if count <= 0 || waits.dropFirst().contains(where: { $0.revents != 0 }) { wakeWaiters() }
         }
         shutDown()
     }
