@@ -24,6 +24,7 @@ final class FileWatch: Sendable {
     ///
     /// - Parameter changed: called on a queue of its own, once for each burst.
     init?(_ path: String, changed: @escaping @Sendable () -> Void) {
+        // The system tells of files through Dispatch alone, which serves the watch's state one event at a time here.
         let queue = DispatchQueue(label: "parley.configuration", qos: .utility)
         let isBurst = NIOLockedValueBox(false)
         let folders = FolderWatch(queue) { folders in

@@ -33,7 +33,7 @@ extension ChatModel {
     ///
     /// - Returns: false where there is none.
     mutating func showNextMention() -> Bool {
-        guard let name = nextTopic(from: 0, where: { !$0.mentions.isEmpty && !conversations.isMuted($0.name) }),
+        guard let name = nextTopic(from: 0, where: { !$0.mentions.isEmpty }),
             let position = conversations.named(name)?.mentions.first
         else { return false }
         show(.conversation(name))
@@ -51,18 +51,18 @@ extension ChatModel {
         return true
     }
 
-    /// The next topic with a property, in the order of the sidebar.
+    /// The next topic with a property that is not muted, in the order of the sidebar.
     ///
     /// - Parameter distance: how far from the one in view the search begins; 0 for that one itself.
     func nextTopic(from distance: Int, where isWanted: (Conversation) -> Bool) -> String? {
         var start = 0
-        if case .conversation(let name) = view, let current = conversations.index(of: name) {
+        if case .conversation(let name) = view, let current = conversations.place(of: name) {
             start = current + distance
         }
         let count = conversations.count
         for offset in 0..<count {
-            let conversation = conversations.all[(start + offset) % count]
-            if isWanted(conversation) { return conversation.name }
+            guard let conversation = conversations.shown(at: (start + offset) % count) else { continue }
+            if isWanted(conversation), !conversations.isMuted(conversation.name) { return conversation.name }
         }
         return nil
     }

@@ -195,16 +195,11 @@ extension ChatModel {
             }
             return []
         }
-        var start = 0
-        if case .conversation(let name) = view, let place = conversations.place(of: name) { start = place + 1 }
-        let count = conversations.count
-        let ahead = (0..<count).compactMap { conversations.shown(at: (start + $0) % count) }
-        guard let next = ahead.first(where: { $0.unread > 0 && !conversations.isMuted($0.name) }) else {
+        guard let name = nextTopic(from: 1, where: { $0.unread > 0 }) else {
             if let before, before.origin != present { return go(to: before.origin) }
             say("Nothing is unread.")
             return []
         }
-        let name = next.name
         conversations.update(name) { $0.scroll = .bottom }
         show(.conversation(name))
         if let origin = before?.origin ?? present { jump = Jump(origin: origin, present: .topic(name)) }

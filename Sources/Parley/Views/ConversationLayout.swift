@@ -18,11 +18,9 @@ struct ConversationLayout: ScrollableRows {
     /// Lines of one message that are shown at most.
     static let lineLimit = 200
 
-    /// What stands below a message of which a part is shown.
-    static let goesOn: SafeText = {
-        let key = KeyMap.standard.label(of: .readWhole) ?? "/read"
-        return SafeText("… \(key) reads the rest")
-    }()
+    /// What stands below a message of which a part is shown. The frame names the key instead, where
+    /// there is one.
+    static let goesOn = SafeText("… /read reads the rest")
 
     /// One line of the pane.
     enum Line: Hashable {

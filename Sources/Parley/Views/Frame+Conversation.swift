@@ -85,6 +85,14 @@ extension Frame {
         canvas.write(text, row: area.endRow - 1, column: area.column + 2, style: theme.dimmed)
     }
 
+    /// A line of a message; below one that is cut, with the key that shows the rest.
+    func withKey(_ line: SafeText) -> SafeText {
+        guard line == ConversationLayout.goesOn, let key = model.settings.keys.label(of: .readWhole) else {
+            return line
+        }
+        return SafeText("… \(key) reads the rest")
+    }
+
     private mutating func draw(
         _ line: ConversationLayout.Line, in row: Rect, _ widths: ConversationLayout.Columns, _ names: NameCut
     ) {
@@ -97,7 +105,8 @@ extension Frame {
             canvas.write(words, row: row.row, column: row.column + widths.indent, style: theme.failure)
         case .text(let text, let isFirst, let source):
             let style = textStyle(of: source)
-            canvas.write(text, row: row.row, column: row.column + widths.indent, width: widths.text, style: style)
+            let words = withKey(text)
+            canvas.write(words, row: row.row, column: row.column + widths.indent, width: widths.text, style: style)
             if isFirst { drawMargin(of: source, in: row, widths, names) }
             drawMark(text, of: source, in: row, widths)
         }

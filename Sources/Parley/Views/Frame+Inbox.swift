@@ -40,7 +40,8 @@ extension Frame {
         var words = model.inbox.isLoaded ? "No letters." : "Listing …"
         var style = theme.dimmed
         if let failure = model.inbox.failure {
-            words = "✗ \(failure) ^R tries again."
+            let key = model.settings.keys.label(of: .refresh, in: InboxPane.self)
+            words = "✗ \(failure)" + (key.map { " \($0) tries again." } ?? "")
             style = theme.failure
         }
         for (offset, line) in SafeText(words).wrapped(columns: area.columns - 3).prefix(area.rows).enumerated() {
@@ -93,7 +94,7 @@ extension Frame {
         }
         let first = min(model.inbox.readerScroll, parts.lastReaderScroll)
         for (offset, line) in parts.letterLines.dropFirst(first).prefix(reader.rows).enumerated() {
-            canvas.write(line, row: reader.row + offset, column: reader.column + 1)
+            canvas.write(withKey(line), row: reader.row + offset, column: reader.column + 1)
         }
         if first < parts.lastReaderScroll, !reader.isEmpty {
             canvas.write("↓", row: reader.endRow - 1, column: reader.endColumn - 1, style: theme.dimmed)

@@ -9,9 +9,8 @@ extension Frame {
             queued: model.queuedCount, mentions: model.unseenMentions, unread: model.unreadMessages,
             letters: model.unreadLetters)
         let status = StatusText(model.status, attemptBegan: model.attemptBegan, now: now)
-        var identity = model.identity
-        if model.people.own != .here { identity.network += " (away)" }
-        let line = TitleLine(identity, status, counts, columns: area.columns)
+        let line = TitleLine(
+            model.identity, isAway: model.people.own != .here, status, counts, columns: area.columns)
         let start = max(0, area.columns - line.status.width - line.counts.width - 1)
         canvas.write(line.left + SafeText(" "), row: area.row, column: area.column, style: theme.title)
         if start > 0 { canvas.write(" ", row: area.row, column: start - 1) }

@@ -27,9 +27,13 @@ struct TitleLine: Hashable {
         var letters = 0
     }
 
-    /// - Parameter columns: the line's columns, at least those of ``ScreenLayout/minimum``.
-    init(_ identity: ChatModel.Identity, _ status: StatusText, _ counts: Counts, columns: Int) {
-        var parts = Parts(identity, status, counts)
+    /// - Parameters:
+    ///   - isAway: whether others see the user as away.
+    ///   - columns: the line's columns, at least those of ``ScreenLayout/minimum``.
+    init(
+        _ identity: ChatModel.Identity, isAway: Bool = false, _ status: StatusText, _ counts: Counts, columns: Int
+    ) {
+        var parts = Parts(identity, isAway: isAway, status, counts)
         // What comes first is there in the least columns.
         for name in 3...8 { parts.take(in: columns) { $0.nameColumns = name } }
         parts.take(in: columns) { $0.counted = .queued }
@@ -97,12 +101,13 @@ private struct Parts {
     /// Columns of a network's name that are shown at most; it may be an address.
     private static let networkColumns = 24
 
-    init(_ identity: ChatModel.Identity, _ text: StatusText, _ counts: TitleLine.Counts) {
+    init(_ identity: ChatModel.Identity, isAway: Bool, _ text: StatusText, _ counts: TitleLine.Counts) {
         let network = SafeText(String(identity.network.prefix(128)))
         let user = SafeText(String(identity.user.prefix(128)))
         // Until it is known who is signed in, the network alone says where.
         name = user.isEmpty ? network : user
-        self.network = user.isEmpty ? .empty : SafeText("@") + network.shortened(columns: Self.networkColumns)
+        let place = user.isEmpty ? .empty : SafeText("@") + network.shortened(columns: Self.networkColumns)
+        self.network = isAway ? place + SafeText(" (away)") : place
         title = SafeText(text.title)
         figureForms = text.figures.map { SafeText($0) }
         outageForms = text.outage.map { SafeText($0) }
