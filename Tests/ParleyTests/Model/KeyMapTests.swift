@@ -187,6 +187,16 @@ struct KeyMapTests {
         #expect(desk.screen().contains { $0.contains(" ^V more  Esc closes ") })
     }
 
+    @Test("A message that is cut names the key that shows the rest, and without one the command")
+    func restOfMessage() throws {
+        let text = (1...300).map { "line \($0)" }.joined(separator: "\n")
+        for (keys, words) in [("'read-whole': 'F6'", "… F6 reads"), ("'read-whole': 'none'", "… /read reads")] {
+            var desk = try desk(keys, "chat.lobby")
+            desk.send(.topic("chat.lobby", .messages([message(1, text)])))
+            #expect(desk.screen().contains { $0.contains(words) }, "\(words)")
+        }
+    }
+
     @Test("With the log open the text's keys are those of the configuration too")
     func log() throws {
         var desk = try desk("'compose.send': 'Alt-Enter', 'new-line': 'Enter'", "a")

@@ -132,6 +132,22 @@ struct UnreadTests {
         #expect(desk.model.view == .conversation("chat.a") && desk.model.notice?.text == "Nothing is unread.")
     }
 
+    @Test("Alt-a walks the topics in the order in which they are shown, for mentions too")
+    func shownOrder() {
+        for text in ["x", "alice: x"] {
+            var desk = Desk.joined("chat.a", "chat.b", "chat.c")
+            for (number, topic) in [(1, "chat.b"), (2, "chat.c")] {
+                desk.send(
+                    .topic(topic, .messages([message(UInt64(number), text, topic: topic, minutes: Int64(number))])))
+            }
+            desk.model.conversations.show(in: .byActivity)
+            for topic in ["chat.c", "chat.b"] {
+                desk.press(.alt("a"))
+                #expect(desk.model.view == .conversation(topic))
+            }
+        }
+    }
+
     @Test("Whoever has gone elsewhere meanwhile is not led back")
     func jumpEnds() {
         var desk = Desk.joined("chat.a", "chat.b", "chat.c")
