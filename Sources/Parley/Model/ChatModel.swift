@@ -57,6 +57,8 @@ struct ChatModel: Equatable, Sendable {
     var log = ConnectionLog()
     /// Own lines and letters that are with the client core, by their messages' ids.
     var outgoing: [String: Outgoing] = [:]
+    /// Those of them that the core has not accepted yet, so that nothing keeps them: they are counted nowhere.
+    var unaccepted: Set<String> = []
     /// Own lines on topics that are not joined, by topic; they are shown when it is.
     var unjoined: [String: [PendingLine]] = [:]
     /// What became of messages that are not known yet, while the local store is being opened.
@@ -210,8 +212,8 @@ struct ChatModel: Equatable, Sendable {
         return conversations.named(name)?.scroll == .bottom
     }
 
-    /// Lines, letters and changes of keys that are with the core, not yet on the network.
-    var queuedCount: Int { outgoing.count }
+    /// Lines, letters and changes of keys that the core has accepted, not yet on the network.
+    var queuedCount: Int { outgoing.count - unaccepted.count }
 
     /// Messages that came while their topic was out of view, in all topics that are not muted.
     var unreadMessages: Int { conversations.unread }

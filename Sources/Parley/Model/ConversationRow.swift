@@ -45,6 +45,8 @@ struct PendingLine: Hashable, Sendable {
 
     /// Where the line is on its way.
     enum State: Hashable, Sendable {
+        /// The core has not accepted it yet, which takes as long as the disk does.
+        case typed
         case queued
         case sending
         /// Not sent, or perhaps not, and why: it stays until the person sends it again or discards it.
@@ -54,7 +56,7 @@ struct PendingLine: Hashable, Sendable {
     /// Whether it waits for the network rather than for the person.
     var isOutgoing: Bool {
         switch state {
-        case .queued, .sending: true
+        case .typed, .queued, .sending: true
         case .failed: false
         }
     }

@@ -117,20 +117,20 @@ extension ChatModel {
 
     /// Disconnects; asks first where that gives up what is queued.
     private mutating func close() -> [ChatEffect] {
-        guard queuedCount > 0 else { return [.disconnect] }
+        guard !outgoing.isEmpty else { return [.disconnect] }
         ask(.disconnect, "\(unsentWords). Closing gives up the attempt. Close?")
         return []
     }
 
     /// Quits; asks first where something is not sent.
     mutating func quit() -> [ChatEffect] {
-        guard queuedCount > 0 else { return [.quit] }
+        guard !outgoing.isEmpty else { return [.quit] }
         ask(.quit, "\(unsentWords). Quit anyway?")
         return []
     }
 
     private var unsentWords: String {
-        "\(Wording.count(queuedCount, "message")) \(queuedCount == 1 ? "is" : "are") not sent yet"
+        "\(Wording.count(outgoing.count, "message")) \(outgoing.count == 1 ? "is" : "are") not sent yet"
     }
 
     // MARK: Questions

@@ -29,7 +29,7 @@ extension ChatModel {
 
     /// What was on its way when the connection went waits again; the core keeps it.
     private mutating func requeue() {
-        for case (let id, .line(let name)) in outgoing {
+        for case (let id, .line(let name)) in outgoing where !unaccepted.contains(id) {
             conversations.update(name) { _ = $0.setState(.queued, of: id) }
         }
     }

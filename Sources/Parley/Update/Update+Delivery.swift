@@ -1,13 +1,13 @@
 import Relay
 
 extension ChatModel {
-    /// Sends a line to a topic: it is on the screen at once, and goes when the core can deliver it.
+    /// Sends a line to a topic: it is on the screen at once, with a mark as soon as the core has it, and goes when the core
+    /// can deliver it.
     mutating func publish(_ text: String, to name: String) -> [ChatEffect] {
         let (id, number) = newMessage()
         let user = identity.user
         let line = PendingLine(
-            id: id, number: number, topic: name, text: text, composedAt: now.wall,
-            state: status.state == .connected ? .sending : .queued)
+            id: id, number: number, topic: name, text: text, composedAt: now.wall, state: .typed)
         let isTaken = conversations.update(name) { conversation in
             guard conversation.append(line, name: user) else { return false }
             conversation.scroll = .bottom
@@ -23,8 +23,15 @@ extension ChatModel {
         case .excerpt, .reader: show(.conversation(name))
         case .welcome, .conversation, .inbox, .search: break
         }
-        outgoing[id] = .line(conversation: name)
+        hand(.line(conversation: name), id)
         return [.publish(id: id, topic: name, text: text)]
+    }
+
+    /// Notes what goes to the core. Until the core has accepted it, which is told as it comes further on its way, nothing
+    /// keeps it, and nothing is said of it that a power cut would make untrue.
+    private mutating func hand(_ item: Outgoing, _ id: String) {
+        outgoing[id] = item
+        unaccepted.insert(id)
     }
 
     /// An own line, letter or change of a key has come further on its way, or to its end.
@@ -33,14 +40,19 @@ extension ChatModel {
             if opening != nil, news.state.isFinal, early.count < Self.earlyLimit { early[news.id] = news.state }
             return []
         }
+        let isNew = unaccepted.remove(news.id) != nil
         if news.state.isFinal { outgoing[news.id] = nil }
         switch item {
         case .line(let name):
             linePublished(news.id, in: name, news.state)
             return []
         case .letter(let user, let postbox, let text):
-            return letterPublished(news.id, to: "\(user)/\(postbox)", text, news.state)
-        case .key(let change): return keyPublished(news.id, change, news.state)
+            let recipient = "\(user)/\(postbox)"
+            if isNew, news.state == .queued, isOffline { say("The letter to \(recipient) goes when connected.") }
+            return letterPublished(news.id, to: recipient, text, news.state)
+        case .key(let change):
+            if isNew, news.state == .queued, isOffline { say(change.waitingWords) }
+            return keyPublished(news.id, change, news.state)
         }
     }
 
@@ -76,6 +88,7 @@ extension ChatModel {
                 !conversation.pending.contains(where: { $0.id == message.id })
             else { continue }
             outgoing[message.id] = nil
+            unaccepted.remove(message.id)
         }
     }
 
@@ -84,8 +97,8 @@ extension ChatModel {
     /// Puts a letter into somebody's postbox.
     mutating func post(user: String, postbox: String, text: String) -> [ChatEffect] {
         let (id, _) = newMessage()
-        outgoing[id] = .letter(user: user, postbox: postbox, text: text)
-        say(isOffline ? "The letter to \(user)/\(postbox) goes when connected." : "Sending to \(user)/\(postbox) …")
+        hand(.letter(user: user, postbox: postbox, text: text), id)
+        if !isOffline { say("Sending to \(user)/\(postbox) …") }
         return [.postLetter(id: id, user: user, postbox: postbox, text: text)]
     }
 
@@ -124,8 +137,7 @@ extension ChatModel {
     /// Sets or deletes a key of the network's key-value store.
     mutating func changeKey(_ change: KeyValueRequest.Change) -> [ChatEffect] {
         let (id, _) = newMessage()
-        outgoing[id] = .key(change)
-        if isOffline { say(change.waitingWords) }
+        hand(.key(change), id)
         return [.changeKey(id: id, change)]
     }
 

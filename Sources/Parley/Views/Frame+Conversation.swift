@@ -139,6 +139,7 @@ extension Frame {
             )
         case .pending(let line):
             switch line.state {
+            case .typed: (model.identity.user, true, "", theme.waiting)
             case .queued: (model.identity.user, true, "…", theme.waiting)
             case .sending: (model.identity.user, true, "↑", theme.waiting)
             case .failed: (model.identity.user, true, "✗", theme.failure)

@@ -16,6 +16,29 @@ struct ComposeTests {
         #expect(desk.model.compose.isEmpty)
     }
 
+    @Test("B32: what the core has not accepted yet is on the screen, and nothing says that it waits")
+    func unaccepted() {
+        var desk = Desk.joined("chat.lobby", state: .reconnecting)
+        desk.acceptsAtOnce = false
+        desk.enter("hello")
+        desk.enter("/post bob/personal hi")
+        let ids = Array(desk.model.outgoing.keys)
+        #expect(ids.count == 2)
+        #expect(desk.texts("chat.lobby") == ["typed hello"])
+        #expect(desk.screen().contains { $0.contains("hello") && !$0.hasSuffix("…") })
+        #expect(desk.screen().first?.contains("⇅ 0") == true && desk.model.notice == nil)
+        // It is not lost with a kind word either.
+        #expect(desk.enter("/quit") == [] && desk.model.overlay != nil)
+        desk.press(.escape)
+        desk.send(.statusChanged(ConnectionStatus(state: .suspended)))
+        #expect(desk.texts("chat.lobby") == ["typed hello"])
+
+        for id in ids { desk.send(.published(PublishNews(id: id, state: .queued))) }
+        #expect(desk.texts("chat.lobby") == ["queued hello"])
+        #expect(desk.model.notice?.text == "The letter to bob/personal goes when connected.")
+        #expect(desk.screen().first?.contains("⇅ 2") == true)
+    }
+
     @Test("B54: offline says that the text will wait")
     func offlineWords() {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)

@@ -9,6 +9,8 @@ struct Desk {
     var effects: [ChatEffect] = []
     /// What was asked for about people, apart from all else: it follows from what is in view.
     var peopleEffects: [ChatEffect] = []
+    /// Whether the core accepts what goes to it before anything else happens.
+    var acceptsAtOnce = true
 
     /// Friday 21 November 2025, 10:00:00 UTC.
     static let wall = Timestamp(milliseconds: 1_763_719_200_000)
@@ -48,7 +50,18 @@ struct Desk {
             }
         }
         effects += new
+        if acceptsAtOnce { new.forEach { accept($0) } }
         return new
+    }
+
+    /// Tells that the core has accepted what was handed to it.
+    private mutating func accept(_ effect: ChatEffect) {
+        switch effect {
+        case .publish(let id, _, _), .postLetter(let id, _, _, _), .changeKey(let id, _):
+            let state = model.status.state == .connected ? PublishState.sending : .queued
+            send(.published(PublishNews(id: id, state: state)))
+        default: break
+        }
     }
 
     @discardableResult

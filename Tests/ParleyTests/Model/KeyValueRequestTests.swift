@@ -48,14 +48,17 @@ struct KeyValueRequestTests {
     @Test("B52 B56: a key that is set without a connection waits and says so, and again when it is stored")
     func waits() throws {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)
+        desk.acceptsAtOnce = false
         let effects = desk.enter("/kv put room.color blue")
         guard case .changeKey(let id, change(.string("blue")))? = effects.first, effects.count == 1 else {
             Issue.record("\(effects)")
             return
         }
-        #expect(desk.model.notice?.text == "room.color waits, and will be put when connected.")
-        #expect(desk.model.queuedCount == 1)
+        // Until the core has it, an end of the process would lose it.
+        #expect(desk.model.notice == nil)
+        #expect(desk.model.queuedCount == 0)
         desk.send(.published(PublishNews(id: id, state: .queued)))
+        #expect(desk.model.notice?.text == "room.color waits, and will be put when connected.")
         #expect(desk.model.queuedCount == 1)
         desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 7))))
         #expect(desk.model.notice?.text == "room.color is stored as revision 7.")
