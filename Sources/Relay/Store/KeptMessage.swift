@@ -71,7 +71,8 @@ public struct KeptMessage: Hashable, Sendable {
     /// What it says; nil where it cannot be read.
     public var message: TopicMessage? {
         let envelope = try? Envelope(
-            decoding: payload, fallbackID: id ?? "sequence-\(place.sequence)", fallbackRoom: topic, fallbackStart: time)
+            decoding: payload, fallbackID: id ?? TopicMessage.id(ofSequence: place.sequence), fallbackRoom: topic,
+            fallbackStart: time)
         return envelope.map { TopicMessage($0, topic: topic, sequence: place.sequence, time: time) }
     }
 }

@@ -104,6 +104,12 @@ public final class LocalStore: Sendable {
     /// - Returns: false when there was no room, so that nothing of it is kept.
     @discardableResult
     package func append(_ messages: [KeptMessage], _ changes: [StoreChange] = []) async -> Bool {
+        await append(encoded: EncodedMessages.encoding(messages), changes)
+    }
+
+    /// As ``append(_:_:)``, for messages that were encoded as they came.
+    @discardableResult
+    func append(encoded messages: [EncodedMessages], _ changes: [StoreChange]) async -> Bool {
         if let isAdded = add(messages, changes, orWait: true) { return isAdded }
         let room = Completion<Void>()
         let isWaiting = state.withLockedValue { state -> Bool in
@@ -128,14 +134,14 @@ public final class LocalStore: Sendable {
     /// Adds what there is room for.
     ///
     /// - Returns: whether there was room; nil when the caller should wait for it.
-    private func add(_ messages: [KeptMessage], _ changes: [StoreChange], orWait mayWait: Bool) -> Bool? {
+    private func add(_ messages: [EncodedMessages], _ changes: [StoreChange], orWait mayWait: Bool) -> Bool? {
         let now = clock.now
         let (isAdded, step, news) = state.withLockedValue { state -> (Bool?, StoreIntake.Step, StoreNews?) in
             if !state.isClosed, state.intake.hasRoom {
                 return (true, state.intake.add(messages, changes, at: now), nil)
             }
             if mayWait, !state.isClosed, !state.intake.isInTrouble { return (nil, .none, nil) }
-            let news = state.intake.giveUp(messages.count, because: tooSlow)
+            let news = state.intake.giveUp(messages.reduce(0) { $0 + $1.count }, because: tooSlow)
             return (false, .none, state.isClosed ? nil : news)
         }
         if let news { board.post(news) }
@@ -366,7 +372,13 @@ public final class LocalStore: Sendable {
         do {
             // Others may write between two values. What comes meanwhile does not keep it from ending.
             let values = try await database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM staged") ?? 0 }
-            for _ in 0..<values { _ = try await database.write { try Staging(in: $0).unpack() } }
+            var left = values
+            while left > 0 {
+                let most = left
+                let unpacked = try await database.write { try Staging(in: $0).unpack(most) }
+                guard unpacked > 0 else { break }
+                left -= unpacked
+            }
             return try await database.write { database in
                 try Staging(in: database).unpackAll()
                 return try work(database)
@@ -418,7 +430,7 @@ extension StoreIntake.Batch {
         } else {
             var writing = MessageWriting(to: database)
             try writing.write(messages)
-            refused = writing.refused
+            refused = writing.refused + parts.reduce(0) { $0 + $1.refused }
         }
         for change in changes { try change.write(to: database) }
         return refused

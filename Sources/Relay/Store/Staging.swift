@@ -27,51 +27,51 @@ struct Staging {
         return try Int.fetchOne(database.cachedStatement(sql: sql)) ?? 0
     }
 
-    /// Keeps messages in as few values as bounded ones allow.
+    /// Keeps messages as the values that they came in.
     ///
     /// - Returns: how many messages have no place in a store, and are not kept.
-    func add(_ parts: [[KeptMessage]]) throws -> Int {
+    func add(_ parts: [EncodedMessages]) throws -> Int {
         let statement = try database.cachedStatement(sql: "INSERT INTO staged (messages) VALUES (?)")
-        var value = StagedMessages.Writer()
         var refused = 0
         for part in parts {
-            for message in part {
-                guard message.place.sequence < RowNumber.sequences else {
-                    refused += 1
-                    continue
-                }
-                value.write(message)
-                if value.isFull { try statement.execute(arguments: [Data(value.take().readableBytesView)]) }
-            }
+            refused += part.refused
+            if part.count > 0 { try statement.execute(arguments: [Data(part.bytes.readableBytesView)]) }
         }
-        if !value.isEmpty { try statement.execute(arguments: [Data(value.take().readableBytesView)]) }
         return refused
     }
 
-    /// Makes rows of the oldest value's messages.
+    /// Makes rows of the oldest values' messages: of as many as take some ten milliseconds.
     ///
-    /// - Returns: false when there was none.
-    func unpack() throws -> Bool {
-        let sql = "SELECT number, messages FROM staged ORDER BY number LIMIT 1"
-        guard let row = try Row.fetchOne(database.cachedStatement(sql: sql)) else { return false }
-        let number: Int64 = row[0]
-        if let messages = Self.messages(of: row) {
-            var writing = MessageWriting(to: database)
-            try writing.write(messages)
-        } else {
-            // The disk has changed what was written. Nobody knows any more what is whole, and the network is asked again.
-            try database.execute(sql: "DELETE FROM spans")
+    /// - Parameter limit: most values.
+    /// - Returns: how many values there were.
+    func unpack(_ limit: Int = .max) throws -> Int {
+        var (values, bytes) = (0, 0)
+        var writing = MessageWriting(to: database)
+        while values < limit, bytes < EncodedMessages.usualBytes {
+            let sql = "SELECT number, messages FROM staged ORDER BY number LIMIT 1"
+            guard let row = try Row.fetchOne(database.cachedStatement(sql: sql)) else { break }
+            let number: Int64 = row[0]
+            let value: Data? = row[1]
+            if let messages = Self.messages(of: row) {
+                try writing.write(messages)
+            } else {
+                // The disk has changed what was written. Nobody knows any more what is whole, and the network is asked
+                // again.
+                try database.execute(sql: "DELETE FROM spans")
+            }
+            try database.execute(sql: "DELETE FROM staged WHERE number = ?", arguments: [number])
+            values += 1
+            bytes += value?.count ?? 0
         }
-        try database.execute(sql: "DELETE FROM staged WHERE number = ?", arguments: [number])
-        return true
+        return values
     }
 
     /// The messages in a row's `messages`; nil where that is damaged.
     static func messages(of row: Row) -> [KeptMessage]? {
         let value: Data? = row["messages"]
-        return value.flatMap { StagedMessages(ByteBuffer(bytes: $0))?.messages }
+        return value.flatMap { EncodedMessages.messages(in: ByteBuffer(bytes: $0)) }
     }
 
     /// Makes rows of all.
-    func unpackAll() throws { while try unpack() {} }
+    func unpackAll() throws { while try unpack() > 0 {} }
 }

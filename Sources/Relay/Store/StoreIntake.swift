@@ -51,7 +51,7 @@ package struct StoreIntake: Sendable {
     /// What is written in one transaction.
     package struct Batch: Sendable {
         /// Messages of topics, as they came together: none of them is copied on its way.
-        package private(set) var parts: [[KeptMessage]] = []
+        package private(set) var parts: [EncodedMessages] = []
         /// How many there are.
         package private(set) var messageCount = 0
         /// Everything else, written behind the messages: a cursor is never ahead of what it has passed.
@@ -65,17 +65,16 @@ package struct StoreIntake: Sendable {
         package init() {}
 
         /// The messages.
-        package var messages: [KeptMessage] { Array(parts.joined()) }
+        package var messages: [KeptMessage] { parts.flatMap(\.messages) }
         /// How many messages and changes there are.
         package var rows: Int { messageCount + changes.count }
         /// Whether there is nothing.
         package var isEmpty: Bool { rows == 0 }
 
-        fileprivate mutating func add(_ messages: [KeptMessage]) {
-            guard !messages.isEmpty else { return }
+        fileprivate mutating func add(_ messages: EncodedMessages) {
             parts.append(messages)
-            messageCount += messages.count
-            bytes += messages.reduce(0) { $0 + $1.payload.count }
+            messageCount += messages.count + messages.refused
+            bytes += messages.payloadBytes
         }
 
         fileprivate mutating func add(_ later: Batch) {
@@ -163,10 +162,10 @@ package struct StoreIntake: Sendable {
 
     /// Adds what is to be kept. It is the caller's to look at ``hasRoom`` before.
     package mutating func add(
-        _ messages: [KeptMessage], _ changes: [StoreChange] = [], at now: ContinuousClock.Instant
+        _ messages: [EncodedMessages], _ changes: [StoreChange] = [], at now: ContinuousClock.Instant
     ) -> Step {
         guard !messages.isEmpty || !changes.isEmpty else { return .none }
-        waiting.add(messages)
+        for part in messages { waiting.add(part) }
         waiting.changes.append(contentsOf: changes)
         if since == nil { since = now }
         return next(at: now)

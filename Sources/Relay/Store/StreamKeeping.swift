@@ -18,12 +18,6 @@ struct StreamKeeping<Event: Sendable>: Sendable {
     /// What an event says of its message; nil for one that is not kept.
     let reading: @Sendable (Event) -> KeptReading?
 
-    /// A message as it is kept.
-    func message(_ stored: StoredMessage, of stream: StreamIdentity, as event: Event) -> KeptMessage? {
-        guard let read = reading(event) else { return nil }
-        return KeptMessage(stored, of: stream, topic: read.topic, read: read.message)
-    }
-
     /// The stream has lost what it had behind a sequence. What cannot be put aside now hides what comes instead.
     func rewind(_ stream: StreamIdentity, through sequence: UInt64) async {
         guard let store = await opening.value else { return }
@@ -39,15 +33,16 @@ struct StreamKeeping<Event: Sendable>: Sendable {
     /// room for is missing from what it says to be whole.
     ///
     /// - Parameters:
-    ///   - messages: what has come.
+    ///   - messages: what has come of a stream.
+    ///   - last: the last of them.
     ///   - hole: what the stream no longer held before it; nil for nothing.
     ///   - first: from which sequence on nothing was left out.
-    func keep(_ messages: [KeptMessage], _ hole: KeptGap?, from first: UInt64) async {
-        guard let last = messages.last?.place, let store = await opening.value else { return }
+    func keep(_ messages: EncodedMessages, through last: KeptPlace, _ hole: KeptGap?, from first: UInt64) async {
+        guard let store = await opening.value else { return }
         var changes: [StoreChange] = []
         if let hole { changes.append(.gap(name, last.stream, hole)) }
         if first <= last.sequence { changes.append(.received(name, last.stream, first...last.sequence)) }
         changes.append(.cursor(name, last))
-        await store.append(messages, changes)
+        await store.append(encoded: [messages], changes)
     }
 }

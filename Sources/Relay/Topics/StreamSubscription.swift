@@ -276,23 +276,29 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         let passed = cursor.last
         var events: [Event] = []
         events.reserveCapacity(messages.count)
-        var kept: [KeptMessage] = []
+        var kept = EncodedMessages.Writer()
+        var ends: (first: UInt64, last: UInt64)?
         var bytes = 0
         for message in messages {
             let (event, id) = words.message(message, stream.incarnation, !cursor.isLive)
             if case .deliver = cursor.receive(sequence: message.sequence, id: id) {
                 events.append(event)
                 bytes += message.size
-                if let keeping, let message = keeping.message(message, of: stream, as: event) { kept.append(message) }
+                if let keeping, let reading = keeping.reading(event) {
+                    kept.write(message, of: stream, reading)
+                    ends = (ends?.first ?? message.sequence, message.sequence)
+                }
             }
         }
         state.withLockedValue { $0.cursor = cursor }
         guard !events.isEmpty else { return !channel.isClosed }
-        if let keeping, let first = kept.first {
+        if let keeping, let ends {
             // Before the reader has them: what was on a screen can be shown again.
             let hole = state.withLockedValue { exchange(&$0.hole, with: nil) }
-            let follows = hole?.first ?? passed.map { $0 &+ 1 } ?? first.place.sequence
-            await keeping.keep(kept, hole?.gap, from: max(follows, wholeFrom))
+            let follows = hole?.first ?? passed.map { $0 &+ 1 } ?? ends.first
+            await keeping.keep(
+                kept.take(), through: KeptPlace(stream: stream, sequence: ends.last), hole?.gap,
+                from: max(follows, wholeFrom))
         }
         let news = SubscriptionNews.events(events, bytes: bytes)
         guard await !channel.send(news) else { return true }

@@ -15,7 +15,9 @@ struct StoreIntakeTests {
         return intake
     }
 
-    private func lines(_ count: Int) -> [KeptMessage] { (0..<count).map { StoreFixture.line(UInt64($0 + 1)) } }
+    private func lines(_ count: Int) -> [EncodedMessages] {
+        EncodedMessages.encoding((0..<count).map { StoreFixture.line(UInt64($0 + 1)) })
+    }
 
     @Test("A message is written after 100 ms, with all that came meanwhile")
     func delay() {

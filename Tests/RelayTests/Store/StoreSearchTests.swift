@@ -110,7 +110,8 @@ struct StoreSearchTests {
         }
     }
 
-    @Test("A beginning that every second message has finds the newest ones, whatever else is asked for")
+    @Test(
+        "A beginning that every second message has finds the newest ones, whatever else is asked for", .processorBound)
     func frequentBeginnings() async throws {
         let store = try StoreFixture.inMemory()
         let sequences = Array(UInt64(1)...6_000)

@@ -22,16 +22,6 @@ struct StoreStagingTests {
         }
     }
 
-    private func values(_ messages: [KeptMessage]) -> [ByteBuffer] {
-        var writer = StagedMessages.Writer()
-        var values: [ByteBuffer] = []
-        for message in messages {
-            writer.write(message)
-            if writer.isFull { values.append(writer.take()) }
-        }
-        return writer.isEmpty ? values : values + [writer.take()]
-    }
-
     private func stagedCount(_ store: LocalStore) async throws -> Int? {
         try await store.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM staged") }
     }
@@ -39,26 +29,31 @@ struct StoreStagingTests {
     @Test("A value says all about its messages, and one of two megabytes is two")
     func value() throws {
         let messages = burst(100)
-        let value = try #require(values(messages).first)
-        #expect(StagedMessages(value)?.messages == messages)
+        let value = try #require(EncodedMessages.encoding(messages).first)
+        #expect(value.messages == messages && value.count == 100 && value.refused == 0)
+        #expect(value.payloadBytes == messages.reduce(0) { $0 + $1.payload.count })
         // No part of it is taken for the whole.
-        for length in 0..<value.readableBytes {
-            #expect(StagedMessages(try #require(value.getSlice(at: 0, length: length))) == nil)
+        for length in 0..<value.bytes.readableBytes {
+            #expect(EncodedMessages.messages(in: try #require(value.bytes.getSlice(at: 0, length: length))) == nil)
         }
 
         let large = (UInt64(1)...8).map { StoreFixture.line($0, String(repeating: "x", count: 300_000)) }
-        let parts = try values(large).map { try #require(StagedMessages($0)).messages.map(\.place.sequence) }
+        let parts = EncodedMessages.encoding(large).map { $0.messages.map(\.place.sequence) }
         #expect(parts == [[1, 2, 3, 4], [5, 6, 7, 8]])
+
+        // What has no place in a store is counted and left out.
+        let far = EncodedMessages.encoding([StoreFixture.line(1 << 48)])
+        #expect(far.map(\.count) == [0] && far.map(\.refused) == [1])
     }
 
     @Test("Damage in a value is noticed or harmless, never a crash")
     func damage() throws {
-        let value = try #require(values(burst(10)).first)
+        let value = try #require(EncodedMessages.encoding(burst(10)).first).bytes
         for place in 0..<value.readableBytes {
             for byte: UInt8 in [0, 1, 0x7f, 0xff] {
                 var damaged = value
                 damaged.setInteger(byte, at: place)
-                #expect((StagedMessages(damaged)?.messages.count ?? 0) <= 10)
+                #expect((EncodedMessages.messages(in: damaged)?.count ?? 0) <= 10)
             }
         }
     }
