@@ -43,7 +43,7 @@ public struct Envelope: Hashable, Sendable {
 
     /// The bytes to publish for a line of chat, as ``ChatLine/value`` in an envelope has them.
     static func encoded(_ line: ChatLine, clientID: String?, id: String, room: String, start: Timestamp) -> [UInt8] {
-        // Enough for the keys, two UUIDs and the times; the texts are what differs.
+        // Enough for the keys, two identifiers and the times; the texts are what differs.
         var writer = MessagePackWriter(
             capacity: 224 + room.utf8.count + line.username.utf8.count + line.text.utf8.count)
         write(clientID, id, room, start, further: 0, into: &writer) { writer in

@@ -11,13 +11,12 @@ extension TopicEvent {
         let time = Timestamp(milliseconds: message.time.milliseconds)
         let payload = withPayload ? MessageMap(payload: message.payload.readableBytesView) : nil
         do throws(EnvelopeError) {
-            let envelope = try Envelope(
-                decoding: message.payload.readableBytesView, fallbackID: "sequence-\(message.sequence)",
-                fallbackRoom: topic, fallbackStart: time)
-            let read = TopicMessage(
-                envelope, topic: topic, sequence: message.sequence, time: time, isRecovered: isRecovered,
-                payload: payload)
-            return (.message(read), envelope.id)
+            let read = try message.payload.withUnsafeReadableBytes { bytes throws(EnvelopeError) in
+                try TopicMessage(
+                    decoding: bytes, topic: topic, sequence: message.sequence, time: time, isRecovered: isRecovered,
+                    payload: payload)
+            }
+            return (.message(read), read.id)
         } catch {
             guard let payload else {
                 return (
@@ -49,7 +48,8 @@ extension TopicMessage {
     init(whole payload: MessageMap, topic: String, sequence: UInt64, time: Timestamp, isRecovered: Bool = false) {
         let whole = MessageValue.map(payload)
         self.init(
-            id: "sequence-\(sequence)", topic: topic, sequence: sequence, from: nil, text: TopicMessage.text(of: whole),
+            id: TopicMessage.id(ofSequence: sequence), topic: topic, sequence: sequence, from: nil,
+            text: TopicMessage.text(of: whole),
             message: whole, time: time, sentAt: time, isRecovered: isRecovered, payload: payload)
     }
 }

@@ -142,6 +142,48 @@ import Testing
         #expect(shown("x").sequence == 4 && shown("x").sentAt == Self.moment && shown("x").from == nil)
     }
 
+    @Test(
+        "A topic message is read from a payload as its envelope is, or not at all, cut anywhere and with any byte changed"
+    )
+    func topicMessageDecoding() throws {
+        let long = String(repeating: "client", count: 50)
+        var payloads: [[UInt8]] = []
+        for map: MessageValue in [
+            ["client_id": "ios_1", "id": "1", "room": "chat.lobby", "message": "hi", "start": 1_763_719_262_345],
+            ["client_id": "zoë", "id": "1", "room": "chät", "message": ["username": "bob", "text": "hi"], "x": 1],
+            ["client_id": .string(long), "room": 7, "message": nil, "start": "2025-11-21T10:01:02Z"],
+            ["client_id": "first", "message": "x", "client_id": 2, "id": 5, "room": "r", "room": nil],
+            ["message": .binary(Array(#"{"username":"bob","text":"hi"}"#.utf8)), "id": "", 9: [true]],
+            ["id": "1"], "hello", [:],
+        ] { payloads.append(MessagePack.encode(map)) }
+        for (number, payload) in payloads.enumerated() {
+            try compare(payload, "\(number)")
+            for length in 0..<payload.count { try compare(Array(payload[..<length]), "\(number), \(length) bytes") }
+            for place in 0..<payload.count {
+                for byte: UInt8 in [0x00, 0x80, 0xA1, 0xC1, 0xD9, 0xFF] {
+                    var changed = payload
+                    changed[place] = byte
+                    try compare(changed, "\(number), \(byte) at \(place)")
+                }
+            }
+        }
+    }
+
+    private func compare(_ payload: [UInt8], _ words: Comment) throws {
+        let time = Timestamp(milliseconds: 5)
+        let envelope = Result<TopicMessage, EnvelopeError> { () throws(EnvelopeError) in
+            let envelope = try Envelope(
+                decoding: payload, fallbackID: "sequence-4", fallbackRoom: "chat.lobby", fallbackStart: time)
+            return TopicMessage(envelope, topic: "chat.lobby", sequence: 4, time: time, isRecovered: true)
+        }
+        let direct = Result<TopicMessage, EnvelopeError> { () throws(EnvelopeError) in
+            try payload.withRawBytes { bytes throws(EnvelopeError) in
+                try TopicMessage(decoding: bytes, topic: "chat.lobby", sequence: 4, time: time, isRecovered: true)
+            }
+        }
+        #expect(direct == envelope, words)
+    }
+
     @Test("Maps keep order and repetitions; the last entry under a key counts")
     func maps() {
         var map: MessageMap = ["b": 1, "a": 2, "b": 3]

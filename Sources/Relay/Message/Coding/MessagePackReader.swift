@@ -47,6 +47,20 @@ struct MessagePackReader {
         return try slice(length: Int(type & 0x1F))
     }
 
+    /// The bytes of the ASCII text that starts here, or nil (and nothing is read) when it is anything else or has more than
+    /// 255 bytes: of text that may not be wanted no string is made.
+    mutating func asciiText() throws(MessagePackError) -> UnsafeRawBufferPointer? {
+        let start = offset
+        var text = try shortText()
+        if text == nil, bytes[offset] == 0xD9 {
+            offset += 1
+            text = try slice(length: Int(integer(UInt8.self)))
+        }
+        if let text, text.isASCII { return text }
+        offset = start
+        return nil
+    }
+
     /// The next value.
     mutating func value(depth: Int = 0) throws(MessagePackError) -> MessageValue {
         guard offset < bytes.count else { throw .truncated(offset: offset) }

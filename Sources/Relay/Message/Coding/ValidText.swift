@@ -12,7 +12,7 @@ extension String {
 
 extension UnsafeRawBufferPointer {
     /// Whether every byte is below 0x80, found eight bytes at a time.
-    fileprivate var isASCII: Bool {
+    var isASCII: Bool {
         var offset = 0
         while count - offset >= 8 {
             guard loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 else {
