@@ -101,7 +101,7 @@ public actor RelayClient {
         clientID = configuration.clientID
         namespace = configuration.namespace
         if case .exclusive(let policy) = configuration.sessions {
-            claim = SessionClaim(session: UUIDText.random(), device: configuration.device, policy: policy)
+            claim = SessionClaim(session: RandomText.uuid(), device: configuration.device, policy: policy)
         }
     }
 

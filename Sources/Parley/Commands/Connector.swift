@@ -35,6 +35,8 @@ struct Connector: Sendable {
     enum Purpose: Sendable {
         /// One piece of work, next to any other connections of its user.
         case work
+        /// Sending many lines, of which so many are under way at most.
+        case lines(underWay: Int)
         /// Being connected: it takes part in the rule of one session for each user.
         case presence
         /// Being connected for a person at the screen, whose store is kept on this machine.
@@ -78,6 +80,9 @@ struct Connector: Sendable {
         if let device = plan.device { prepared.device = device }
         switch purpose {
         case .work: break
+        case .lines(let underWay):
+            prepared.outbox.maximumInFlight = underWay
+            prepared.outbox.maximumInFlightPerDestination = underWay
         case .presence: prepared.sessions = plan.sessions
         case .chat(let lifecycle):
             prepared.sessions = plan.sessions

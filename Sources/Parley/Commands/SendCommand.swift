@@ -41,7 +41,7 @@ struct SendCommand: AsyncParsableCommand {
         try await reportingFailures {
             do throws(TopicError) { _ = try Topic(topic) } catch { throw RelayError.invalidTopic("\(error)") }
             let deadline = ContinuousClock.now + limit
-            let connector = try Connector(connection.plan())
+            let connector = try Connector(connection.plan(), for: lines ? .lines(underWay: Self.window) : .work)
             let client = try await connector.connect(timeLimit: max(1, Int(timeout.rounded(.up))))
             // A token names its user; until one arrives the user is not known.
             let user = client.user ?? connector.user
@@ -60,8 +60,10 @@ struct SendCommand: AsyncParsableCommand {
 
     private var limit: Duration { .seconds(timeout) }
 
-    /// So many lines are under way at most.
-    private static let window = 1_000
+    /// So many lines are under way at most. The server is never without work while the oldest of them are seen to.
+    private static let window = 2_000
+    /// So many are waited for together.
+    private static let part = 250
 
     /// Many lines at once, and yet in order: a bounded number is under way at any time.
     private nonisolated(nonsending) func sendLines(_ client: RelayClient, _ user: String) async throws {
@@ -74,9 +76,8 @@ struct SendCommand: AsyncParsableCommand {
         while let lines = try input.next() {
             var rest = lines.filter { !$0.isEmpty }[...]
             while !rest.isEmpty {
-                // A full window is left half empty before more lines follow.
                 if waiting.count == Self.window {
-                    try await finish(&waiting, Self.window / 2, over: client, within: limit, json: json)
+                    try await finish(&waiting, Self.part, over: client, within: limit, json: json)
                 }
                 let next = rest.prefix(Self.window - waiting.count)
                 rest = rest.dropFirst(next.count)
@@ -91,7 +92,9 @@ struct SendCommand: AsyncParsableCommand {
                 }
             }
         }
-        try await finish(&waiting, waiting.count, over: client, within: limit, json: json)
+        while !waiting.isEmpty {
+            try await finish(&waiting, min(Self.part, waiting.count), over: client, within: limit, json: json)
+        }
     }
 
     /// Waits for the end of the oldest lines. The newest of them is waited for first, since it mostly ends last: so the
@@ -99,7 +102,6 @@ struct SendCommand: AsyncParsableCommand {
     private nonisolated(nonsending) func finish(
         _ waiting: inout [PendingPublish], _ count: Int, over client: RelayClient, within limit: Duration, json: Bool
     ) async throws {
-        guard count > 0 else { return }
         let deadline = ContinuousClock.now + limit
         let last: Result<PublishReceipt, any Error>
         do { last = .success(try await receipt(of: waiting[count - 1], over: client, within: limit)) } catch {

@@ -45,7 +45,7 @@ final class OutboxKeeper: Sendable {
         guard case .file = location else { return nil }
         self.clock = clock
         self.choice = choice
-        state = NIOLockedValueBox(State(journal: OutboxJournal(run: UUIDText.random())))
+        state = NIOLockedValueBox(State(journal: OutboxJournal(run: RandomText.uuid())))
     }
 
     // MARK: The store

@@ -38,10 +38,35 @@ final class Publisher: Sendable {
     /// The server's answers that have not been taken in yet: one task takes many.
     private let answers = NIOLockedValueBox<[Answer]>([])
 
+    /// An answer; a failure is apart from it, as each is copied several times and few fail.
     private struct Answer {
+        final class Failure: Sendable {
+            let error: NATSError
+
+            init(_ error: NATSError) { self.error = error }
+        }
+
         let id: String
-        let result: Result<PublishAcknowledgement, NATSError>
+        let sequence: UInt64
+        let isDuplicate: Bool
+        let failure: Failure?
         let route: UInt64
+
+        init(id: String, _ result: Result<PublishAcknowledgement, NATSError>, route: UInt64) {
+            self.id = id
+            self.route = route
+            switch result {
+            case .success(let acknowledgement):
+                (sequence, isDuplicate, failure) = (acknowledgement.sequence, acknowledgement.isDuplicate, nil)
+            case .failure(let error): (sequence, isDuplicate, failure) = (0, false, Failure(error))
+            }
+        }
+
+        /// As ``Delivery`` takes it, which does not look at the stream's name.
+        var result: Result<PublishAcknowledgement, NATSError> {
+            if let failure { return .failure(failure.error) }
+            return .success(PublishAcknowledgement(stream: "", sequence: sequence, isDuplicate: isDuplicate))
+        }
     }
 
     private let maximumMessageBytes: Int
@@ -354,12 +379,12 @@ final class Publisher: Sendable {
             return try route.jetStream.send(
                 ByteBuffer(), to: subject, messageID: id, headers: KeyValueStore.deletion
             ) { [self] result in
-                answered(Answer(id: id, result: result, route: number))
+                answered(Answer(id: id, result, route: number))
             }
         }
         // The connection lets go of this with the answer, or with its end.
         try route.jetStream.send(message.payload, to: subject, messageID: id) { [self] result in
-            answered(Answer(id: id, result: result, route: number))
+            answered(Answer(id: id, result, route: number))
         }
     }
 
@@ -395,10 +420,8 @@ final class Publisher: Sendable {
             // The failure of a connection says nothing about its messages, which go back into the queue with the news of the
             // loss. A late acknowledgement still counts: the server has the message.
             let present = state.route.flatMap { $0.jetStream.connection.isOpen ? $0.number : nil }
-            let heard = taken.lazy.filter { answer in
-                if case .failure = answer.result { answer.route == present } else { true }
-            }
-            perform(state.delivery.answered(heard.lazy.map { ($0.id, $0.result) }, at: clock.now), &state)
+            let heard = taken.lazy.filter { $0.failure == nil || $0.route == present }
+            perform(state.delivery.answered(heard.map { ($0.id, $0.result) }, at: clock.now), &state)
         }
     }
 

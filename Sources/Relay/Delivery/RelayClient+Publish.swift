@@ -270,6 +270,6 @@ extension RelayClient {
         do throws(TopicError) { return try Topic(text) } catch { throw .invalidTopic("\(error)") }
     }
 
-    /// An identifier for a message: a random UUID's text, lower case.
-    public nonisolated static func newID() -> String { UUIDText.random() }
+    /// An identifier for a message: fifteen random letters and digits.
+    public nonisolated static func newID() -> String { RandomText.identifier() }
 }

@@ -14,7 +14,7 @@ extension OutboxMessage {
         guard recipient.isSubjectToken, postbox.isSubjectToken else {
             throw .invalidArgument("Name the postbox as USER/POSTBOX")
         }
-        let id = id ?? UUIDText.random()
+        let id = id ?? RandomText.identifier()
         let letter = PostboxLetter(id: id, createdAt: Timestamp.now.milliseconds, message: text)
         self.init(
             id: id, destination: .postbox(user: recipient, postbox: postbox), payload: letter.encoded(),

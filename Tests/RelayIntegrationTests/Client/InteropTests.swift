@@ -74,7 +74,7 @@ struct InteropTests {
         #expect(payloads.map { $0["message"] ?? "missing" } == kinds)
         for payload in payloads {
             #expect(payload["room"] == "chat.room")
-            #expect(payload["id"]?.stringValue?.count == 36)
+            #expect(payload["id"]?.stringValue?.count == 15)
             #expect(payload["client_id"]?.stringValue?.isEmpty == false)
             #expect((payload["start"]?.intValue ?? 0) > 1_700_000_000_000)
         }
