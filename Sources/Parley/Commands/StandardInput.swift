@@ -74,8 +74,21 @@ struct LineReader {
     }
 
     private static func lines(_ bytes: ArraySlice<UInt8>) -> [String] {
-        bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
-            String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
+        bytes.withUnsafeBytes { bytes in
+            var lines: [String] = []
+            var start = 0
+            while true {
+                var end = bytes.count
+                if let begin = bytes.baseAddress, start < end,
+                    let found = memchr(begin + start, Int32(UInt8(ascii: "\n")), end - start)
+                {
+                    end = UnsafeRawPointer(found) - begin
+                }
+                let hasReturn = end > start && bytes[end - 1] == UInt8(ascii: "\r")
+                lines.append(String(decoding: bytes[start..<(hasReturn ? end - 1 : end)], as: UTF8.self))
+                guard end < bytes.count else { return lines }
+                start = end + 1
+            }
         }
     }
 }

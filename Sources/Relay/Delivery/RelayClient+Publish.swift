@@ -48,7 +48,19 @@ public final class PendingPublish: Sendable {
     /// - Parameter timeout: how long that may take; the message stays in the outbox when it passes.
     /// - Throws: ``RelayError/timeout(_:)``, ``RelayError/cancelled``, or why the message will not be stored.
     public nonisolated(nonsending) func receipt(within timeout: Duration) async throws(RelayError) -> PublishReceipt {
-        switch await outcome(within: timeout) {
+        try receipt(of: await outcome(within: timeout))
+    }
+
+    /// The receipt of a message that has ended, without waiting; nil while it has not.
+    ///
+    /// - Throws: why the message will not be stored.
+    package func receiptNow() throws(RelayError) -> PublishReceipt? {
+        guard let outcome = state.withLockedValue({ $0.outcome }) else { return nil }
+        return try receipt(of: outcome)
+    }
+
+    private func receipt(of outcome: PublishOutcome?) throws(RelayError) -> PublishReceipt {
+        switch outcome {
         case .acknowledged(let sequence, let duplicate):
             return PublishReceipt(id: id, sequence: sequence, isDuplicate: duplicate)
         case .failed(let error): throw error
