@@ -145,7 +145,8 @@ final class MeasuredScreen: ChatScreen {
     private func sleep(until instant: ContinuousClock.Instant?) {
         guard let instant else { return }
         let left = ContinuousClock.now.duration(to: instant)
-        // It has the screen's own thread, as a terminal's poll has. The rest is spent looking, since the system's sleep is not that exact.
+        // It has the screen's own thread, as a terminal's poll has. The rest is spent looking, since the system's sleep
+        // is not that exact.
         guard left > .milliseconds(1) else { return }
         let (seconds, attoseconds) = (left - .microseconds(500)).components
         usleep(UInt32(clamping: seconds * 1_000_000 + attoseconds / 1_000_000_000_000))

@@ -50,9 +50,6 @@ package struct EncodedMessages: Hashable, Sendable {
         /// Whether the next message belongs to another value.
         var isFull: Bool { buffer.writerIndex >= EncodedMessages.usualBytes }
 
-        /// Makes room for messages of so many bytes with all that belongs to them.
-        mutating func reserve(_ bytes: Int) { buffer.reserveCapacity(EncodedMessages.headBytes + bytes) }
-
         /// Adds a message.
         mutating func write(_ message: KeptMessage) {
             let place = message.place

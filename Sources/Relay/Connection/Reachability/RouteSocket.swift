@@ -26,6 +26,7 @@ final class RouteSocket: Sendable {
     /// Takes over the descriptor; `changed` is called on a queue of its own.
     init(_ descriptor: CInt, changed: @escaping @Sendable () -> Void) {
         self.descriptor = descriptor
+        // The system tells of sockets through Dispatch; one event at a time comes here.
         let queue = DispatchQueue(label: "parley.route", qos: .utility)
         let source = Source(base: DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue))
         self.source = source
