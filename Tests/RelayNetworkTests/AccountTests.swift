@@ -94,12 +94,31 @@ struct UserPermissionsTests {
         #expect(UserPermissions.mappings(.wildcards) == ["$JS.API.>": [SubjectMapping(to: "net.API.>")]])
         let tokens = UserPermissions.mappings(.tokens)
         #expect(tokens.count == 20 && tokens["$JS.API.*.*"] == [SubjectMapping(to: "net.API.$1.$2")])
-        #expect(ServerProgram(path: "", version: "2.9.25").mapsWildcards == false)
-        for version in ["2.10.0", "2.15.1-beta", "3.0.0", nil] {
-            #expect(
-                ServerProgram(path: "", version: version).mapsWildcards
-                    && ServerProgram(path: "", version: version).takesSyncInterval)
+        for version in ["2.9.25", nil] {
+            let program = ServerProgram(path: "", version: version)
+            #expect(!program.mapsWildcards && !program.takesSyncInterval)
         }
+        for version in ["2.10.0", "2.15.1-beta", "3.0.0"] {
+            let program = ServerProgram(path: "", version: version)
+            #expect(program.mapsWildcards && program.takesSyncInterval)
+        }
+    }
+
+    @Test("A server that cannot be run for a moment is asked for its version again, and not for ever")
+    func version() async {
+        var asked = 0
+        let found = await ServerProgram.examine("/nats-server") { path, limit in
+            #expect(path == "/nats-server" && limit > .zero && limit <= .seconds(10))
+            asked += 1
+            return asked == 3 ? "2.9.10" : nil
+        }
+        #expect(found.version == "2.9.10" && asked == 3)
+        var refused = 0
+        let silent = await ServerProgram.examine("/nats-server") { _, _ in
+            refused += 1
+            return nil
+        }
+        #expect(silent.version == nil && refused == ServerProgram.tries)
     }
 
     @Test("A user who is kept out has an account whose every token is void, until nothing keeps the user out")

@@ -91,6 +91,7 @@ public struct NetworkHost: Sendable {
             log.note("host started")
             let identity = try NetworkIdentity.open(in: directory, isHost: true)
             let server = await ServerProgram.examine(try ServerExecutable.find(in: options.environment))
+            if server.version == nil { log.note("\(server.path) does not say its version") }
             try await StaleServer.end(in: directory, log: log)
             ending = await supervise(
                 ServerSupervisor(

@@ -19,19 +19,35 @@ package struct ServerProgram: Hashable, Sendable {
     }
 
     /// The server at a path, which is run for its version.
-    static func examine(_ path: String) async -> ServerProgram {
-        ServerProgram(path: path, version: await version(of: path, within: .seconds(10)))
+    ///
+    /// - Parameter version: runs it, within a limit.
+    static func examine(
+        _ path: String,
+        version: (String, Duration) async -> String? = { await ServerProgram.version(of: $0, within: $1) }
+    ) async -> ServerProgram {
+        let end = ContinuousClock.now + .seconds(10)
+        // A program cannot be run for as long as anybody has it open to write it: while it is being replaced, say, or while
+        // a child process that is just being started still has what its parent had open.
+        for attempt in 0..<tries {
+            let left = end - ContinuousClock.now
+            if left > .zero, let found = await version(path, left) { return ServerProgram(path: path, version: found) }
+            do { try await Task.sleep(for: .milliseconds(20 << attempt)) } catch { break }
+        }
+        return ServerProgram(path: path, version: nil)
     }
+
+    /// So often a program is run that says at once that it cannot be, within some two and a half seconds.
+    static let tries = 7
 
     /// Whether one mapping can cover a whole branch of subjects.
     var mapsWildcards: Bool { isAtLeast(2, 10) }
     /// Whether its configuration may say how often it forces what is stored onto the disk.
     var takesSyncInterval: Bool { isAtLeast(2, 10) }
 
-    /// A server that does not say its version is taken for a new one.
+    /// A server that does not say its version is taken for an old one: what old ones read, all read.
     private func isAtLeast(_ major: Int, _ minor: Int) -> Bool {
         guard let numbers = version?.split(separator: ".").prefix(2).map({ Int($0) ?? 0 }), numbers.count == 2 else {
-            return true
+            return false
         }
         return (numbers[0], numbers[1]) >= (major, minor)
     }
