@@ -8,7 +8,7 @@ final class ConnectionCore: Sendable {
         var info = ServerInfo()
         var subscriptions: [UInt64: Subscription] = [:]
         var nextSID: UInt64 = 2
-        var pongs: [Completion<Result<Void, NATSError>>] = []
+        var pongs: [ExpectedPong] = []
         var eventStreams: [UInt64: AsyncStream<NATSConnectionEvent>.Continuation] = [:]
         var nextEventStream: UInt64 = 0
         var ending: Ending?
@@ -23,6 +23,12 @@ final class ConnectionCore: Sendable {
         var subject: String
         var queue: String?
         var buffer: SubscriptionBuffer
+    }
+
+    /// A ping that was sent, and until when its answer may come.
+    private struct ExpectedPong {
+        var waiter: Completion<Result<Void, NATSError>>
+        var deadline: NIODeadline
     }
 
     private struct Ending {
@@ -40,6 +46,8 @@ final class ConnectionCore: Sendable {
     private let channelBox = NIOLockedValueBox<(any Channel)?>(nil)
     private let state = NIOLockedValueBox(State())
     private let payloadLimit = Atomic(ServerInfo().maximumPayload)
+    /// Whether the event loop looks at the deadlines of what waits for an answer.
+    private let isClockRunning = Atomic(false)
 
     init(options: ConnectOptions, inboxPrefix: String, eventLoop: any EventLoop) {
         self.options = options
@@ -209,22 +217,21 @@ final class ConnectionCore: Sendable {
 
     // MARK: Pings
 
-    func addPong(_ waiter: Completion<Result<Void, NATSError>>) throws(NATSError) {
+    /// Sends PING with a waiter in the right order: the waiter is listed before the bytes can leave.
+    ///
+    /// - Parameter deadline: when it has waited for long enough; the caller starts the clock.
+    func sendPing(until deadline: NIODeadline = .distantFuture) throws(NATSError) -> Completion<Result<Void, NATSError>>
+    {
+        let waiter = Completion<Result<Void, NATSError>>()
         try state.withLockedValueThrowing { state throws(NATSError) in
             if let ending = state.ending { throw ending.error ?? .closed }
-            state.pongs.append(waiter)
+            state.pongs.append(ExpectedPong(waiter: waiter, deadline: deadline))
         }
-    }
-
-    /// Sends PING with a waiter in the right order: the waiter is listed before the bytes can leave.
-    func sendPing() throws(NATSError) -> Completion<Result<Void, NATSError>> {
-        let waiter = Completion<Result<Void, NATSError>>()
-        try addPong(waiter)
         do throws(NATSError) {
             try send { $0.writeStaticString("PING\r\n") }
         } catch {
             // No PONG will come for it, and it must not take another's.
-            state.withLockedValue { state in state.pongs.removeAll { $0 === waiter } }
+            state.withLockedValue { state in state.pongs.removeAll { $0.waiter === waiter } }
             throw error
         }
         return waiter
@@ -233,9 +240,37 @@ final class ConnectionCore: Sendable {
     /// The PONG answers the ping that has waited longest, which is returned.
     @discardableResult
     func pongReceived() -> Completion<Result<Void, NATSError>>? {
-        let waiter = state.withLockedValue { state in state.pongs.isEmpty ? nil : state.pongs.removeFirst() }
+        let waiter = state.withLockedValue { state in state.pongs.isEmpty ? nil : state.pongs.removeFirst().waiter }
         waiter?.fulfil(.success(()))
         return waiter
+    }
+
+    /// Ends the waits whose time is up. Their pings stay on the list, as their answers come before those of later ones.
+    func expirePings(at now: NIODeadline) {
+        let late = state.withLockedValue { state -> [Completion<Result<Void, NATSError>>] in
+            let late = state.pongs.indices.filter { state.pongs[$0].deadline <= now }
+            for index in late { state.pongs[index].deadline = .distantFuture }
+            return late.map { state.pongs[$0].waiter }
+        }
+        for waiter in late { waiter.fulfil(.failure(.timeout("the server did not confirm what was sent"))) }
+    }
+
+    // MARK: Deadlines
+
+    /// Whether something waits whose time can be up.
+    private var hasDeadlines: Bool {
+        !requests.isEmpty || state.withLockedValue { $0.pongs.contains { $0.deadline < .distantFuture } }
+    }
+
+    /// Whether whoever has just listed something with a deadline is to start the clock.
+    var needsClock: Bool { !isClockRunning.exchange(true, ordering: .acquiringAndReleasing) }
+
+    /// The clock has ticked; whether it is to go on.
+    func clockTicked() -> Bool {
+        if hasDeadlines { return true }
+        _ = isClockRunning.exchange(false, ordering: .acquiringAndReleasing)
+        // What was listed a moment before found it running.
+        return hasDeadlines && needsClock
     }
 
     // MARK: Events
@@ -297,7 +332,7 @@ final class ConnectionCore: Sendable {
         let reason = error ?? .closed
         outbound.close(reason)
         requests.close(reason)
-        for waiter in ended.pongs { waiter.fulfil(.failure(reason)) }
+        for pong in ended.pongs { pong.waiter.fulfil(.failure(reason)) }
         for buffer in ended.subscriptions.values.map(\.buffer) { buffer.end(error.map { .failed($0) } ?? .finished) }
         for stream in ended.eventStreams.values {
             stream.yield(.closed(error))

@@ -70,14 +70,15 @@ extension ConnectionHandler {
         }
     }
 
-    /// Runs only while requests wait; answers are late by at most one tick when they time out.
-    func startRequestClock() {
-        guard requestClock == nil, let context else { return }
+    /// Runs only while requests or pings wait; they are late by at most one tick when they time out.
+    func startClock() {
+        guard clock == nil, let context else { return }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        requestClock = context.eventLoop.scheduleTask(in: .milliseconds(50)) {
-            bound.value.requestClock = nil
+        clock = context.eventLoop.scheduleTask(in: .milliseconds(50)) {
+            bound.value.clock = nil
             bound.value.expireRequests()
-            if !bound.value.core.requests.isEmpty { bound.value.startRequestClock() }
+            bound.value.core.expirePings(at: .now())
+            if bound.value.core.clockTicked() { bound.value.startClock() }
         }
     }
 }

@@ -55,7 +55,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     var hasLeftUnread = false
     /// The liveness's own ping under way, and when it was sent.
     var ping: (waiter: Completion<Result<Void, NATSError>>, sent: NIODeadline)?
-    var requestClock: Scheduled<Void>?
+    /// Ticks while something waits for an answer until a deadline.
+    var clock: Scheduled<Void>?
     var ending: NATSError?
 
     init(core: ConnectionCore, address: ServerAddress, loginDeadline: NIODeadline, ready: EventLoopPromise<Void>) {
@@ -245,11 +246,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func finish(_ error: NATSError) {
         loginAlarm?.cancel()
         livenessAlarm?.cancel()
-        requestClock?.cancel()
+        clock?.cancel()
         loginAlarm = nil
         livenessAlarm = nil
         ping = nil
-        requestClock = nil
+        clock = nil
         core.end(error)
         ready.fail(error)
     }

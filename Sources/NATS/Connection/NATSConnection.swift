@@ -44,7 +44,7 @@ public final class NATSConnection: Sendable {
     ) async throws(NATSError) -> NATSConnection {
         try await logIn(to: address, options: options, on: group.next()) { attempt in
             let failure = options.proxy.map { ProxyFailure(proxy: $0, server: address) }
-            ClientBootstrap(group: attempt.core.eventLoop)
+            let bootstrap = ClientBootstrap(group: attempt.core.eventLoop)
                 .resolver(resolver)
                 .channelOption(ChannelOptions.socketOption(.so_keepalive), value: 1)
                 .channelOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
@@ -53,7 +53,10 @@ public final class NATSConnection: Sendable {
                     value: AdaptiveRecvByteBufferAllocator(minimum: 2_048, initial: 8_192, maximum: 256 << 10)
                 )
                 .connectTimeout(attempt.timeout)
-                .connect(host: options.proxy?.host ?? address.host, port: options.proxy?.port ?? address.port)
+            let (host, port) = options.proxy.map { ($0.host, $0.port) } ?? (address.host, address.port)
+            // A number needs no thread that asks the system for a name.
+            let number = resolver == nil ? try? SocketAddress(ipAddress: host, port: port) : nil
+            (number.map { bootstrap.connect(to: $0) } ?? bootstrap.connect(host: host, port: port))
                 .assumeIsolated()
                 // A host may have several addresses: only the socket that connected first gets the handler, and it
                 // does so before anything is read from it.
@@ -245,22 +248,26 @@ public final class NATSConnection: Sendable {
 
     /// Waits until the server has taken everything that was published before.
     ///
-    /// - Parameter timeout: how long that may take.
+    /// - Parameter timeout: how long that may take, to within 50 ms.
     public func flush(timeout: Duration = .seconds(10)) async throws(NATSError) {
-        let waiter = try core.sendPing()
-        let deadline = waiter.fulfil(
-            .failure(.timeout("the server did not confirm what was sent")), after: timeout)
-        defer { deadline.cancel() }
+        let waiter = try core.sendPing(until: .now() + .nanoseconds(max(0, timeout.nanoseconds)))
+        startClockIfNeeded()
         try await waiter.result()
     }
 
     /// Measures the round trip to the server and back.
     ///
-    /// - Parameter timeout: how long the answer may take.
+    /// - Parameter timeout: how long the answer may take, to within 50 ms.
     public func ping(timeout: Duration = .seconds(5)) async throws(NATSError) -> Duration {
         let start = ContinuousClock.now
         try await flush(timeout: timeout)
         return start.duration(to: .now)
+    }
+
+    /// Has the event loop look at the deadline of what was just listed, unless it looks at others' already.
+    @inline(__always)
+    private func startClockIfNeeded() {
+        if core.needsClock { core.eventLoop.execute { [handler] in handler.value.startClock() } }
     }
 
     // MARK: Requests
@@ -306,10 +313,9 @@ public final class NATSConnection: Sendable {
     ) throws(NATSError) -> RequestToken {
         guard Subject.isSubscribable(subject) else { throw .invalidSubject(subject) }
         let time = TimeAmount.nanoseconds(timeout.nanoseconds)
-        let (token, isFirst) = try core.requests.add(
+        let token = try core.requests.add(
             subject: subject, deadline: .now() + time, patience: isPatient ? time : nil, answer: answer)
-        // Before anything can fail: others that come now count on this clock.
-        if isFirst { core.eventLoop.execute { [handler] in handler.value.startRequestClock() } }
+        startClockIfNeeded()
         do throws(NATSError) {
             _ = try publishChecked(payload, to: subject, reply: core.requests.reply(for: token), block: block)
         } catch {
@@ -336,9 +342,8 @@ public final class NATSConnection: Sendable {
         try checkSize(payload.count + ProtocolEncoder.blockLength(messageID: messageID))
         let time = TimeAmount.nanoseconds(timeout.nanoseconds)
         let requests = core.requests
-        let (token, isFirst) = try requests.add(
-            subject: subject, deadline: .now() + time, patience: time, answer: answer)
-        if isFirst { core.eventLoop.execute { [handler] in handler.value.startRequestClock() } }
+        let token = try requests.add(subject: subject, deadline: .now() + time, patience: time, answer: answer)
+        startClockIfNeeded()
         do throws(NATSError) {
             try core.send {
                 ProtocolEncoder.writePublish(

@@ -68,14 +68,15 @@ public final class NATSSubscription: AsyncSequence, Sendable {
             until deadline: NIODeadline?, isolation actor: isolated (any Actor)?
         ) async throws(NATSError) -> NATSMessage? {
             while true {
-                switch subscription.buffer.take(into: &batch) {
+                switch subscription.buffer.take(into: &batch, until: deadline ?? .distantFuture) {
                 case .batch(let resumesReading):
                     if resumesReading { subscription.core.readingResumed() }
                     if let message = batch.popLast() { return message }
                 case .ended(.finished): return nil
                 case .ended(.failed(let error)): throw error
-                case .wait(let waiter):
-                    switch await wait(waiter, until: deadline, isolation: actor) {
+                case .wait(let wakeup, let alarm):
+                    if let alarm { subscription.buffer.setAlarm(alarm, on: subscription.core.eventLoop) }
+                    switch await wait(wakeup, isolation: actor) {
                     case .ready: continue
                     case .cancelled: return nil
                     case .deadline: throw .timeout("no message on \(subscription.subject)")
@@ -85,20 +86,15 @@ public final class NATSSubscription: AsyncSequence, Sendable {
         }
 
         private func wait(
-            _ waiter: Completion<SubscriptionBuffer.Wakeup>, until deadline: NIODeadline?,
-            isolation actor: isolated (any Actor)?
+            _ wakeup: Completion<SubscriptionBuffer.Wakeup>, isolation actor: isolated (any Actor)?
         ) async -> SubscriptionBuffer.Wakeup {
-            let alarm = deadline.map { deadline in
-                subscription.core.eventLoop.scheduleTask(deadline: deadline) { _ = waiter.fulfil(.deadline) }
-            }
-            let wakeup = await withTaskCancellationHandler {
-                await waiter.value()
+            let outcome = await withTaskCancellationHandler {
+                await wakeup.value()
             } onCancel: {
-                waiter.fulfil(.cancelled)
+                wakeup.fulfil(.cancelled)
             }
-            alarm?.cancel()
-            if case .ready = wakeup {} else { subscription.buffer.abandon(waiter) }
-            return wakeup
+            if case .ready = outcome {} else { subscription.buffer.abandon(wakeup) }
+            return outcome
         }
     }
 }

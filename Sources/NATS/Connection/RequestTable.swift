@@ -87,16 +87,15 @@ final class RequestTable: Sendable {
         }
     }
 
-    /// Registers a request and gives it its token. The caller that adds to the empty table starts the clock.
+    /// Registers a request and gives it its token. The caller sees to it that the clock runs.
     ///
     /// - Parameter patience: the time that a request gets once more if it may still be on its way when the deadline passes,
     ///   counted from the moment when the server is known to have it.
     func add(
         subject: String, deadline: NIODeadline, patience: TimeAmount? = nil, answer: @escaping Answer
-    ) throws(NATSError) -> (token: RequestToken, isFirst: Bool) {
-        try state.withLockedValueThrowing { state throws(NATSError) -> (RequestToken, Bool) in
+    ) throws(NATSError) -> RequestToken {
+        try state.withLockedValueThrowing { state throws(NATSError) -> RequestToken in
             if let error = state.closedBy { throw error }
-            let isFirst = state.entries.isEmpty
             var token = state.random.next()
             state.added += 1
             let entry = Entry(
@@ -106,7 +105,7 @@ final class RequestTable: Sendable {
                 state.entries[token] = other
                 token = state.random.next()
             }
-            return (RequestToken(token), isFirst)
+            return RequestToken(token)
         }
     }
 

@@ -65,7 +65,7 @@ final class SubscriptionBuffer: Sendable {
         var maximum: Int?
         var isPaused = false
         var ending: Ending?
-        var waiters: [Completion<Wakeup>] = []
+        var readers = WaitingReaders()
 
         /// Copies the messages together, so that the reads they came with are free.
         mutating func compact() {
@@ -120,7 +120,7 @@ final class SubscriptionBuffer: Sendable {
 
     /// Takes a batch over; `batch` comes back empty, with room for the next.
     func deliver(_ batch: inout [NATSMessage], bytes: Int, of chunk: ReadChunk) -> Delivery {
-        let (delivery, waiters) = state.withLockedValue { state -> (Delivery, [Completion<Wakeup>]) in
+        let (delivery, readers) = state.withLockedValue { state -> (Delivery, [Completion<Wakeup>]) in
             guard state.ending == nil else {
                 batch.removeAll(keepingCapacity: true)
                 return (.accepted, [])
@@ -151,11 +151,9 @@ final class SubscriptionBuffer: Sendable {
                 state.kept += chunk.capacity
                 if state.kept > 2 * state.bytes + Self.surplus { state.compact() }
             }
-            let waiters = state.waiters
-            if !waiters.isEmpty { state.waiters.removeAll(keepingCapacity: true) }
-            return (delivery, waiters)
+            return (delivery, state.readers.takeAll())
         }
-        for waiter in waiters { waiter.fulfil(.ready) }
+        for reader in readers { reader.fulfil(.ready) }
         return delivery
     }
 
@@ -203,11 +201,14 @@ final class SubscriptionBuffer: Sendable {
         /// Messages were moved into the reader's batch, last one first; `resumesReading` when the socket waits.
         case batch(resumesReading: Bool)
         case ended(Ending)
-        case wait(Completion<Wakeup>)
+        /// To be waited for; `alarm` is when the caller is to call `ring`, nil where nobody has to.
+        case wait(Completion<Wakeup>, alarm: NIODeadline?)
     }
 
     /// Moves all waiting messages into `batch` in reverse, so that the reader pops them without moving the rest.
-    func take(into batch: inout [NATSMessage]) -> Taken {
+    ///
+    /// - Parameter deadline: how long to wait where there is nothing.
+    func take(into batch: inout [NATSMessage], until deadline: NIODeadline = .distantFuture) -> Taken {
         let taken = state.withLockedValue { state -> Taken in
             if !state.queue.isEmpty {
                 swap(&state.queue, &batch)
@@ -219,32 +220,45 @@ final class SubscriptionBuffer: Sendable {
                 return .batch(resumesReading: resumes)
             }
             if let ending = state.ending { return .ended(ending) }
-            let waiter = Completion<Wakeup>()
-            state.waiters.append(waiter)
-            return .wait(waiter)
+            let (wakeup, alarm) = state.readers.add(until: deadline)
+            return .wait(wakeup, alarm: alarm)
         }
         if case .batch = taken { batch.reverse() }
         return taken
     }
 
-    /// Forgets a waiter that gave up.
-    func abandon(_ waiter: Completion<Wakeup>) {
-        state.withLockedValue { state in state.waiters.removeAll { $0 === waiter } }
+    /// Forgets a reader that gave up.
+    func abandon(_ wakeup: Completion<Wakeup>) {
+        state.withLockedValue { $0.readers.remove(wakeup) }
+    }
+
+    /// Has `ring` called at this moment, and whenever that shows to be needed again.
+    func setAlarm(_ moment: NIODeadline, on eventLoop: any EventLoop) {
+        let timer = eventLoop.scheduleTask(deadline: moment) { [weak self] in
+            if let next = self?.ring(moment, now: eventLoop.now) { self?.setAlarm(next, on: eventLoop) }
+        }
+        state.withLockedValue { $0.readers.keep(timer, for: moment) }?.cancel()
+    }
+
+    /// Ends the waits whose time is up; when the next one is.
+    private func ring(_ moment: NIODeadline, now: NIODeadline) -> NIODeadline? {
+        let (late, next) = state.withLockedValue { $0.readers.ring(moment, now: now) }
+        for reader in late { reader.fulfil(.deadline) }
+        return next
     }
 
     /// No further message will come. What waits can still be read. True when that stops a pause.
     @discardableResult
     func end(_ ending: Ending) -> Bool {
-        let (waiters, wasPaused) = state.withLockedValue { state -> ([Completion<Wakeup>], Bool) in
+        let (waiting, wasPaused) = state.withLockedValue { state in
             // The message that was the last one allowed may have ended it before, and paused the reading too.
             if state.ending == nil { state.ending = ending }
-            let waiters = state.waiters
             let wasPaused = state.isPaused
-            state.waiters = []
             state.isPaused = false
-            return (waiters, wasPaused)
+            return (state.readers.end(), wasPaused)
         }
-        for waiter in waiters { waiter.fulfil(.ready) }
+        waiting.timer?.cancel()
+        for reader in waiting.readers { reader.fulfil(.ready) }
         return wasPaused
     }
 }

@@ -27,8 +27,8 @@ struct RequestTableTests {
     func answers() throws {
         let table = RequestTable(inbox: "_INBOX.c")
         let (one, two) = (Answers(), Answers())
-        let first = try table.add(subject: "s", deadline: later, answer: one.add).token
-        let second = try table.add(subject: "s", deadline: later, answer: two.add).token
+        let first = try table.add(subject: "s", deadline: later, answer: one.add)
+        let second = try table.add(subject: "s", deadline: later, answer: two.add)
         #expect(first != second)
         answer(table, second, message("b"))
         answer(table, second, message("again"))
@@ -42,7 +42,7 @@ struct RequestTableTests {
     /// The texts of so many tokens.
     private func tokens(_ count: Int, of table: RequestTable) throws -> [String] {
         try (0..<count).map { _ in
-            let reply = table.reply(for: try table.add(subject: "s", deadline: later) { _ in }.token)
+            let reply = table.reply(for: try table.add(subject: "s", deadline: later) { _ in })
             #expect(reply.hasPrefix("_INBOX.c.") && Subject.isPublishable(reply))
             return String(reply.dropFirst("_INBOX.c.".count))
         }
@@ -82,23 +82,13 @@ struct RequestTableTests {
         other.close(.closed)
     }
 
-    @Test("tells who adds to the empty table, as that one starts the clock")
-    func firstOfAll() throws {
-        let table = RequestTable(inbox: "_INBOX.c")
-        let first = try table.add(subject: "s", deadline: later) { _ in }
-        #expect(first.isFirst)
-        #expect(try !table.add(subject: "s", deadline: later) { _ in }.isFirst)
-        table.close(.closed)
-        #expect(table.isEmpty)
-    }
-
     @Test("takes a server's 503 for nobody, and not a header that looks like it")
     func noResponders() throws {
         let table = RequestTable(inbox: "_INBOX.c")
         let answers = Answers()
         let blocks = ["NATS/1.0 503\r\n\r\n", "NATS/1.0 503 No Responders\r\nNats-Subject: s\r\n\r\n"]
         for block in blocks + ["NATS/1.0\r\nStatus: 503\r\n\r\n", "NATS/1.0 404 Not Found\r\n\r\n"] {
-            let token = try table.add(subject: "s", deadline: later, answer: answers.add).token
+            let token = try table.add(subject: "s", deadline: later, answer: answers.add)
             answer(table, token, message("x", block: block))
         }
         #expect(
@@ -114,7 +104,7 @@ struct RequestTableTests {
         let answers = Answers()
         let now = NIODeadline.now()
         _ = try table.add(subject: "a", deadline: now, answer: answers.add)
-        let kept = try table.add(subject: "b", deadline: now + .nanoseconds(1)) { _ in }.token
+        let kept = try table.add(subject: "b", deadline: now + .nanoseconds(1)) { _ in }
         #expect(table.expire(at: now).isEmpty)
         #expect(answers.all == [.failure(.timeout("a request to a"))])
         #expect(!table.isEmpty)
@@ -127,7 +117,7 @@ struct RequestTableTests {
         let table = RequestTable(inbox: "_INBOX.c")
         let answers = Answers()
         let now = NIODeadline.now()
-        let token = try table.add(subject: "a", deadline: now, patience: .seconds(5), answer: answers.add).token
+        let token = try table.add(subject: "a", deadline: now, patience: .seconds(5), answer: answers.add)
         #expect(table.expire(at: now) == [token])
         #expect(table.expire(at: now + .hours(1)).isEmpty)
         table.arrived([token], at: now + .hours(1))

@@ -174,7 +174,8 @@ struct SubscriptionBufferTests {
     func wakeups() async {
         let buffer = buffer(10, .dropNewest)
         var batch: [NATSMessage] = []
-        guard case .wait(let first) = buffer.take(into: &batch), case .wait(let second) = buffer.take(into: &batch)
+        guard case .wait(let first, alarm: nil) = buffer.take(into: &batch),
+            case .wait(let second, alarm: nil) = buffer.take(into: &batch)
         else {
             Issue.record("nothing to wait for")
             return
@@ -184,7 +185,7 @@ struct SubscriptionBufferTests {
         #expect(await first.value() == .ready)
         #expect(second.fulfil(.cancelled))
         #expect(read(buffer).texts == ["1"])
-        guard case .wait(let third) = buffer.take(into: &batch) else {
+        guard case .wait(let third, alarm: nil) = buffer.take(into: &batch) else {
             Issue.record("nothing to wait for")
             return
         }

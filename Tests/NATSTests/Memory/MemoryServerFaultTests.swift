@@ -77,6 +77,13 @@ struct MemoryServerFaultTests {
         server.setSilent(false)
         try await connection.flush()
         #expect(server.messages(in: "S").map(\.text) == ["1"])
+        // The time of each wait is kept, and a late answer is taken for that of its own ping.
+        for _ in 1...2 {
+            server.setSilent(true)
+            #expect(isTimeout(await failure { try await connection.flush(timeout: .milliseconds(20)) }))
+            server.setSilent(false)
+            try await connection.flush()
+        }
         await connection.close()
     }
 
