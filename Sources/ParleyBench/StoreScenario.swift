@@ -252,7 +252,9 @@ enum StoreScenario {
                 without.append(bare)
                 ratios.append(kept / bare)
                 try await checkKept(run.stored, path)
-                for ending in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + ending) }
+                for ending in ["", "-wal", "-shm", "-burst"] {
+                    try? FileManager.default.removeItem(atPath: path + ending)
+                }
             }
             return Measurement("store_tail").adding("n", Double(run.stored)).adding("rounds", Double(run.rounds))
                 .adding("msgs_s", Measurement.median(with).rounded())

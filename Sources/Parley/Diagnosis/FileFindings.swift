@@ -116,10 +116,10 @@ enum FileFindings {
         return (count == 0 || found == expected) && access(path + ".suspect", F_OK) != 0 ? .good : .damaged
     }
 
-    /// The bytes of a store with its log.
+    /// The bytes of a store with its log and what a burst brought.
     private static func bytes(ofStore path: String) -> UInt64 {
         var sum: UInt64 = 0
-        for file in [path, path + "-wal"] {
+        for file in [path, path + "-wal", path + "-burst"] {
             var status = stat()
             if stat(file, &status) == 0 { sum += UInt64(clamping: status.st_size) }
         }

@@ -73,6 +73,7 @@ extension LocalStore {
             guard finding == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: finding) }
             StoreFiles.clearSuspicion(path)
         }
+        try pool.write { try Staging(in: $0).begin() }
         return (pool, isNew ?? false)
     }
 

@@ -54,6 +54,7 @@ extension LocalStore {
             count += deleted
         }
         try await writing { try StoreDeletion(in: $0).names(of: pattern) }
+        await emptyBurstFile()
         return count
     }
 
@@ -107,6 +108,9 @@ extension LocalStore {
                 }
             })
     }
+
+    /// Gives back what a burst took beside the database. What could not be given back now is written over later.
+    func emptyBurstFile() async { try? await database.write { try Staging(in: $0).emptyFile() } }
 
     /// Carries the log over into the file, as far as nobody reads it, which makes the file as small as its pages allow.
     private func cutFile() async {

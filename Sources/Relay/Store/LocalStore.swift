@@ -316,6 +316,7 @@ public final class LocalStore: Sendable {
                 _ = try staging.unpack()
                 return try staging.bytes()
             }
+            if stagedBytes == 0 { await emptyBurstFile() }
         } catch {
             note(error)
         }

@@ -53,11 +53,11 @@ final class StoreRun: Sendable {
     }
 }
 
-/// The files of a local store: the database, SQLite's log and index of the log, two locks and one for each run, and a
-/// mark.
+/// The files of a local store: the database, SQLite's log and index of the log, what a burst brought, two locks and one
+/// for each run, and a mark.
 enum StoreFiles {
-    /// What SQLite appends to the name for the files that belong together, the database's first.
-    private static let endings = ["", "-wal", "-shm"]
+    /// What stands behind the name in those of the files that belong together, the database's first.
+    private static let endings = ["", "-wal", "-shm", BurstFile.ending]
 
     /// Makes the folder and the empty file with the owner's permissions alone; SQLite's further files take after it.
     static func prepare(_ path: String) throws(RelayError) {
@@ -178,9 +178,9 @@ enum StoreFiles {
         return name
     }
 
-    /// The bytes of the database and its log.
+    /// The bytes of the database, of its log and of what a burst brought.
     static func bytes(_ path: String) -> Int {
-        ["", "-wal"].reduce(0) { sum, ending in
+        ["", "-wal", BurstFile.ending].reduce(0) { sum, ending in
             var information = stat()
             return stat(path + ending, &information) == 0 ? sum + Int(information.st_size) : sum
         }

@@ -25,7 +25,7 @@ package struct StoreBatching: Hashable, Sendable {
         delay: Duration = .milliseconds(100), rows: Int = 1_000, maximumRows: Int = 16_000,
         maximumBytes: Int = 32 << 20, patience: Duration = .seconds(5), pause: Duration = .seconds(1),
         longestPause: Duration = .seconds(30), laterDelay: Duration = .milliseconds(250),
-        maximumStagedBytes: Int = 32 << 20
+        maximumStagedBytes: Int = 64 << 20
     ) {
         self.delay = delay
         self.rows = max(1, rows)
@@ -55,7 +55,7 @@ package struct StoreIntake: Sendable {
         /// How many there are.
         package private(set) var messageCount = 0
         /// Everything else, written behind the messages: a cursor is never ahead of what it has passed.
-        package var changes: [StoreChange] = []
+        package private(set) var changes: [StoreChange] = []
         /// The payloads' bytes.
         package private(set) var bytes = 0
         /// Whether rows are made of the messages later.
@@ -82,6 +82,31 @@ package struct StoreIntake: Sendable {
             messageCount += later.messageCount
             bytes += later.bytes
             changes += later.changes
+        }
+
+        /// So far back a change looks for one that it takes the place of: as many subscriptions may write by turns.
+        private static let reach = 64
+
+        /// Adds a change, or has it take the place of one that says no more beside it: a subscription whose messages come in
+        /// many parts has one cursor, and one span that grows.
+        fileprivate mutating func add(_ change: StoreChange) {
+            for index in changes.indices.suffix(Self.reach).reversed() {
+                switch (changes[index], change) {
+                case (.cursor(let earlier, _), .cursor(let name, _)) where earlier == name:
+                    changes[index] = change
+                    return
+                case (.received(let earlier, let stream, let span), .received(let name, let other, let next))
+                where earlier == name && stream == other && span.upperBound < .max
+                    && span.upperBound + 1 == next.lowerBound:
+                    changes[index] = .received(name, stream, span.lowerBound...next.upperBound)
+                    return
+                case (.cursor, _), (.received, _): continue
+                default:
+                    changes.append(change)
+                    return
+                }
+            }
+            changes.append(change)
         }
     }
 
@@ -166,7 +191,7 @@ package struct StoreIntake: Sendable {
     ) -> Step {
         guard !messages.isEmpty || !changes.isEmpty else { return .none }
         for part in messages { waiting.add(part) }
-        waiting.changes.append(contentsOf: changes)
+        for change in changes { waiting.add(change) }
         if since == nil { since = now }
         return next(at: now)
     }

@@ -27,6 +27,9 @@ enum StoreSchema {
         }
         migrator.registerMigration("7 staged") { database in try database.execute(sql: staged) }
         migrator.registerMigration("8 read letters") { database in try database.execute(sql: readLetters) }
+        migrator.registerMigration("9 burst file") { database in
+            for statement in burstFile { try database.execute(sql: statement) }
+        }
         return migrator
     }
 
@@ -153,4 +156,7 @@ enum StoreSchema {
 
     /// Messages of a burst, before they become rows of `messages`.
     private static let staged = "CREATE TABLE staged (number INTEGER PRIMARY KEY AUTOINCREMENT, messages BLOB NOT NULL)"
+
+    /// The part of the file beside the database that has the messages in place of `messages`.
+    private static let burstFile = ["place", "bytes", "checksum"].map { "ALTER TABLE staged ADD COLUMN \($0) INTEGER" }
 }

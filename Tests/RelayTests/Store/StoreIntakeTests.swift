@@ -41,6 +41,29 @@ struct StoreIntakeTests {
         #expect(intake.take().messages.count == 1_000)
     }
 
+    @Test("However many parts come of some subscriptions, each has one cursor and one span where nothing is missing")
+    func merged() {
+        var intake = intake()
+        let stream = StoreFixture.stream
+        for part in UInt64(0)..<10 {
+            for name in ["chat.lobby", "chat.qa"] {
+                let (first, last) = (part * 100 + 1, part * 100 + 100)
+                _ = intake.add(
+                    [], [.received(name, stream, first...last), .cursor(name, StoreFixture.place(last))], at: start)
+            }
+        }
+        let gap = StoreChange.gap("chat.qa", stream, KeptGap(end: 1_500, lost: 499))
+        _ = intake.add([], [gap, .received("chat.qa", stream, 1_001...1_600)], at: start)
+        _ = intake.add([], [.received("chat.lobby", stream, 1_200...1_300)], at: start)
+        #expect(intake.alarmed(at: start + .milliseconds(100)) == .write)
+        #expect(
+            intake.take().changes == [
+                .received("chat.lobby", stream, 1...1_000), .cursor("chat.lobby", StoreFixture.place(1_000)),
+                .received("chat.qa", stream, 1...1_000), .cursor("chat.qa", StoreFixture.place(1_000)), gap,
+                .received("chat.qa", stream, 1_001...1_600), .received("chat.lobby", stream, 1_200...1_300),
+            ])
+    }
+
     @Test("There is room for so many messages and bytes, those under way included")
     func room() {
         var intake = intake(StoreBatching(rows: 2, maximumRows: 4))

@@ -1,0 +1,199 @@
+import GRDB
+import GRDBSQLite
+import NIOCore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The file beside a store's database that has the messages of a burst until rows are made of them.
+///
+/// SQLite writes a large value three times, page by page: into its log, from there into the database, and once more when
+/// it is deleted. Here it is written once. Each part of the file that counts is named by a row of `staged`, which is
+/// written behind it in the same transaction, so that only one process at a time writes here; a part that no row names is
+/// free. The row has the part's checksum: after a loss of power the row may be there and what it names may not.
+struct BurstFile {
+    /// What the name has behind the database's.
+    static let ending = "-burst"
+    /// The file's name.
+    let path: String
+
+    /// A part that a row names.
+    struct Part: Hashable {
+        /// The place of its first byte.
+        var place: Int
+        /// Its length.
+        var bytes: Int
+        /// What its bytes add up to.
+        var checksum: Int64
+
+        /// Where it ends.
+        var end: Int { place + bytes }
+    }
+
+    init(path: String) { self.path = path }
+
+    /// The file that belongs to a database; nil for one in memory.
+    init?(of database: Database) {
+        guard let name = database.sqliteConnection.flatMap({ sqlite3_db_filename($0, "main") }), name.pointee != 0
+        else { return nil }
+        path = String(cString: name) + Self.ending
+    }
+
+    /// Writes values one behind the other, each behind its length.
+    ///
+    /// - Returns: the part; nil where the file cannot be opened.
+    /// - Throws: SQLite's error of the same meaning.
+    func write(_ values: [EncodedMessages], at place: Int) throws -> Part? {
+        guard let descriptor = descriptor(O_RDWR | O_CREAT | O_CLOEXEC) else { return nil }
+        defer { close(descriptor) }
+        var part = Part(place: place, bytes: 0, checksum: 0)
+        var checksum = BurstChecksum()
+        for value in values {
+            let length = UInt32(clamping: value.bytes.readableBytes).littleEndian
+            for bytes in [ByteBuffer(integer: length, endianness: .host), value.bytes] {
+                try bytes.withUnsafeReadableBytes { bytes in
+                    checksum.add(bytes)
+                    try Self.write(bytes, to: descriptor, at: part.end)
+                    part.bytes += bytes.count
+                }
+            }
+        }
+        part.checksum = checksum.value
+        return part
+    }
+
+    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at place: Int) throws {
+        var written = 0
+        while written < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+            let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(place + written))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw failure(count < 0 ? errno : ENOSPC) }
+            written += count
+        }
+    }
+
+    /// The values in a part, as they were written; nil where they are not what was written.
+    func read(_ part: Part) -> [ByteBuffer]? {
+        guard part.place >= 0, part.bytes >= 0, part.bytes <= Self.maximumPart, let descriptor = descriptor(O_RDONLY)
+        else { return nil }
+        defer { close(descriptor) }
+        var bytes = ByteBuffer()
+        while bytes.readableBytes < part.bytes {
+            let missing = part.bytes - bytes.readableBytes
+            let count = bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: missing) { room in
+                max(0, pread(descriptor, room.baseAddress, missing, off_t(part.place + part.bytes - missing)))
+            }
+            guard count > 0 else { return nil }
+        }
+        var checksum = BurstChecksum()
+        var values: [ByteBuffer] = []
+        while bytes.readableBytes > 0 {
+            guard let head = bytes.readSlice(length: MemoryLayout<UInt32>.size),
+                let length = head.getInteger(at: head.readerIndex, endianness: .little, as: UInt32.self),
+                let value = bytes.readSlice(length: Int(length))
+            else { return nil }
+            for bytes in [head, value] { bytes.withUnsafeReadableBytes { checksum.add($0) } }
+            values.append(value)
+        }
+        return checksum.value == part.checksum ? values : nil
+    }
+
+    /// A row that claims more than this was damaged.
+    private static let maximumPart = 1 << 30
+
+    /// Gives the disk back what the file has. Nobody may need any of it.
+    func empty() {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_size > 0 else { return }
+        // What is not given back is written over later.
+        _ = truncate(path, 0)
+    }
+
+    private func descriptor(_ flags: Int32) -> Int32? {
+        let descriptor = open(path, flags, 0o600)
+        return descriptor >= 0 ? descriptor : nil
+    }
+
+    private static func failure(_ code: Int32) -> DatabaseError {
+        let result: ResultCode =
+            switch code {
+            case ENOSPC, EDQUOT, EFBIG: .SQLITE_FULL
+            case EROFS, EPERM, EACCES: .SQLITE_READONLY
+            default: .SQLITE_IOERR
+            }
+        return DatabaseError(resultCode: result, message: String(cString: strerror(code)))
+    }
+}
+
+/// Where in the file of bursts there is room, as a pure value. Parts follow each other, and begin again at the file's
+/// beginning once they have come far and the oldest are done with.
+struct BurstRoom: Hashable {
+    /// Where the file goes on at its beginning, as soon as there is room.
+    static let turningPoint = 128 << 20
+
+    /// The end of the newest part that counts; nil where none does.
+    var newestEnd: Int?
+    /// Where the first part in the file begins, and where the last one ends.
+    var lowest = 0
+    var highest = 0
+    /// Where the next part behind the newest one begins; nil where nothing is behind it.
+    var above: Int?
+
+    /// Finds a place for the next part, and takes it.
+    mutating func place(for bytes: Int) -> Int {
+        var place = newestEnd ?? 0
+        if let above, above - place < bytes {
+            place = highest
+            self.above = nil
+        } else if above == nil, newestEnd != nil, place >= Self.turningPoint, lowest >= bytes {
+            place = 0
+            above = lowest
+        }
+        lowest = newestEnd == nil ? place : min(lowest, place)
+        newestEnd = place + bytes
+        highest = max(highest, place + bytes)
+        return place
+    }
+}
+
+/// What tells bytes that were written from others: four sums, each of every fourth word, that a processor makes side by
+/// side. It finds what a disk does, and is no proof against a person.
+struct BurstChecksum {
+    private var sums = SIMD4<UInt64>(
+        0x9E37_79B9_7F4A_7C15, 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB, 0xD6E8_FEB8_6659_FD93)
+    private static let factor = SIMD4<UInt64>(repeating: 0x0000_0100_0000_01B3)
+
+    /// Adds some bytes, and how many they are.
+    mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        var position = 0
+        while position + 32 <= bytes.count {
+            add(bytes.loadUnaligned(fromByteOffset: position, as: SIMD4<UInt64>.self))
+            position += 32
+        }
+        var rest = SIMD4<UInt64>.zero
+        withUnsafeMutableBytes(of: &rest) { rest in
+            rest.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[position...]))
+        }
+        add(rest)
+        add(SIMD4(repeating: UInt64(bytes.count)))
+    }
+
+    private mutating func add(_ words: SIMD4<UInt64>) {
+        sums = (sums ^ words) &* Self.factor
+        // A factor alone carries nothing down.
+        sums ^= sums &>> 29
+    }
+
+    /// All of it in one number.
+    var value: Int64 {
+        var all: UInt64 = 0
+        for lane in 0..<4 { all = (all ^ sums[lane]) &* Self.factor[0] ^ (all >> 31) }
+        return Int64(bitPattern: all)
+    }
+}
