@@ -7,7 +7,9 @@ let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 // without a toolchain. SQLite's Swift interface brings Foundation along, whose parts are named here since nothing
 // else names them to a static linker. The flags stay on the executables, so the libraries remain free to be depended on.
 let standalone: [LinkerSetting] = [
-    .unsafeFlags(["-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections", "-lCoreFoundation", "-l_FoundationICU"], .when(platforms: [.linux], configuration: .release))
+    .unsafeFlags(
+        ["-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections", "-lCoreFoundation", "-l_FoundationICU"],
+        .when(platforms: [.linux], configuration: .release))
 ]
 
 let package = Package(
@@ -23,6 +25,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
@@ -51,6 +54,7 @@ let package = Package(
             name: "Relay",
             dependencies: [
                 "CRouteSocket", "NATS",
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),

@@ -145,7 +145,8 @@ final class LiveConsumer {
         case lost
     }
 
-    private static let batch = 500
+    /// What one read from the socket brings must not use up what the server may send: it would wait for the next request.
+    private static let batch = 2_000
     private static let expires = Duration.seconds(30)
     private static let heartbeat = Duration.seconds(10)
 
@@ -219,16 +220,16 @@ final class LiveConsumer {
     }
 
     /// What a message means; nil for one that says nothing to the reader.
-    private func take(_ message: NATSMessage) throws(NATSError) -> Outcome? {
-        if let stored = StoredMessage(delivered: message) {
-            guard stored.consumerSequence == expectedConsumerSequence else { return .lost }
+    private func take(_ message: consuming NATSMessage) throws(NATSError) -> Outcome? {
+        if let place = message.reply.flatMap({ DeliveryPlace($0) }) {
+            guard place.consumerSequence == expectedConsumerSequence else { return .lost }
             expectedConsumerSequence += 1
             pulls.delivered(message)
             // What keeps the next pull from being sent comes behind the message, not in its place.
             do throws(NATSError) { try topUp() } catch { unread = .failure(error) }
-            return .message(stored)
+            return .message(StoredMessage(message, at: place))
         }
-        switch PullStatus(message) {
+        switch PullStatus(copy message) {
         case .alive, nil: return nil
         case .ended: try pulls.ended(message, isTooSmall: false)
         case .tooSmall: try pulls.ended(message, isTooSmall: true)

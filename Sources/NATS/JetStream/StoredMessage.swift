@@ -59,6 +59,11 @@ public struct StoredMessage: Sendable {
     /// Reads a message that a consumer delivered; nil when its reply subject is not of that kind.
     init?(delivered message: NATSMessage) {
         guard let reply = message.reply, let place = DeliveryPlace(reply) else { return nil }
+        self.init(message, at: place)
+    }
+
+    /// A message that a consumer delivered, with what its reply subject says.
+    init(_ message: consuming NATSMessage, at place: DeliveryPlace) {
         content = .delivered(message)
         sequence = place.streamSequence
         time = ServerTime(nanoseconds: place.time)
@@ -85,12 +90,16 @@ struct DeliveryPlace: Equatable {
     var time: Int64
     var pending: UInt64
 
-    private static let prefix = "$JS.ACK."
+    /// `$JS.ACK.` as one number.
+    private static let prefix = "$JS.ACK.".utf8.reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
 
     init?(_ reply: String) {
         var reply = reply
         let parsed = reply.withUTF8 { bytes -> DeliveryPlace? in
-            guard bytes.starts(with: Self.prefix.utf8) else { return nil }
+            let raw = UnsafeRawBufferPointer(bytes)
+            guard raw.count > 8, UInt64(littleEndian: raw.loadUnaligned(as: UInt64.self)) == Self.prefix else {
+                return nil
+            }
             let tokens = bytes.reduce(1) { $1 == UInt8(ascii: ".") ? $0 + 1 : $0 }
             let first: Int
             switch tokens {

@@ -155,13 +155,19 @@ private struct EnvelopeFields {
 
         init?(bytes: UnsafeRawBufferPointer) {
             switch bytes.count {
-            case 2 where bytes.elementsEqual("id".utf8): self = .id
-            case 4 where bytes.elementsEqual("room".utf8): self = .room
-            case 5 where bytes.elementsEqual("start".utf8): self = .start
-            case 7 where bytes.elementsEqual("message".utf8): self = .message
-            case 9 where bytes.elementsEqual("client_id".utf8): self = .clientID
+            case 2 where Self.equal(bytes, "id"): self = .id
+            case 4 where Self.equal(bytes, "room"): self = .room
+            case 5 where Self.equal(bytes, "start"): self = .start
+            case 7 where Self.equal(bytes, "message"): self = .message
+            case 9 where Self.equal(bytes, "client_id"): self = .clientID
             default: return nil
             }
+        }
+
+        @inline(__always)
+        private static func equal(_ bytes: UnsafeRawBufferPointer, _ name: StaticString) -> Bool {
+            for index in bytes.indices where bytes[index] != name.utf8Start[index] { return false }
+            return true
         }
     }
 

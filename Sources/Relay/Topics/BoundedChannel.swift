@@ -1,3 +1,4 @@
+import DequeModule
 import NATS
 import NIOConcurrencyHelpers
 
@@ -17,26 +18,12 @@ final class BoundedChannel<Element: Sendable>: Sendable {
     enum Wakeup: Sendable { case ready, cancelled }
 
     private struct State {
-        var queue: [Element] = []
-        var first = 0
+        var queue: Deque<Element> = []
         /// What the elements that wait count.
         var waiting = ChannelWeight(count: 0)
-        /// Bytes of the elements that were taken and still lie before the first.
-        var passedBytes = 0
         var reader: Completion<Wakeup>?
         var writer: Completion<Wakeup>?
         var ending: Result<Void, RelayError>?
-
-        /// Gives up what was taken.
-        mutating func compact() {
-            if first == queue.count {
-                queue.removeAll(keepingCapacity: true)
-            } else {
-                queue.removeFirst(first)
-            }
-            first = 0
-            passedBytes = 0
-        }
     }
 
     /// What a reader finds.
@@ -119,15 +106,11 @@ final class BoundedChannel<Element: Sendable>: Sendable {
     /// The next element; nil at the end or when the task was cancelled.
     nonisolated(nonsending) func next() async throws(RelayError) -> Element? {
         try await taking { state in
-            let element = state.queue[state.first]
+            // Nothing else holds it then, so that its reader may take it apart.
+            let element = state.queue.removeFirst()
             let weight = weight(element)
-            state.first += 1
             state.waiting.count -= weight.count
             state.waiting.bytes -= weight.bytes
-            state.passedBytes += weight.bytes
-            if state.first == state.queue.count || state.first >= 1_024 || state.passedBytes >= byteLimit / 4 {
-                state.compact()
-            }
             return element
         }
     }
@@ -135,9 +118,8 @@ final class BoundedChannel<Element: Sendable>: Sendable {
     /// All elements that are at hand, at least one; nil at the end or when the task was cancelled.
     nonisolated(nonsending) func nextBatch() async throws(RelayError) -> [Element]? {
         try await taking { state in
-            if state.first > 0 { state.compact() }
             state.waiting = ChannelWeight(count: 0)
-            return exchange(&state.queue, with: [])
+            return Array(exchange(&state.queue, with: []))
         }
     }
 
@@ -147,7 +129,7 @@ final class BoundedChannel<Element: Sendable>: Sendable {
     ) async throws(RelayError) -> Value? {
         while true {
             let (found, writer) = state.withLockedValue { state -> (Found<Value>, Completion<Wakeup>?) in
-                if state.first < state.queue.count {
+                if !state.queue.isEmpty {
                     let value = take(&state)
                     guard state.waiting.count <= capacity / 2, state.waiting.bytes <= byteLimit / 2 else {
                         return (.value(value), nil)

@@ -281,14 +281,13 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var bytes = 0
         for message in messages {
             let (event, id) = words.message(message, stream.incarnation, !cursor.isLive)
-            if case .deliver = cursor.receive(sequence: message.sequence, id: id) {
-                events.append(event)
-                bytes += message.size
-                if let keeping, let reading = keeping.reading(event) {
-                    kept.write(message, of: stream, reading)
-                    ends = (ends?.first ?? message.sequence, message.sequence)
-                }
+            guard case .deliver = cursor.receive(sequence: message.sequence, id: id) else { continue }
+            bytes += message.size
+            if let keeping, let reading = keeping.reading(event) {
+                kept.write(message, of: stream, reading)
+                ends = (ends?.first ?? message.sequence, message.sequence)
             }
+            events.append(consume event)
         }
         state.withLockedValue { $0.cursor = cursor }
         guard !events.isEmpty else { return !channel.isClosed }

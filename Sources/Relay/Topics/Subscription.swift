@@ -40,8 +40,9 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
 
         init() {}
 
+        /// - Parameter events: to be held by nobody else, so that none of them is copied.
         init(_ events: consuming [Event]) {
-            reversed = events
+            reversed = consume events
             reversed.reverse()
         }
 
@@ -61,12 +62,16 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
         let subscription: Subscription<Event>
 
         /// The next event; nil at the end or when the task was cancelled.
+        @specialized(where Event == TopicEvent)
         public nonisolated(nonsending) mutating func next() async throws(RelayError) -> Event? {
             while true {
                 if let event = subscription.begun.withLockedValue({ $0.next() }) { return event }
-                guard let news = try await subscription.stream.channel.next() else { return nil }
+                guard var news = try await subscription.stream.channel.next() else { return nil }
                 switch news {
-                case .events(let events, _): subscription.begun.withLockedValue { $0 = BegunBatch(events) }
+                case .events(let events, _):
+                    news = .catchingUp
+                    let begun = BegunBatch(consume events)
+                    subscription.begun.withLockedValue { $0 = begun }
                 case .live: return subscription.stream.words.live
                 case .catchingUp: break
                 }
@@ -75,6 +80,7 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
 
         /// Events that are at hand, at least one, in order: the form for many messages a second. Nil at the end or when the
         /// task was cancelled.
+        @specialized(where Event == TopicEvent)
         public nonisolated(nonsending) mutating func nextBatch() async throws(RelayError) -> [Event]? {
             while true {
                 let begun = subscription.begun.withLockedValue { $0.rest() }

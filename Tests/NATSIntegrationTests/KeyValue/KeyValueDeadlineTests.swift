@@ -122,7 +122,8 @@ struct KeyValueDeadlineTests {
         let jetStream = JetStream(connection, timeout: .seconds(5))
         let bucket = try KeyValueBucket("B", jetStream)
         try await bucket.create(storage: .memory)
-        for number in 0..<2_000 { try await bucket.put(ByteBuffer(string: "x"), for: "k\(number)") }
+        let value = ByteBuffer(repeating: 0x78, count: 16 << 10)
+        for number in 0..<2_000 { try await bucket.put(value, for: "k\(number)") }
         var changes = try bucket.watch().makeAsyncIterator()
         try await changes.open()
         #expect(changes.initiallyPending == 2_000)
