@@ -122,17 +122,20 @@ struct KeyValueDeadlineTests {
         let jetStream = JetStream(connection, timeout: .seconds(5))
         let bucket = try KeyValueBucket("B", jetStream)
         try await bucket.create(storage: .memory)
-        let value = ByteBuffer(repeating: 0x78, count: 16 << 10)
-        for number in 0..<2_000 { try await bucket.put(value, for: "k\(number)") }
+        let publisher = JetStreamPublisher(jetStream, window: 500)
+        for number in 0..<10_000 {
+            try await publisher.publish(ByteBuffer(string: "x"), to: "$KV.B.k\(number)") { _ in }
+        }
+        try await publisher.drained()
         var changes = try bucket.watch().makeAsyncIterator()
         try await changes.open()
-        #expect(changes.initiallyPending == 2_000)
+        #expect(changes.initiallyPending == 10_000)
         // More than what the first pulls bring goes without a trace.
         for _ in 0..<10 { #expect(try await changes.next() != nil) }
         try await jetStream.purgeStream(bucket.stream)
         var seen = 10
         while case .entry = try await changes.nextStored(isolation: nil) { seen += 1 }
-        #expect((10..<2_000).contains(seen))
+        #expect((10..<10_000).contains(seen))
         try await bucket.put(ByteBuffer(string: "y"), for: "new")
         #expect(try await changes.next()?.key == "new")
         await connection.close()
