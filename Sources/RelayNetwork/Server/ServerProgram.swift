@@ -7,11 +7,20 @@ package struct ServerProgram: Hashable, Sendable {
 
     /// The program's version, such as `2.9.10`; nil when it says nothing of the kind within the limit.
     package static func version(of path: String, within limit: Duration) async -> String? {
+        try? await answer(of: path, within: limit)
+    }
+
+    /// What a program that was run for its version said; nil when that was none.
+    ///
+    /// - Throws: what kept it from being run, or from ending.
+    private static func answer(
+        of path: String, within limit: Duration
+    ) async throws(ShellCommandError) -> String? {
         // The path goes through the environment, where no character of it means anything to the shell.
         let command = ShellCommand(
             #"exec "$PARLEY_PROGRAM" --version 2>&1"#, environment: ["PARLEY_PROGRAM": path], limit: limit)
-        guard let output = try? await command.run(), output.text.hasPrefix("nats-server"),
-            let line = output.text.split(whereSeparator: \.isNewline).first
+        let output = try await command.run()
+        guard output.text.hasPrefix("nats-server"), let line = output.text.split(whereSeparator: \.isNewline).first
         else { return nil }
         let word = line.split(whereSeparator: \.isWhitespace).last.map { $0.hasPrefix("v") ? $0.dropFirst() : $0 }
         guard let word, word.first?.isNumber == true else { return nil }
@@ -20,23 +29,30 @@ package struct ServerProgram: Hashable, Sendable {
 
     /// The server at a path, which is run for its version.
     ///
-    /// - Parameter version: runs it, within a limit.
+    /// - Parameters:
+    ///   - pause: how long it is waited after a run that failed; each further time twice as long.
+    ///   - version: runs it.
     static func examine(
-        _ path: String,
-        version: (String, Duration) async -> String? = { await ServerProgram.version(of: $0, within: $1) }
+        _ path: String, pause: Duration = .milliseconds(20),
+        version: (String) async throws(ShellCommandError) -> String? = { path throws(ShellCommandError) in
+            try await answer(of: path, within: .seconds(10))
+        }
     ) async -> ServerProgram {
-        let end = ContinuousClock.now + .seconds(10)
         // A program cannot be run for as long as anybody has it open to write it: while it is being replaced, say, or while
         // a child process that is just being started still has what its parent had open.
         for attempt in 0..<tries {
-            let left = end - ContinuousClock.now
-            if left > .zero, let found = await version(path, left) { return ServerProgram(path: path, version: found) }
-            do { try await Task.sleep(for: .milliseconds(20 << attempt)) } catch { break }
+            do throws(ShellCommandError) {
+                return ServerProgram(path: path, version: try await version(path))
+            } catch {
+                guard case .failed = error else { break }
+            }
+            guard attempt + 1 < tries else { break }
+            do { try await Task.sleep(for: pause * (1 << attempt)) } catch { break }
         }
         return ServerProgram(path: path, version: nil)
     }
 
-    /// So often a program is run that says at once that it cannot be, within some two and a half seconds.
+    /// So often a program is run that cannot be, within some seconds.
     static let tries = 7
 
     /// Whether one mapping can cover a whole branch of subjects.
