@@ -263,14 +263,14 @@ final class ConnectionCore: Sendable {
     }
 
     /// Whether whoever has just listed something with a deadline is to start the clock.
-    var needsClock: Bool { !isClockRunning.exchange(true, ordering: .acquiringAndReleasing) }
+    func claimClock() -> Bool { !isClockRunning.exchange(true, ordering: .acquiringAndReleasing) }
 
     /// The clock has ticked; whether it is to go on.
     func clockTicked() -> Bool {
         if hasDeadlines { return true }
         _ = isClockRunning.exchange(false, ordering: .acquiringAndReleasing)
         // What was listed a moment before found it running.
-        return hasDeadlines && needsClock
+        return hasDeadlines && claimClock()
     }
 
     // MARK: Events

@@ -55,7 +55,8 @@ public final class NATSConnection: Sendable {
                 .connectTimeout(attempt.timeout)
             let (host, port) = options.proxy.map { ($0.host, $0.port) } ?? (address.host, address.port)
             // A number needs no thread that asks the system for a name.
-            let number = resolver == nil ? try? SocketAddress(ipAddress: host, port: port) : nil
+            let isNumber = resolver == nil && (0...65_535).contains(port)
+            let number = isNumber ? try? SocketAddress(ipAddress: host, port: port) : nil
             (number.map { bootstrap.connect(to: $0) } ?? bootstrap.connect(host: host, port: port))
                 .assumeIsolated()
                 // A host may have several addresses: only the socket that connected first gets the handler, and it
@@ -267,7 +268,7 @@ public final class NATSConnection: Sendable {
     /// Has the event loop look at the deadline of what was just listed, unless it looks at others' already.
     @inline(__always)
     private func startClockIfNeeded() {
-        if core.needsClock { core.eventLoop.execute { [handler] in handler.value.startClock() } }
+        if core.claimClock() { core.eventLoop.execute { [handler] in handler.value.startClock() } }
     }
 
     // MARK: Requests

@@ -201,7 +201,7 @@ final class SubscriptionBuffer: Sendable {
         /// Messages were moved into the reader's batch, last one first; `resumesReading` when the socket waits.
         case batch(resumesReading: Bool)
         case ended(Ending)
-        /// To be waited for; `alarm` is when the caller is to call `ring`, nil where nobody has to.
+        /// To be waited for; `alarm` is what the caller is to call `setAlarm` with, nil where it need not.
         case wait(Completion<Wakeup>, alarm: NIODeadline?)
     }
 

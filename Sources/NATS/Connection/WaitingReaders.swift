@@ -58,7 +58,7 @@ struct WaitingReaders {
     /// Keeps the timer that makes the alarm ring at this moment.
     ///
     /// - Returns: a timer that is not needed, for the caller to cancel: the one before, or this one where the alarm has
-    ///   been set to an earlier moment since.
+    ///   rung since, has been set to an earlier moment, or where nobody waits any more.
     mutating func keep(_ timer: Scheduled<Void>, for moment: NIODeadline) -> Scheduled<Void>? {
         guard alarm == moment else { return timer }
         defer { self.timer = timer }

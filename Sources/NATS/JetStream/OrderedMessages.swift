@@ -147,6 +147,8 @@ final class LiveConsumer {
 
     /// What one read from the socket brings must not use up what the server may send: it would wait for the next request.
     private static let batch = 2_000
+    /// As long as nothing bounds a pull's bytes it asks for fewer, as the reader's buffer does have a bound.
+    private static let unboundedBatch = 500
     private static let expires = Duration.seconds(30)
     private static let heartbeat = Duration.seconds(10)
 
@@ -191,9 +193,10 @@ final class LiveConsumer {
 
     /// Asks for more when half of what was asked for last has come, so that the server never waits for this side.
     private func topUp() throws(NATSError) {
-        guard pulls.budget.wantsPull(of: Self.batch) else { return }
-        try pulls.add(
-            Self.batch, isBounded: expectedConsumerSequence > listed, expires: Self.expires, heartbeat: Self.heartbeat)
+        let isBounded = expectedConsumerSequence > listed
+        let count = isBounded ? Self.batch : Self.unboundedBatch
+        guard pulls.budget.wantsPull(of: count) else { return }
+        try pulls.add(count, isBounded: isBounded, expires: Self.expires, heartbeat: Self.heartbeat)
     }
 
     func next(

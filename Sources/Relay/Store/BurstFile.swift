@@ -51,17 +51,25 @@ struct BurstFile {
     func write(_ values: [EncodedMessages], at place: Int) throws -> Part? {
         guard let descriptor = descriptor(O_RDWR | O_CREAT | O_CLOEXEC) else { return nil }
         defer { close(descriptor) }
+        var status = stat()
+        let hasLength = fstat(descriptor, &status) == 0
         var part = Part(place: place, bytes: 0, checksum: 0)
         var checksum = BurstChecksum()
-        for value in values {
-            let length = UInt32(clamping: value.bytes.readableBytes).littleEndian
-            for bytes in [ByteBuffer(integer: length, endianness: .host), value.bytes] {
-                try bytes.withUnsafeReadableBytes { bytes in
-                    checksum.add(bytes)
-                    try Self.write(bytes, to: descriptor, at: part.end)
-                    part.bytes += bytes.count
+        do {
+            for value in values {
+                let length = UInt32(clamping: value.bytes.readableBytes)
+                for bytes in [ByteBuffer(integer: length, endianness: .little), value.bytes] {
+                    try bytes.withUnsafeReadableBytes { bytes in
+                        checksum.add(bytes)
+                        try Self.write(bytes, to: descriptor, at: part.end)
+                        part.bytes += bytes.count
+                    }
                 }
             }
+        } catch {
+            // On a full disk what was begun would keep others from the last that there is.
+            if hasLength { _ = ftruncate(descriptor, status.st_size) }
+            throw error
         }
         part.checksum = checksum.value
         return part
@@ -78,17 +86,29 @@ struct BurstFile {
         }
     }
 
-    /// The values in a part, as they were written; nil where they are not what was written.
-    func read(_ part: Part) -> [ByteBuffer]? {
-        guard part.place >= 0, part.bytes >= 0, part.bytes <= Self.maximumPart, let descriptor = descriptor(O_RDONLY)
-        else { return nil }
+    /// The values in a part, as they were written; nil where they are not what was written, or no longer there.
+    ///
+    /// - Throws: SQLite's error of the same meaning where that cannot be found out now.
+    func read(_ part: Part) throws -> [ByteBuffer]? {
+        guard part.place >= 0, part.bytes >= 0, part.bytes <= Self.maximumPart, part.place <= .max - part.bytes else {
+            return nil
+        }
+        guard let descriptor = descriptor(O_RDONLY | O_CLOEXEC) else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw Self.failure(errno)
+        }
         defer { close(descriptor) }
         var bytes = ByteBuffer()
         while bytes.readableBytes < part.bytes {
             let missing = part.bytes - bytes.readableBytes
+            var code: Int32 = 0
             let count = bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: missing) { room in
-                max(0, pread(descriptor, room.baseAddress, missing, off_t(part.place + part.bytes - missing)))
+                let count = pread(descriptor, room.baseAddress, missing, off_t(part.end - missing))
+                if count < 0 { code = errno }
+                return max(0, count)
             }
+            if code == EINTR { continue }
+            guard code == 0 else { throw Self.failure(code) }
             guard count > 0 else { return nil }
         }
         var checksum = BurstChecksum()
@@ -107,12 +127,16 @@ struct BurstFile {
     /// A row that claims more than this was damaged.
     private static let maximumPart = 1 << 30
 
+    /// Whether the file takes no room.
+    var isEmpty: Bool {
+        var status = stat()
+        return stat(path, &status) != 0 || status.st_size == 0
+    }
+
     /// Gives the disk back what the file has. Nobody may need any of it.
     func empty() {
-        var status = stat()
-        guard stat(path, &status) == 0, status.st_size > 0 else { return }
         // What is not given back is written over later.
-        _ = truncate(path, 0)
+        if !isEmpty { _ = truncate(path, 0) }
     }
 
     private func descriptor(_ flags: Int32) -> Int32? {

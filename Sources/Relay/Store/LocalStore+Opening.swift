@@ -73,7 +73,14 @@ extension LocalStore {
             guard finding == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: finding) }
             StoreFiles.clearSuspicion(path)
         }
-        try pool.write { try Staging(in: $0).begin() }
+        // Only behind a burst. Who cannot write now, for want of room or for somebody who does, reads what is there.
+        if try pool.read({ try !Staging(in: $0).isEmpty() }) {
+            do {
+                try pool.write { try Staging(in: $0).giveUpLost() }
+            } catch {
+                guard StoreFailure.mayPass(error) else { throw error }
+            }
+        }
         return (pool, isNew ?? false)
     }
 

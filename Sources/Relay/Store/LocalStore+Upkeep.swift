@@ -39,8 +39,8 @@ extension LocalStore {
     /// Deletes what is kept of a topic, or of all that match a pattern: messages, the words to find them, the draft, how
     /// far it was received and read. The network keeps its own; what is on its way out stays.
     ///
-    /// What is deleted is overwritten in the file. Single words of it may stay in the search's index until
-    /// ``compact(_:)``.
+    /// What is deleted is overwritten in the file, but for what a burst left beside it, which the disk is given back as it
+    /// is. Single words of it may stay in the search's index until ``compact(_:)``.
     ///
     /// - Returns: how many messages were deleted.
     /// - Throws: ``RelayError/storage(_:)``; a part may be deleted then.
@@ -110,11 +110,17 @@ extension LocalStore {
     }
 
     /// Gives back what a burst took beside the database. What could not be given back now is written over later.
-    func emptyBurstFile() async { try? await database.write { try Staging(in: $0).emptyFile() } }
+    func emptyBurstFile() async {
+        guard let path, !BurstFile(path: path + BurstFile.ending).isEmpty else { return }
+        // The rows that were made of it are on the disk first, whatever becomes of the power.
+        await cutFile()
+        try? await database.write { try Staging(in: $0).emptyFile() }
+    }
 
     /// Carries the log over into the file, as far as nobody reads it, which makes the file as small as its pages allow.
     private func cutFile() async {
-        _ = try? await database.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
+        // By a statement, which a store that was closed meanwhile refuses; the library's own call ends the process there.
+        try? await database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(PASSIVE)") }
     }
 
     /// Does all that a policy asks for, brings the search's words together, and gives all free room back to the disk.

@@ -257,6 +257,8 @@ public final class LocalStore: Sendable {
 
     /// Begins to make rows of messages, and words of rows, where an earlier run of the program did not come to it.
     func begin() {
+        // What a process left that was killed while nothing of it counted any more.
+        if path != nil { Task { [weak self] in await self?.emptyBurstFile() } }
         let now = clock.now
         carryOut(state.withLockedValue { $0.intake.alarmed(at: now) })
     }
@@ -380,10 +382,12 @@ public final class LocalStore: Sendable {
                 guard unpacked > 0 else { break }
                 left -= unpacked
             }
-            return try await database.write { database in
+            let value = try await database.write { database in
                 try Staging(in: database).unpackAll()
                 return try work(database)
             }
+            await emptyBurstFile()
+            return value
         } catch {
             note(error)
             // On a disk that takes nothing what are rows can be read all the same.
@@ -427,7 +431,8 @@ extension StoreIntake.Batch {
     func write(to database: Database) throws -> Int {
         let refused: Int
         if isStaged {
-            refused = try Staging(in: database).add(parts)
+            let names = changes.compactMap { if case .cursor(let name, _) = $0 { name } else { nil } }
+            refused = try Staging(in: database).add(parts, passedBy: Set(names))
         } else {
             var writing = MessageWriting(to: database)
             try writing.write(messages)

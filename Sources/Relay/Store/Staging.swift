@@ -29,8 +29,9 @@ struct Staging {
 
     /// Keeps messages as the values that they came in: in the file beside the database where there is one.
     ///
+    /// - Parameter names: whose cursors are about to pass the messages.
     /// - Returns: how many messages have no place in a store, and are not kept.
-    func add(_ values: [EncodedMessages]) throws -> Int {
+    func add(_ values: [EncodedMessages], passedBy names: some Sequence<String>) throws -> Int {
         let kept = values.filter { $0.count > 0 }
         let file = BurstFile(of: database)
         var room = file == nil ? BurstRoom() : try room()
@@ -39,6 +40,7 @@ struct Staging {
             if let part = try file?.write(values, at: place) {
                 let sql = "INSERT INTO staged (messages, place, bytes, checksum) VALUES (x'', ?, ?, ?)"
                 try database.cachedStatement(sql: sql).execute(arguments: [part.place, part.bytes, part.checksum])
+                try noteCursors(names, for: database.lastInsertedRowID)
             } else {
                 let statement = try database.cachedStatement(sql: "INSERT INTO staged (messages) VALUES (?)")
                 for value in values { try statement.execute(arguments: [Data(value.bytes.readableBytesView)]) }
@@ -47,11 +49,43 @@ struct Staging {
         return values.reduce(0) { $0 + $1.refused }
     }
 
+    /// Notes where cursors are before they pass what a row names, as the file may lose that.
+    private func noteCursors(_ names: some Sequence<String>, for number: Int64) throws {
+        for name in names {
+            let sql = """
+                INSERT INTO staged_cursors (number, name, stream, incarnation, sequence)
+                    SELECT ?, ?, cursors.stream, cursors.incarnation, cursors.sequence
+                    FROM (SELECT 1) LEFT JOIN cursors ON cursors.name = ?
+                """
+            try database.cachedStatement(sql: sql).execute(arguments: [number, name, name])
+        }
+    }
+
+    /// What a row names is lost: nobody knows any more what is whole, no subscription goes on behind it, and the network is
+    /// asked again.
+    private func giveUp(_ number: Int64) throws {
+        try database.execute(sql: "DELETE FROM spans")
+        let sql = "SELECT name, stream, incarnation, sequence FROM staged_cursors WHERE number = ?"
+        for row in try Row.fetchAll(database, sql: sql, arguments: [number]) {
+            let (name, stream, incarnation, sequence): (String, String?, Int64?, Int64?) = (
+                row[0], row[1], row[2], row[3]
+            )
+            if let stream, let incarnation, let sequence {
+                try database.execute(
+                    sql: "INSERT OR REPLACE INTO cursors (name, stream, incarnation, sequence) VALUES (?, ?, ?, ?)",
+                    arguments: [name, stream, incarnation, sequence])
+            } else {
+                try database.execute(sql: "DELETE FROM cursors WHERE name = ?", arguments: [name])
+            }
+        }
+    }
+
     /// Where in the file there is room.
     private func room() throws -> BurstRoom {
         let sql = """
-            SELECT newest, (SELECT min(place) FROM staged), (SELECT max(place + bytes) FROM staged),
-                (SELECT min(place) FROM staged WHERE place >= newest)
+            SELECT CAST(newest AS INTEGER), (SELECT CAST(min(place) AS INTEGER) FROM staged),
+                (SELECT CAST(max(place + bytes) AS INTEGER) FROM staged),
+                (SELECT CAST(min(place) AS INTEGER) FROM staged WHERE place >= newest)
             FROM (SELECT place + bytes AS newest FROM staged WHERE place IS NOT NULL ORDER BY number DESC LIMIT 1)
             """
         guard let row = try Row.fetchOne(database.cachedStatement(sql: sql)) else { return BurstRoom() }
@@ -61,9 +95,18 @@ struct Staging {
     /// The parts of the file that count, the oldest first.
     private func fileParts() throws -> [BurstFile.Part] {
         let sql = "SELECT place, bytes, checksum FROM staged WHERE place IS NOT NULL ORDER BY number"
-        return try Row.fetchAll(database.cachedStatement(sql: sql)).map {
-            BurstFile.Part(place: $0[0], bytes: $0[1], checksum: $0[2])
-        }
+        return try Row.fetchAll(database.cachedStatement(sql: sql)).compactMap { Self.part(of: $0) }
+    }
+
+    /// The part that a row of `staged` names; nil where it names none. What a damaged row says is in no file.
+    private static func part(of row: Row) -> BurstFile.Part? {
+        let (place, bytes, checksum): (DatabaseValue, DatabaseValue, DatabaseValue) = (
+            row["place"] ?? .null, row["bytes"] ?? .null, row["checksum"] ?? .null
+        )
+        guard !place.isNull else { return nil }
+        return BurstFile.Part(
+            place: Int.fromDatabaseValue(place) ?? -1, bytes: Int.fromDatabaseValue(bytes) ?? -1,
+            checksum: Int64.fromDatabaseValue(checksum) ?? 0)
     }
 
     /// Values in as few portions as have at most the bytes of which rows are made at once.
@@ -97,22 +140,26 @@ struct Staging {
             let sql = "SELECT number, messages, place, bytes, checksum FROM staged ORDER BY number LIMIT 1"
             guard let row = try Row.fetchOne(database.cachedStatement(sql: sql)) else { break }
             let number: Int64 = row["number"]
-            let values = Self.values(of: row, in: file)
+            let values = try Self.values(of: row, in: file)
             bytes += values?.reduce(0) { $0 + $1.readableBytes } ?? 0
             let messages = values?.map { EncodedMessages.messages(in: $0) } ?? [nil]
             for messages in messages.compactMap(\.self) { try writing.write(messages) }
-            // The disk has changed what was written, or has not written it. Nobody knows any more what is whole, and the
-            // network is asked again.
-            if messages.contains(where: { $0 == nil }) { try StoreCoverage().turnBack(database) }
-            try database.execute(sql: "DELETE FROM staged WHERE number = ?", arguments: [number])
+            // The disk has changed what was written, or has not written it.
+            if messages.contains(where: { $0 == nil }) { try giveUp(number) }
+            for table in ["staged", "staged_cursors"] {
+                let sql = "DELETE FROM \(table) WHERE number = ?"
+                try database.cachedStatement(sql: sql).execute(arguments: [number])
+            }
             count += 1
         }
         return count
     }
 
     /// The messages that a row of `staged` names; nil where they are damaged.
-    static func messages(of row: Row, in file: BurstFile?) -> [KeptMessage]? {
-        guard let values = values(of: row, in: file) else { return nil }
+    ///
+    /// - Throws: SQLite's error where the file cannot be read now.
+    static func messages(of row: Row, in file: BurstFile?) throws -> [KeptMessage]? {
+        guard let values = try values(of: row, in: file) else { return nil }
         var all: [KeptMessage] = []
         for value in values {
             guard let messages = EncodedMessages.messages(in: value) else { return nil }
@@ -122,20 +169,17 @@ struct Staging {
     }
 
     /// The values in a row of `staged`, or in the part of the file that it names. An earlier version had no file.
-    private static func values(of row: Row, in file: BurstFile?) -> [ByteBuffer]? {
-        if let place = row["place"] as Int?, let bytes = row["bytes"] as Int?, let checksum = row["checksum"] as Int64?
-        {
-            return file?.read(BurstFile.Part(place: place, bytes: bytes, checksum: checksum))
-        }
+    private static func values(of row: Row, in file: BurstFile?) throws -> [ByteBuffer]? {
+        if let part = part(of: row) { return try file?.read(part) }
         let value: Data? = row["messages"]
         return value.map { [ByteBuffer(bytes: $0)] }
     }
 
-    /// Looks after what an earlier run of the program left, before anybody counts on it: without power the file may have lost
-    /// what the database tells of. What it lost is given up at once, and where nothing is left the file is emptied.
-    func begin() throws {
+    /// Gives up what the file has lost, before anybody counts on it: without power it may not have what the database tells
+    /// of.
+    func giveUpLost() throws {
         let file = BurstFile(of: database)
-        if try fileParts().contains(where: { file?.read($0) == nil }) { try unpackAll() } else { try emptyFile() }
+        if try fileParts().contains(where: { try file?.read($0) == nil }) { try unpackAll() }
     }
 
     /// Gives back what the file beside the database has, where all messages are rows. To be done in a transaction of its own:

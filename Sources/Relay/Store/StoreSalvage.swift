@@ -59,7 +59,7 @@ enum StoreSalvage {
         var staged = TableReader(damaged, "staged", key: "number", limit: maximumRows)
         let burst = BurstFile(path: path + BurstFile.ending)
         // The oldest first.
-        let values = staged.rows().reversed().map { Staging.messages(of: $0, in: burst) }
+        let values = staged.rows().reversed().map { try? Staging.messages(of: $0, in: burst) }
         let isStagingWhole = !staged.hasHoles && !values.contains { $0 == nil }
         let arrived = values.compactMap(\.self).flatMap(\.self)
         rescue.messages += insert(arrived, database)

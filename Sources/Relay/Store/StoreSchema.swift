@@ -158,5 +158,13 @@ enum StoreSchema {
     private static let staged = "CREATE TABLE staged (number INTEGER PRIMARY KEY AUTOINCREMENT, messages BLOB NOT NULL)"
 
     /// The part of the file beside the database that has the messages in place of `messages`.
-    private static let burstFile = ["place", "bytes", "checksum"].map { "ALTER TABLE staged ADD COLUMN \($0) INTEGER" }
+    /// What it loses is asked for again from where the cursors were before.
+    private static let burstFile =
+        ["place", "bytes", "checksum"].map { "ALTER TABLE staged ADD COLUMN \($0) INTEGER" } + [
+            """
+            CREATE TABLE staged_cursors (
+                number INTEGER NOT NULL, name TEXT NOT NULL, stream TEXT, incarnation INTEGER, sequence INTEGER,
+                PRIMARY KEY (number, name)) WITHOUT ROWID
+            """
+        ]
 }
