@@ -1,4 +1,5 @@
 import NATS
+import NIOConcurrencyHelpers
 import Relay
 import TestSupport
 import Testing
@@ -7,7 +8,27 @@ import Testing
 
 @Suite("Commands: the end of a session", .realProcesses)
 struct SessionEndTests {
-    private func client(of server: MemoryServer, _ reconnect: ReconnectPolicy = .parley) -> RelayClient {
+    /// Time that passes with the attempts to connect alone, so that none of them comes too late.
+    private final class TimeByAttempts: Timekeeper {
+        private let start = ContinuousClock.now
+        private let attempts = NIOLockedValueBox(0)
+
+        var now: ContinuousClock.Instant { start + .milliseconds(300) * attempts.withLockedValue { $0 } }
+        var secondsSince1970: Int64 { 1_900_000_000 }
+
+        func attempted() { attempts.withLockedValue { $0 += 1 } }
+
+        func sleep(until moment: ContinuousClock.Instant) async throws {
+            // A pause between two attempts takes no time.
+            guard moment - now > .milliseconds(100) else { return try Task.checkCancellation() }
+            while now < moment { try await Task.sleep(for: .milliseconds(5)) }
+        }
+    }
+
+    private func client(
+        of server: MemoryServer, _ reconnect: ReconnectPolicy = .parley, clock: any Timekeeper = SystemTime(),
+        onAttempt: @escaping @Sendable () -> Void = {}
+    ) -> RelayClient {
         var configuration = RelayConfiguration(
             servers: .fixed([ServerAddress(host: "memory")]), user: "alice",
             namespace: RelayConfiguration.Namespace(name: "test", hash: "h4sh"), sessions: .exclusive(.yield),
@@ -16,7 +37,10 @@ struct SessionEndTests {
         return RelayClient(
             configuration: configuration,
             surroundings: Surroundings(
-                dial: { (address, options) async throws(NATSError) in try await server.connect(address, options) }))
+                dial: { (address, options) async throws(NATSError) in
+                    onAttempt()
+                    return try await server.connect(address, options)
+                }, clock: clock))
     }
 
     private func server() throws -> MemoryServer {
@@ -42,7 +66,8 @@ struct SessionEndTests {
     func passedWindow() async throws {
         let server = try server()
         let policy = ReconnectPolicy(schedule: [.milliseconds(5)], window: .seconds(1))
-        let client = client(of: server, policy)
+        let time = TimeByAttempts()
+        let client = client(of: server, policy, clock: time) { time.attempted() }
         try await client.connect()
         server.refuseDials(with: .tls("unknown authority"))
         server.disconnectAll()
