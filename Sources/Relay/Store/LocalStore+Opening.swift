@@ -21,6 +21,8 @@ extension LocalStore {
     ) throws(RelayError) -> (store: LocalStore, isRecreated: Bool) {
         let (store, isRecreated) = try opened(location, clock, batching)
         store.begin()
+        // What a process left that was killed while nothing of it counted any more.
+        Task { [weak store] in await store?.emptyBurstFile() }
         return (store, isRecreated)
     }
 

@@ -257,8 +257,6 @@ public final class LocalStore: Sendable {
 
     /// Begins to make rows of messages, and words of rows, where an earlier run of the program did not come to it.
     func begin() {
-        // What a process left that was killed while nothing of it counted any more.
-        if path != nil { Task { [weak self] in await self?.emptyBurstFile() } }
         let now = clock.now
         carryOut(state.withLockedValue { $0.intake.alarmed(at: now) })
     }
