@@ -325,8 +325,11 @@ enum StoreScenario {
             var (frames, pages, bare, ratios) = ([Double](), [Double](), [Double](), [Double]())
             for round in 0..<(run.rounds * 2) {
                 let empty = run.folder + "/none-\(round)"
+                // Whatever the one leaves to the system to do is no more often the other's burden.
+                let isFirst = round.isMultiple(of: 2)
+                var with = isFirst ? try chat(run.data).seconds(until: ["TOPICS", StoreText.newestWord]) : []
                 let without = try chat(empty).seconds(until: ["TOPICS"])
-                let with = try chat(run.data).seconds(until: ["TOPICS", StoreText.newestWord])
+                if !isFirst { with = try chat(run.data).seconds(until: ["TOPICS", StoreText.newestWord]) }
                 bare.append(without[0])
                 frames.append(with[0])
                 pages.append(with[1])

@@ -105,7 +105,7 @@ struct ChatLoop {
         case .terminate(let signal):
             endingSignal = signal
             isOver = true
-        case .woken: pace.newsCame()
+        case .woken: pace.newsCame(isAwaited: queue.takeAnswerFlag())
         case .timedOut, .shown: break
         }
     }
@@ -136,12 +136,19 @@ struct ChatLoop {
                 pace.tookPortion(isLast: true, isEmpty: messages == 0)
                 return noteBehind(instant)
             }
-            apply(event, by: .news)
+            apply(event, by: isInView(event) ? .person : .news)
             messages += count
             instant = clock().instant
         }
         pace.tookPortion(isLast: false)
         noteBehind(instant)
+    }
+
+    /// Whether a person waits for an event and sees what it brings: it is drawn as what the person does is.
+    private func isInView(_ event: ChatEvent) -> Bool {
+        guard event.isAnswer else { return false }
+        if case .topic(let name, _) = event { return model.view == .conversation(name) }
+        return true
     }
 
     /// A screen that does not keep up says so.

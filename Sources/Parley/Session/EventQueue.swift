@@ -37,6 +37,8 @@ final class EventQueue: Sendable {
         var open: [String: Int] = [:]
         var waiting = Weight()
         var waiters: [CheckedContinuation<Void, Never>] = []
+        /// Whether an answer that a person waits for has come since this was asked last.
+        var hasAnswer = false
         var isClosed = false
 
         var count: Int { entries.count - first }
@@ -63,6 +65,7 @@ final class EventQueue: Sendable {
                 entries.removeAll(keepingCapacity: true)
                 open.removeAll(keepingCapacity: true)
                 first = 0
+                hasAnswer = false
             } else if first >= EventQueue.capacity {
                 let taken = first
                 entries.removeFirst(taken)
@@ -84,7 +87,7 @@ final class EventQueue: Sendable {
     private let state = NIOLockedValueBox(State())
     private let wake: @Sendable () -> Void
 
-    /// - Parameter wake: called when something waits where nothing did.
+    /// - Parameter wake: called when something waits where nothing did, and with each answer that a person waits for.
     init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
     /// Adds an event; waits while the queue is full.
@@ -107,7 +110,9 @@ final class EventQueue: Sendable {
         let (isTaken, wakes) = state.withLockedValue { state -> (Bool, Bool) in
             guard !state.isClosed else { return (true, false) }
             guard !state.isFull() else { return (false, false) }
-            let wakes = state.count == 0
+            let isAnswer = event.isAnswer
+            if isAnswer { state.hasAnswer = true }
+            let wakes = isAnswer || state.count == 0
             guard case .topic(let name, .messages(let messages)) = event else {
                 // What comes behind it stays behind it.
                 state.open.removeAll(keepingCapacity: true)
@@ -142,6 +147,9 @@ final class EventQueue: Sendable {
         guard let entry else { return nil }
         return (entry.event ?? .topic(entry.topic, .messages(entry.messages)), max(1, entry.weight.messages))
     }
+
+    /// Whether an answer has come that a person waits for; true once for any number of them.
+    func takeAnswerFlag() -> Bool { state.withLockedValue { exchange(&$0.hasAnswer, with: false) } }
 
     /// How many messages wait.
     var waitingMessages: Int { state.withLockedValue { $0.waiting.messages } }

@@ -25,6 +25,7 @@ struct ScreenPace: Sendable {
 
     private var frames = FrameLimiter()
     private var hasNews = false
+    private var isAwaited = false
     private var owesLook = false
     private var lastRound: ContinuousClock.Instant?
     /// When the round began that is not at its end.
@@ -34,7 +35,12 @@ struct ScreenPace: Sendable {
     mutating func invalidate(by cause: FrameLimiter.Cause) { frames.invalidate(by: cause) }
 
     /// News wait to be taken.
-    mutating func newsCame() { hasNews = true }
+    ///
+    /// - Parameter isAwaited: whether a person waits for some of it: no pause puts it off.
+    mutating func newsCame(isAwaited: Bool = false) {
+        hasNews = true
+        if isAwaited { self.isAwaited = true }
+    }
 
     /// A portion was taken.
     ///
@@ -47,6 +53,7 @@ struct ScreenPace: Sendable {
         if !isEmpty, let roundBegan { lastRound = roundBegan }
         guard isLast else { return }
         hasNews = false
+        isAwaited = false
         roundBegan = nil
     }
 
@@ -76,7 +83,7 @@ struct ScreenPace: Sendable {
             if now >= roundBegan + frames.pause, frames.takeFrame(now: now, canShow: canShow) { return .draw }
             return .takeNews
         }
-        let nextRound = hasNews ? roundDue(now) : nil
+        let nextRound = hasNews ? isAwaited ? now : roundDue(now) : nil
         if let nextRound, nextRound <= now {
             roundBegan = now
             return .takeNews

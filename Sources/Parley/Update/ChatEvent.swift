@@ -106,3 +106,23 @@ enum ChatEvent: Equatable, Sendable {
         case subscription(PlatformSubscriptionStatus)
     }
 }
+
+extension ChatEvent {
+    /// Whether a person waits for it: what is kept, when the client opens, and the answers to what was asked for.
+    var isAnswer: Bool {
+        switch self {
+        case .opened, .search: true
+        case .topic(_, let news):
+            switch news {
+            case .kept, .keptHistory, .history, .historyFailed: true
+            case .live, .messages, .gap, .restarted, .failed: false
+            }
+        case .postbox(let news):
+            switch news {
+            case .page, .pageFailed, .keptPage, .deletion, .deletionFailed: true
+            case .boxes, .counts, .read, .created, .subscription: false
+            }
+        default: false
+        }
+    }
+}

@@ -52,6 +52,8 @@ struct PresenceKeeping: Sendable {
     var timers = TimerSet<TimerID>()
     /// Whether the network keeps presence; nil while that is not known.
     var isAvailable: Bool?
+    /// Whether it was missing for something since it was asked for everything.
+    var hasMissed = false
     /// How often it was missing without a break.
     var misses = 0
     /// Whether there is a connection over which everything else is restored.

@@ -104,6 +104,7 @@ extension RelayClient {
     /// Writes and watches everything anew.
     private func askForPresence() {
         presence.isAvailable = nil
+        presence.hasMissed = false
         announcePresence(renews: true)
         for topic in presence.watches.keys { watchPresence(of: topic) }
     }
@@ -207,11 +208,14 @@ extension RelayClient {
         guard presence.isOpen else { return }
         presence.isAvailable = answer == .kept
         guard answer != .kept else {
+            // What was refused since the network was asked has to be asked for again, whatever else went well.
+            guard !presence.hasMissed else { return }
             presence.misses = 0
             return presence.timers.cancel(.retry)
         }
         stopRenewing()
         guard answer == .missing else { return }
+        presence.hasMissed = true
         let wait = min(configuration.presence.renewal, .seconds(1 << min(presence.misses, 10)))
         presence.misses += 1
         presence.timers.start(.retry, at: surroundings.clock.now + wait, on: surroundings.clock) { [weak self] in
@@ -220,7 +224,7 @@ extension RelayClient {
     }
 
     private func askForPresenceAgain() {
-        if presence.isOpen, presence.isAvailable == false { askForPresence() }
+        if presence.isOpen { askForPresence() }
     }
 
     // MARK: Others' entries

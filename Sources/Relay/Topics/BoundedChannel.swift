@@ -64,24 +64,34 @@ final class BoundedChannel<Element: Sendable>: Sendable {
     }
 
     /// Adds an element, waiting for room; false when the channel is closed or the task was cancelled.
-    func send(_ element: Element) async -> Bool {
+    func send(_ element: consuming Element) async -> Bool {
+        if case nil = await hand(consume element) { true } else { false }
+    }
+
+    /// Adds an element, waiting for room. Once the reader can have it, it is the reader's alone, who may take it apart
+    /// without a copy.
+    ///
+    /// - Returns: the element, where the channel is closed or the task was cancelled.
+    func hand(_ element: consuming Element) async -> Element? {
         let weight = weight(element)
+        var held: Element? = consume element
         while true {
-            let (isDone, wait, reader) = state.withLockedValue {
-                state -> (Bool?, Completion<Wakeup>?, Completion<Wakeup>?) in
-                guard state.ending == nil else { return (false, nil, nil) }
+            let (isEnded, wait, reader) = state.withLockedValue {
+                state -> (Bool, Completion<Wakeup>?, Completion<Wakeup>?) in
+                guard state.ending == nil else { return (true, nil, nil) }
                 guard !isFull(state) else {
                     let writer = Completion<Wakeup>()
                     state.writer = writer
-                    return (nil, writer, nil)
+                    return (false, writer, nil)
                 }
-                append(element, weight, &state)
+                if let element = exchange(&held, with: nil) { append(element, weight, &state) }
                 defer { state.reader = nil }
-                return (true, nil, state.reader)
+                return (false, nil, state.reader)
             }
+            if isEnded { return held }
             reader?.fulfil(.ready)
-            if let isDone { return isDone }
-            guard let wait, await wait.value(onCancel: .cancelled) == .ready else { return false }
+            guard let wait else { return nil }
+            guard await wait.value(onCancel: .cancelled) == .ready else { return held }
         }
     }
 

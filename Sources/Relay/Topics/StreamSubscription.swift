@@ -230,23 +230,23 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             guard await becomeLive(through: extent.last) else { return true }
         }
         var hasProgressed = false
-        var batch: [StoredMessage] = []
+        var expected = 1
         while let message = try await messages.next(isolation: nil) {
             hasProgressed = true
-            batch.append(message)
-            var bytes = message.size
-            while batch.count < Self.batch, bytes < Self.batchBytes, batch.last?.pending != 0 || isLive,
+            var batch = beginBatch(of: expected)
+            take(message, into: &batch)
+            while batch.count < Self.batch, batch.size < Self.batchBytes, batch.pending != 0 || isLive,
                 let next = messages.nextReady()
             {
-                batch.append(next)
-                bytes += next.size
+                take(next, into: &batch)
             }
+            let (newest, pending) = (batch.newest, batch.pending)
+            expected = batch.count
             guard await deliver(batch) else { return true }
-            if !isLive, let last = batch.last, last.pending == 0 {
+            if !isLive, pending == 0 {
                 isLive = true
-                guard await becomeLive(through: max(extent.last, last.sequence)) else { return true }
+                guard await becomeLive(through: max(extent.last, newest)) else { return true }
             }
-            batch.removeAll(keepingCapacity: true)
         }
         return hasProgressed
     }
@@ -264,44 +264,74 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     private static var batch: Int { 256 }
     private static var batchBytes: Int { 1 << 20 }
 
-    /// Hands messages over, each that is new. The cursor is this task's own meanwhile: nothing else moves it, and decoding
-    /// needs no lock.
-    private func deliver(_ messages: [StoredMessage]) async -> Bool {
-        var (cursor, stream, wholeFrom) = state.withLockedValue { state in
-            (
-                exchange(&state.cursor, with: TopicCursor()),
-                StreamIdentity(name: state.streamName ?? "", incarnation: state.incarnation), state.wholeFrom
-            )
-        }
-        let passed = cursor.last
+    /// Messages that have come together, each read where it is taken, so that none is copied in between.
+    private struct Batch {
+        /// The sequence that the cursor had passed before.
+        let passed: UInt64?
+        var cursor: TopicCursor
+        let stream: StreamIdentity
+        let wholeFrom: UInt64
+        /// What is new.
         var events: [Event] = []
-        events.reserveCapacity(messages.count)
-        var kept = EncodedMessages.Writer()
-        var ends: (first: UInt64, last: UInt64)?
+        /// The bytes of what is new.
         var bytes = 0
-        for message in messages {
-            let (event, id) = words.message(message, stream.incarnation, !cursor.isLive)
-            guard case .deliver = cursor.receive(sequence: message.sequence, id: id) else { continue }
-            bytes += message.size
-            if let keeping, let reading = keeping.reading(event) {
-                kept.write(message, of: stream, reading)
-                ends = (ends?.first ?? message.sequence, message.sequence)
-            }
-            events.append(consume event)
+        var kept = EncodedMessages.Writer()
+        /// Which of it is kept.
+        var ends: (first: UInt64, last: UInt64)?
+        /// How many messages were taken, and their bytes.
+        var count = 0
+        var size = 0
+        /// The sequence of the last one, and how many the server had behind it.
+        var newest: UInt64 = 0
+        var pending: UInt64?
+    }
+
+    /// Begins a batch. Nothing else moves the cursor until it is delivered, and decoding needs no lock.
+    ///
+    /// - Parameter count: so many messages may come.
+    private func beginBatch(of count: Int) -> Batch {
+        var batch = state.withLockedValue { state in
+            Batch(
+                passed: state.cursor.last, cursor: exchange(&state.cursor, with: TopicCursor()),
+                stream: StreamIdentity(name: state.streamName ?? "", incarnation: state.incarnation),
+                wholeFrom: state.wholeFrom)
         }
-        state.withLockedValue { $0.cursor = cursor }
-        guard !events.isEmpty else { return !channel.isClosed }
-        if let keeping, let ends {
+        batch.events.reserveCapacity(count)
+        return batch
+    }
+
+    /// Reads a message. It joins the batch where it is new.
+    private func take(_ message: StoredMessage, into batch: inout Batch) {
+        let size = message.size
+        batch.count += 1
+        batch.size += size
+        (batch.newest, batch.pending) = (message.sequence, message.pending)
+        let (event, id) = words.message(message, batch.stream.incarnation, !batch.cursor.isLive)
+        guard case .deliver = batch.cursor.receive(sequence: message.sequence, id: id) else { return }
+        batch.bytes += size
+        if let keeping, let reading = keeping.reading(event) {
+            batch.kept.write(message, of: batch.stream, reading)
+            batch.ends = (batch.ends?.first ?? message.sequence, message.sequence)
+        }
+        batch.events.append(consume event)
+    }
+
+    /// Hands over what of a batch is new.
+    private func deliver(_ batch: consuming Batch) async -> Bool {
+        var batch = batch
+        state.withLockedValue { $0.cursor = batch.cursor }
+        guard !batch.events.isEmpty else { return !channel.isClosed }
+        if let keeping, let ends = batch.ends {
             // Before the reader has them: what was on a screen can be shown again.
             let hole = state.withLockedValue { exchange(&$0.hole, with: nil) }
-            let follows = hole?.first ?? passed.map { $0 &+ 1 } ?? ends.first
+            let follows = hole?.first ?? batch.passed.map { $0 &+ 1 } ?? ends.first
             await keeping.keep(
-                kept.take(), through: KeptPlace(stream: stream, sequence: ends.last), hole?.gap,
-                from: max(follows, wholeFrom))
+                batch.kept.take(), through: KeptPlace(stream: batch.stream, sequence: ends.last), hole?.gap,
+                from: max(follows, batch.wholeFrom))
         }
-        let news = SubscriptionNews.events(events, bytes: bytes)
-        guard await !channel.send(news) else { return true }
-        state.withLockedValue { $0.held.append(.news(news)) }
+        let news = SubscriptionNews.events(exchange(&batch.events, with: []), bytes: batch.bytes)
+        guard let unsent = await channel.hand(consume news) else { return true }
+        state.withLockedValue { $0.held.append(.news(unsent)) }
         return false
     }
 

@@ -180,6 +180,37 @@ struct ChatLoopTests {
         #expect(screen.titles.count <= screen.frames.count)
     }
 
+    @Test(
+        "B30: what is kept of the topic in view is on the screen at once, however shortly after another frame it comes")
+    func answers() throws {
+        let screen = RehearsedScreen()
+        let kept = KeptTopic(messages: [message(7, "what was kept")], readThrough: 7)
+        screen.news = [
+            (Desk.start + .milliseconds(2), .topic("chat.lobby", .live)),
+            (Desk.start + .milliseconds(5), .topic("chat.lobby", .kept(kept))),
+        ]
+        var loop = loop(screen, desk)
+        loop.begin([], keeps: false)
+        loop.run()
+        let frame = try #require(screen.frame(with: "what was kept"))
+        #expect(frame.at - Desk.start < .milliseconds(6), "after \(frame.at - Desk.start)")
+    }
+
+    @Test("Answers for topics that are not in view come with the next frame of news")
+    func answersElsewhere() {
+        let screen = RehearsedScreen()
+        screen.news = (1...200).map { number in
+            let topic = Self.topics[1 + number % 3]
+            let news = ChatEvent.topic(topic, .keptHistory([], gaps: []))
+            return (Desk.start + .milliseconds(number), news)
+        }
+        var loop = loop(screen, desk)
+        loop.begin([], keeps: false)
+        loop.run()
+        #expect(screen.frames.count < 12, "\(screen.frames.count)")
+        #expect(screen.offered == 200 && screen.queue.take() == nil)
+    }
+
     @Test("A message after a pause is shown at once")
     func single() throws {
         let screen = RehearsedScreen()

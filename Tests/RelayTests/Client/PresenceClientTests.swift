@@ -160,6 +160,21 @@ struct PresenceClientTests {
         await client.close()
     }
 
+    @Test("An entry that came too early for the network is written again, though others were read meanwhile")
+    func lateAnswer() async throws {
+        let network = try network()
+        network.server.fail(subjectPrefix: "$KV.", with: .noResponders)
+        let client = try await network.connected()
+        try await client.appear(in: [Self.topic])
+        try await eventually("that there is none") { await client.isPresenceAvailable == false }
+        network.server.fail(subjectPrefix: "$KV.", with: nil)
+        // As a reader says whose question came after the entry, when the bucket was there.
+        await client.presenceAnswered(.kept)
+        try await network.letTimePass("the entry") { !stored(network).isEmpty }
+        #expect(await client.isPresenceAvailable == true)
+        await client.close()
+    }
+
     @Test("What others write that is no entry is passed over, and a text that is too long is cut")
     func hostile() async throws {
         let network = try network()
