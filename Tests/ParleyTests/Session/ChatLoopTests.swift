@@ -181,7 +181,7 @@ struct ChatLoopTests {
     }
 
     @Test(
-        "B30: what is kept of the topic in view is on the screen at once, however shortly after another frame it comes")
+        "What is kept of the topic in view is on the screen at once, however shortly after another frame it comes")
     func answers() throws {
         let screen = RehearsedScreen()
         let kept = KeptTopic(messages: [message(7, "what was kept")], readThrough: 7)
