@@ -99,6 +99,7 @@ let package = Package(
                 "Relay", "RelayNetwork", "Terminal",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
             ],
             swiftSettings: strict,
             linkerSettings: standalone
@@ -170,6 +171,7 @@ let package = Package(
         .testTarget(
             name: "ParleyTests",
             dependencies: ["NATS", "Parley", "Relay", "RelayNetwork", "Terminal", "TestSupport"],
+            exclude: ["Views/Goldens"],
             swiftSettings: strict
         ),
         // Real servers, sockets and programs.

@@ -128,6 +128,49 @@ void cterminal_put(int row, int column, int32_t base, int32_t mark1, int32_t mar
     }
 }
 
+void cterminal_cursor(int *row, int *column) {
+    *row = curscr != NULL ? getcury(curscr) : 0;
+    *column = curscr != NULL ? getcurx(curscr) : 0;
+}
+
+// Where ncurses puts bytes that are not for the terminal at once; one thread has ncurses, and these with it.
+static uint8_t *collected;
+static size_t collected_count;
+static size_t collected_capacity;
+
+static int collect(int byte) {
+    if (collected_count < collected_capacity) {
+        collected[collected_count++] = (uint8_t)byte;
+    }
+    return byte;
+}
+
+static void begin_collecting(uint8_t *bytes, size_t capacity) {
+    collected = bytes;
+    collected_count = 0;
+    collected_capacity = capacity;
+}
+
+size_t cterminal_place_bytes(int row, int column, uint8_t *bytes, size_t capacity) {
+    const char *move = tigetstr("cup");
+    if (move == NULL || move == (const char *)-1) {
+        return 0;
+    }
+    begin_collecting(bytes, capacity);
+    // The parameter is not const in every ncurses.
+    const char *text = tparm((char *)move, (long)row, (long)column, 0L, 0L, 0L, 0L, 0L, 0L, 0L);
+    if (text != NULL) {
+        tputs(text, 1, collect);
+    }
+    return collected_count;
+}
+
+size_t cterminal_attribute_bytes(uint32_t attributes, int pair, uint8_t *bytes, size_t capacity) {
+    begin_collecting(bytes, capacity);
+    vid_puts((attr_t)attributes, (short)pair, NULL, collect);
+    return collected_count;
+}
+
 bool cterminal_window_size(int fd, int *row_count, int *column_count) {
     struct winsize size;
     if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) {

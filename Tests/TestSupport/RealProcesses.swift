@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// The one bound on tests with real servers, sockets and programs, and on those that only calculate, but for long: so
@@ -7,7 +8,8 @@ public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
     public var isRecursive: Bool { true }
 
     /// How long a test may take once its turn has come.
-    private static let limit: Duration = .seconds(300)
+    private static let limit: Duration = .seconds(
+        ProcessInfo.processInfo.environment["PARLEY_TEST_SECONDS"].flatMap { Int($0) } ?? 300)
 
     private static let turns = Turns(count: 3)
     @TaskLocal private static var isTurn = false

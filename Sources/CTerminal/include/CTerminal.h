@@ -61,6 +61,13 @@ bool cterminal_define_pair(int pair, int foreground, int background);
 /// Puts one cell: a base and up to four marks (0: none). The bottom right corner does not scroll.
 void cterminal_put(int row, int column, int32_t base, int32_t mark1, int32_t mark2, int32_t mark3, int32_t mark4,
                    uint32_t attributes, int pair);
+/// Where ncurses has left the cursor.
+void cterminal_cursor(int *row, int *column);
+/// The bytes that move the cursor to a cell, for what is written past ncurses: at most `capacity` of them; returns how many.
+size_t cterminal_place_bytes(int row, int column, uint8_t *bytes, size_t capacity);
+/// The bytes that lead from the attributes and the pair of colours of now to others; ncurses counts with these from then
+/// on, as if it had written them itself.
+size_t cterminal_attribute_bytes(uint32_t attributes, int pair, uint8_t *bytes, size_t capacity);
 /// The window size that the kernel knows for descriptor `fd`; false when it knows none.
 bool cterminal_window_size(int fd, int *rows, int *columns);
 

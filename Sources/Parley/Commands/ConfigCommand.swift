@@ -144,7 +144,12 @@ enum EffectiveSettings {
                 name: "keys.\(change.name)", value: list(change.sequences.map(\.label)),
                 source: place.map { "\(source.path):\($0)" })
         }
-        return ofProfile + [Row(name: "layout.\(layout)", value: sidebar, source: sidebarPlace)] + keys
+        let links = MessageValue.string((source.file.links ?? .auto).rawValue)
+        let ofScreen = [
+            Row(name: "links", value: links, source: place("links")),
+            Row(name: "layout.\(layout)", value: sidebar, source: sidebarPlace),
+        ]
+        return ofProfile + ofScreen + keys
     }
 
     /// What counts instead of the file: the name of what says so, and the value where that is not the profile's.

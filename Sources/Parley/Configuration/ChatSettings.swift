@@ -16,6 +16,8 @@ struct ChatSettings: Hashable, Sendable {
     var theme = ThemeSetting.auto
     /// Which characters it is drawn with.
     var symbols = SymbolSetting.auto
+    /// Whether the terminal is told where links lead.
+    var links = LinkSetting.auto
 
     /// Nothing but what counts without a configuration.
     init() {}
@@ -27,6 +29,7 @@ struct ChatSettings: Hashable, Sendable {
         highlights = profile.highlights ?? file.highlights ?? Highlights()
         layout = file.layout ?? LayoutSetting()
         keys = file.keys?.map ?? .standard
+        links = file.links ?? .auto
         theme = profile.theme ?? file.theme ?? .auto
         symbols = profile.symbols ?? file.symbols ?? .auto
     }

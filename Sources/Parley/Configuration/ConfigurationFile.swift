@@ -26,10 +26,12 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
     var layout: LayoutSetting?
     /// What keys stand for.
     var keys: KeySetting?
+    /// Whether the terminal is told where links lead.
+    var links: LinkSetting?
 
     /// All settings; ``Setting`` explains each of them.
     enum CodingKeys: String, CodingKey, CaseIterable {
-        case profiles, retention, theme, symbols, join, mutes, highlights, layout, keys
+        case profiles, retention, theme, symbols, join, mutes, highlights, layout, keys, links
     }
 
     /// No settings.
@@ -47,6 +49,7 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
         highlights = try values.decodeIfPresent(Highlights.self, forKey: .highlights)
         layout = try values.decodeIfPresent(LayoutSetting.self, forKey: .layout)
         keys = try values.decodeIfPresent(KeySetting.self, forKey: .keys)
+        links = try values.decodeIfPresent(LinkSetting.self, forKey: .links)
     }
 
     /// What the file that the flag, else the environment, else the standard place names says.

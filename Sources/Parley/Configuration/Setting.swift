@@ -66,6 +66,11 @@ struct Setting: Hashable, Sendable {
             "symbols", "The characters that the screen is drawn with: auto, by the locale, unicode or ascii.",
             .standard("\"auto\"")),
         Setting(
+            "links",
+            "Whether the terminal is told where links lead, so that it can open them (OSC 8): auto, by its type, osc8, "
+                + "whatever its type, or off. They are underlined and listed by /links in any case.",
+            .standard("\"auto\"")),
+        Setting(
             "layout", "The measures of the screen.",
             .group([
                 Setting(

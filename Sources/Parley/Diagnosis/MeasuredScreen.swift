@@ -23,6 +23,7 @@ final class MeasuredScreen: ChatScreen {
 
     let size: Size
     let hasPendingFrame = false
+    var linkUse = LinkUse.auto
     let queue: EventQueue
     /// How long after its time each key was on the screen, in seconds.
     private(set) var delays: [Double] = []
@@ -88,6 +89,8 @@ final class MeasuredScreen: ChatScreen {
     func redraw() {}
     func bell() {}
     func setTitle(_ title: String) {}
+    func copy(_ text: String) {}
+    func edit(_ text: String) -> TextEditor.Outcome { .written(text) }
     func suspend() -> Bool { false }
 
     // MARK: The network

@@ -8,8 +8,11 @@ struct Completion: Hashable, Sendable {
     /// Choices that are shown at most.
     static let choiceLimit = 12
 
-    /// Completes the command's name, or the topic behind `/join` and `/leave` or behind a search's `in:`; nil when there is nothing to complete.
-    static func of(_ text: String, topics: [String]) -> Completion? {
+    /// Completes a command's name, or the topic, name or subject behind it, or behind a search's `in:` and `from:`; nil when
+    /// there is nothing to complete.
+    static func of(
+        _ text: String, topics: @autoclosure () -> [String], names: @autoclosure () -> [String] = []
+    ) -> Completion? {
         guard text.hasPrefix("/"), !text.hasPrefix("//"), !text.contains("\n") else { return nil }
         guard let space = text.firstIndex(of: " ") else {
             return complete(
@@ -17,19 +20,31 @@ struct Completion: Hashable, Sendable {
         }
         let name = text[text.index(after: text.startIndex)..<space]
         let word = String(text[text.index(after: space)...])
-        if name == "search", let topic = topicFilter(in: text) {
+        if name == "search" {
+            guard let filter = ["in:", "from:"].first(where: { value(of: $0, in: text) != nil }),
+                let value = value(of: filter, in: text)
+            else { return nil }
             return complete(
-                prefix: String(text.dropLast(topic.count)), word: String(topic), among: topics, isFinal: false)
+                prefix: String(text.dropLast(value.count)), word: String(value),
+                among: filter == "in:" ? topics() : names(), isFinal: false)
         }
-        guard name == "leave" || name == "join", !word.contains(" ") else { return nil }
-        return complete(prefix: "/\(name) ", word: word, among: topics, isFinal: false)
+        guard !word.contains(" ") else { return nil }
+        let words: [String]
+        switch name {
+        case "join", "leave": words = topics()
+        case "help": words = SlashCommand.entries.map(\.name)
+        case "ignore", "unignore": words = names()
+        case "post": words = names().map { "\($0)/" }
+        default: return nil
+        }
+        return complete(prefix: "/\(name) ", word: word, among: words, isFinal: false)
     }
 
-    /// What follows `in:` at the end of a search.
-    private static func topicFilter(in text: String) -> Substring? {
-        guard let last = text.split(separator: " ", omittingEmptySubsequences: false).last, last.hasPrefix("in:")
+    /// What follows a filter at the end of a search.
+    private static func value(of filter: String, in text: String) -> Substring? {
+        guard let last = text.split(separator: " ", omittingEmptySubsequences: false).last, last.hasPrefix(filter)
         else { return nil }
-        return last.dropFirst(3)
+        return last.dropFirst(filter.count)
     }
 
     private static func complete(prefix: String, word: String, among words: [String], isFinal: Bool) -> Completion? {

@@ -35,6 +35,9 @@ enum KeyAction: String, Hashable, Sendable {
     // Compose
     case send
     case newLine
+    case complete
+    case completePrevious
+    case edit
 
     // Lists and conversations
     case up
@@ -49,6 +52,11 @@ enum KeyAction: String, Hashable, Sendable {
     case changeOrder
 
     // Conversations
+    case copy
+    case quote
+    case details
+    case findPrevious
+    case findNext
     case sendAgain
     case dropLine
 

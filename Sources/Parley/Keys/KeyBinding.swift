@@ -22,7 +22,7 @@ struct KeyBinding: Hashable, Sendable {
         .bind(.openPostbox, [Key(.function(3))], "open the postbox", hint: "postbox"),
         .bind(.foldTopics, [Key(.function(5))], "fold the topics away, or show them"),
         .bind(.connectionLog, [Key(.function(8))], "open the connection log, or close it", hint: "log"),
-        .bind(.nextPane, [Key(.tab)], "next pane; in a /command: complete it", hint: "pane"),
+        .bind(.nextPane, [Key(.tab)], "next pane", hint: "pane"),
         .bind(.previousPane, [Key(.backTab)], "previous pane"),
         .bind(.previousTopic, [Key(.up, .alt), .control("p")], "previous topic"),
         .bind(.nextTopic, [Key(.down, .alt), .control("n")], "next topic"),

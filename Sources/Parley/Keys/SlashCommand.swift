@@ -9,9 +9,16 @@ enum SlashCommand: Hashable, Sendable {
     case resend
     case discard
     case history
+    case edit
     case search(String)
+    case find(String)
     case read
+    case links
+    case link(Int)
     case who
+    /// Whose messages to hide; empty to ask who is hidden.
+    case ignore(String)
+    case unignore(String)
     case away(String)
     case back
     case delete
@@ -19,7 +26,9 @@ enum SlashCommand: Hashable, Sendable {
     case close
     case reconnect
     case log
-    case help
+    case errors
+    /// Nothing, or what the person wants to know of.
+    case help(String)
     case quit
 
     /// How a command is written and what it does.
@@ -41,11 +50,17 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "resend", arguments: "", words: "send this topic's unsent lines again"),
         Entry(name: "discard", arguments: "", words: "drop this topic's unsent lines"),
         Entry(name: "history", arguments: "", words: "load older messages"),
+        Entry(name: "edit", arguments: "", words: "write a text in your editor"),
         Entry(
             name: "search", arguments: "WORDS",
             words: "look through what is kept here: words, \"a phrase\", from: in: after: before:"),
+        Entry(name: "find", arguments: "LETTERS", words: "go to the messages here that have them; n and N go on"),
         Entry(name: "read", arguments: "", words: "read a message whole that is cut short, or the letter"),
+        Entry(name: "links", arguments: "", words: "list the links in view, newest first"),
+        Entry(name: "link", arguments: "NUMBER", words: "copy that link of the list"),
         Entry(name: "who", arguments: "", words: "list who is in this topic, with away texts"),
+        Entry(name: "ignore", arguments: "[NAME]", words: "hide what somebody writes in topics; alone: list them"),
+        Entry(name: "unignore", arguments: "NAME", words: "show it again"),
         Entry(name: "away", arguments: "[TEXT]", words: "tell others that you are away, and why"),
         Entry(name: "back", arguments: "", words: "tell others that you are here again"),
         Entry(name: "delete", arguments: "", words: "delete the marked letters, or the selected one"),
@@ -55,7 +70,8 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "close", arguments: "", words: "disconnect and stay offline"),
         Entry(name: "reconnect", arguments: "", words: "connect now"),
         Entry(name: "log", arguments: "", words: "show what happened to the connection"),
-        Entry(name: "help", arguments: "", words: "show the keys and commands"),
+        Entry(name: "errors", arguments: "", words: "list what went wrong, the newest first"),
+        Entry(name: "help", arguments: "[SUBJECT]", words: "show the keys and commands, from a subject on"),
         Entry(name: "quit", arguments: "", words: "leave Parley"),
     ]
 
@@ -108,13 +124,25 @@ enum SlashCommand: Hashable, Sendable {
         case "resend": return .resend
         case "discard": return .discard
         case "history": return .history
+        case "edit": return .edit
         case "search":
             guard !argument.isEmpty else { throw usage("search") }
             if let missing = SearchQuery.missingValue(in: argument) { throw .search(missing) }
             if let mistake = SearchQuery(argument).mistake { throw .search(mistake) }
             return .search(argument)
+        case "find":
+            guard !argument.isEmpty else { throw usage("find") }
+            return .find(argument)
         case "read": return .read
+        case "links": return .links
+        case "link":
+            guard let number = Int(topic), number > 0 else { throw usage("link") }
+            return .link(number)
         case "who": return .who
+        case "ignore": return .ignore(topic)
+        case "unignore":
+            guard !topic.isEmpty else { throw usage("unignore") }
+            return .unignore(topic)
         case "away": return .away(topic)
         case "back": return .back
         case "delete": return .delete
@@ -124,7 +152,8 @@ enum SlashCommand: Hashable, Sendable {
         case "close": return .close
         case "reconnect": return .reconnect
         case "log": return .log
-        case "help": return .help
+        case "errors": return .errors
+        case "help": return .help(topic)
         case "quit", "exit": return .quit
         default: throw .unknown(String(name.prefix(32)))
         }

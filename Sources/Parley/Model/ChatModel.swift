@@ -27,6 +27,8 @@ struct ChatModel: Equatable, Sendable {
     var status: ConnectionStatus
     /// The joined topics.
     var conversations = ConversationList()
+    /// The names, without the case of their letters, of those whose messages are hidden.
+    var ignored: Set<String> = []
     /// Who is in the topic in view, and where others see this person.
     var people = People()
     /// The postbox.
@@ -41,6 +43,10 @@ struct ChatModel: Equatable, Sendable {
     var jump: Jump?
     /// What Escape leads back to, the last one first to come.
     var trail: [MainView] = []
+    /// The message that the main pane's keys are for.
+    var selection: Selection?
+    /// What is looked for in the conversation in view.
+    var find: Find?
     /// The message that a search has led to.
     var found: FoundMark?
     /// Which part of the screen takes the keys.
@@ -51,6 +57,10 @@ struct ChatModel: Equatable, Sendable {
     var compose = Compose()
     /// What lies over the panes.
     var overlay: Overlay?
+    /// The first steps; nil where they are done, or the person was here before.
+    var tour: Tour?
+    /// The links that were listed last, whose numbers count for `/link`.
+    var listedLinks: LinkList?
     /// A sentence for the person, on the bottom line for a while.
     var notice: Notice?
     /// What happened to the connection, newest last.
@@ -132,6 +142,7 @@ struct ChatModel: Equatable, Sendable {
         case help(scroll: Int)
         /// Who is in the topic in view.
         case people(scroll: Int)
+        case listing(Listing)
         case log(LogScroll)
         case palette(Palette)
         case question(Question)

@@ -4,6 +4,8 @@ import Terminal
 struct Compose: Equatable, Sendable {
     /// The editor: grapheme-wise, with history and undo.
     var editor = LineEditor()
+    /// What Tab has completed last, and where the cursor stood then.
+    var completion: (WordCompletion, cursor: Int)?
 
     /// Lines that are sent without asking.
     static let quietLines = 5

@@ -18,6 +18,8 @@ struct Conversation: Equatable, Sendable {
     private(set) var unread = 0
     /// Where the person is called in messages that were not seen, in their order; of very many the newest.
     private(set) var mentions: [RowPosition] = []
+    /// The names, without the case of their letters, of those whose messages are hidden.
+    private var ignored: Set<String> = []
     /// What calls the person.
     private var mention = Mention()
     /// The first message that came while the topic was out of view; "new" is written above it.
@@ -140,7 +142,7 @@ struct Conversation: Equatable, Sendable {
     /// When the newest message was stored, or the newest own line written.
     var newestTime: Timestamp {
         var time = pending.last?.composedAt ?? Timestamp(milliseconds: .min)
-        for case .message(let line) in rows.reversed() {
+        for case .message(let line) in rows.reversed() where !isHidden(line) {
             time = max(time, line.time)
             break
         }
@@ -181,7 +183,7 @@ struct Conversation: Equatable, Sendable {
                 StoredLine(
                     id: message.id, topic: message.topic, sequence: message.sequence, name: message.from ?? "",
                     text: message.text, time: message.time, isOwn: isOwn, isRecovered: message.isRecovered,
-                    isMention: !isOwn && mention.isIn(message.text)
+                    isMention: !isOwn && mention.isIn(message.text) && !isIgnored(message.from ?? "")
                 )
             )
         }
@@ -189,7 +191,7 @@ struct Conversation: Equatable, Sendable {
         for line in added {
             names.meet(line.name)
             let isMissed = isLive && wasMissed(line)
-            if countsUnread || isMissed, !line.isOwn { noteUnread(line) }
+            if countsUnread || isMissed, !line.isOwn, !isHidden(line) { noteUnread(line) }
         }
         trim()
         return added
@@ -221,7 +223,7 @@ struct Conversation: Equatable, Sendable {
     mutating func restore(_ kept: KeptTopic, user: String?) {
         let added = receive(kept.messages, countsUnread: false, user: user)
         for gap in kept.gaps { insert(gap) }
-        for line in added where line.sequence > kept.readThrough && !line.isOwn { noteUnread(line) }
+        for line in added where line.sequence > kept.readThrough && !line.isOwn && !isHidden(line) { noteUnread(line) }
         readThrough = kept.readThrough
         isCatchingUp = true
         keptThrough = kept.messages.last?.time
@@ -367,14 +369,38 @@ struct Conversation: Equatable, Sendable {
     /// The person has seen where they are called, up to a row.
     mutating func seeMentions(through position: RowPosition) { mentions.removeAll { $0 <= position } }
 
+    /// Hides what these people write, what is here too.
+    ///
+    /// - Parameter names: without the case of their letters.
+    mutating func ignore(_ names: Set<String>) {
+        guard names != ignored else { return }
+        ignored = names
+        findMentions()
+    }
+
+    /// Whether a row is one that the person does not want to see.
+    func isHidden(_ row: ConversationRow) -> Bool {
+        if case .message(let line) = row { isHidden(line) } else { false }
+    }
+
+    private func isHidden(_ line: StoredLine) -> Bool { !line.isOwn && isIgnored(line.name) }
+
+    private func isIgnored(_ name: String) -> Bool {
+        !ignored.isEmpty && ignored.contains(ChatModel.folded(name))
+    }
+
     /// Looks for what calls the person, in what is here too.
     mutating func recognize(_ mention: Mention) {
         guard mention != self.mention else { return }
         self.mention = mention
+        findMentions()
+    }
+
+    private mutating func findMentions() {
         var unseen: [RowPosition] = []
         for (index, row) in rows.enumerated() {
             guard case .message(var line) = row else { continue }
-            line.isMention = !line.isOwn && mention.isIn(line.text)
+            line.isMention = !line.isOwn && !isHidden(line) && mention.isIn(line.text)
             rows[index] = .message(line)
             if line.isMention, unread > 0, let newMarker, row.position >= newMarker { unseen.append(row.position) }
         }

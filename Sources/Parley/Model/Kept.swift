@@ -10,6 +10,8 @@ struct KeptDesk: Equatable, Sendable {
     var lines: [String] = []
     /// What waits to be sent and what was not sent, oldest first.
     var unsent: [UnsentMessage] = []
+    /// The names of those who are ignored.
+    var ignored: Set<String> = []
 }
 
 /// A line or letter that an earlier run of the program accepted and did not see stored.

@@ -44,8 +44,8 @@ extension SlashCommand {
         switch self {
         case .say, .post: true
         case .keyValue(let request): request.change != nil
-        case .join, .leave, .resend, .discard, .history, .search, .read, .who, .away, .back, .delete, .close,
-            .reconnect, .log, .help,
+        case .join, .leave, .resend, .discard, .edit, .history, .search, .find, .read, .links, .link, .who, .ignore,
+            .unignore, .away, .back, .delete, .close, .reconnect, .log, .errors, .help,
             .quit:
             false
         }

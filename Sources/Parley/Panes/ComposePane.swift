@@ -6,6 +6,9 @@ struct ComposePane: Pane {
     static let keys: [KeyBinding] = [
         .bind(.send, [Key(.enter)], "send", hint: "send"),
         .bind(.newLine, [Key(.enter, .alt), .control("j")], "new line", hint: "new line"),
+        .bind(.complete, [Key(.tab)], "complete a command, name, topic or :emoji; again: the next"),
+        .bind(.completePrevious, [Key(.backTab)], "behind that: the one before"),
+        .bind(.edit, [.alt("e")], "write on in your editor: VISUAL, EDITOR or vi"),
         .bind(.toEnd, [Key(.end, .control)], "newest message"),
     ]
 
@@ -13,10 +16,31 @@ struct ComposePane: Pane {
         switch action {
         case .send: return model.submit()
         case .newLine: model.compose.editor.insert("\n")
+        case .complete: model.complete(by: 1)
+        case .completePrevious: model.complete(by: -1)
+        case .edit: return [.edit(model.compose.text)]
         case .toEnd: return model.view.pane.showNewest(on: &model)
         default: break
         }
         return []
+    }
+
+    /// Where there is nothing to complete, Tab goes on to the next pane.
+    func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool {
+        switch action {
+        case .complete: model.canComplete(isBackwards: false)
+        case .completePrevious: model.canComplete(isBackwards: true)
+        default: true
+        }
+    }
+
+    /// Names are looked for only where the key that completes was pressed.
+    func takes(_ key: Key, as action: KeyAction, in model: ChatModel) -> Bool {
+        guard action == .complete || action == .completePrevious else { return true }
+        let isBound = model.settings.keys.entries(of: Self.self).contains { entry in
+            entry.action == action && entry.sequences.contains { $0.keys.contains(key) }
+        }
+        return isBound && hasMeaning(action, in: model)
     }
 
     /// Before other text ^K deletes that, as in a shell; at the text's end, where that would do nothing, it is the palette's.

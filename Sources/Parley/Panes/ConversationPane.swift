@@ -6,10 +6,15 @@ struct ConversationPane: Pane {
 
     static let title = "Conversation"
     static let keys: [KeyBinding] = [
-        .bind(.up, [Key(.up)], "a line up, or the unsent line above"),
-        .bind(.down, [Key(.down)], "a line down, or the unsent line below"),
+        .bind(.up, [Key(.up)], "the message above; within a long one a line"),
+        .bind(.down, [Key(.down)], "the message below"),
         .bind(.toBeginning, [Key(.home)], "oldest message"),
         .bind(.toEnd, [Key(.end)], "newest message", hint: "newest"),
+        .bind(.copy, [Key(.character("y"))], "copy the selected message", hint: "copy"),
+        .bind(.quote, [Key(.character("q"))], "quote it in the text", hint: "quote"),
+        .bind(.details, [Key(.character("i"))], "what is known of it: id, sequence, times", hint: "details"),
+        .bind(.findPrevious, [Key(.character("n"))], "behind /find: the message above that has it", hint: "above"),
+        .bind(.findNext, [Key(.character("N"))], "behind /find: the one below", hint: "below"),
         .bind(.sendAgain, [Key(.character("r"))], "send the line again that was not sent", hint: "send again"),
         .bind(.dropLine, [Key(.character("x"))], "drop the line that was not sent", hint: "drop"),
         .bind(.open, [Key(.enter)], "go back to the text"),
@@ -18,10 +23,15 @@ struct ConversationPane: Pane {
 
     func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
         switch action {
-        case .up: return model.chooseLine(by: -1) ? [] : model.scrollConversation(up: 1)
-        case .down: return model.chooseLine(by: 1) ? [] : model.scrollConversation(up: -1)
+        case .up: return model.chooseLine(by: -1) ? [] : model.selectMessage(by: -1)
+        case .down: return model.chooseLine(by: 1) ? [] : model.selectMessage(by: 1)
         case .toBeginning: return model.scrollConversation(toBeginning: true)
         case .toEnd: return model.scrollConversation(toBeginning: false)
+        case .copy: return model.copySelected()
+        case .quote: model.quoteSelected()
+        case .details: model.lookAtSelected()
+        case .findPrevious: model.findNext(by: -1)
+        case .findNext: model.findNext(by: 1)
         case .sendAgain: return model.sendChosenAgain()
         case .dropLine: return model.dropChosen()
         case .open: model.focus = .compose
@@ -31,9 +41,11 @@ struct ConversationPane: Pane {
         return []
     }
 
-    /// Letters that are keys where something is unsent begin a text where nothing is.
+    /// Letters that are keys where something is unsent or selected begin a text where nothing is.
     func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool {
         switch action {
+        case .copy, .quote, .details: model.selectedRow != nil
+        case .findPrevious, .findNext: model.find != nil
         case .sendAgain, .dropLine: model.chosenLine != nil
         default: true
         }
@@ -43,13 +55,18 @@ struct ConversationPane: Pane {
         guard let name, let conversation = model.conversations.named(name) else { return [] }
         let texts = model.conversationLayout(conversation, columns: layout.main.columns)
         let lines = texts.viewport(rows: layout.main.rows).lines
-        let index = place.row - layout.main.row
-        if lines.indices.contains(index), case .text(ConversationLayout.goesOn, _, let row) = lines[index],
+        let shownRow = place.row - layout.main.row
+        // The lines end at the pane's lower edge.
+        let index = shownRow - (layout.main.rows - lines.count)
+        if lines.indices.contains(index), case .text(let text, _, let row) = lines[index], text.isPart,
             let reader = model.reader(of: row)
         {
             model.read(reader)
         } else {
-            model.chooseLine(at: index)
+            model.chooseLine(at: shownRow)
+            if model.chosenLine == nil, lines.indices.contains(index) {
+                model.selectMessage(at: lines[index], in: name)
+            }
         }
         return []
     }
@@ -93,6 +110,7 @@ struct ConversationPane: Pane {
         switch action {
         case .toEnd: name.map { model.conversations.named($0)?.scroll != .bottom } ?? false
         case .escape: !model.trail.isEmpty
+        case .copy, .quote, .details, .findPrevious, .findNext: hasMeaning(action, in: model)
         case .sendAgain, .dropLine: model.chosenLine != nil
         default: true
         }

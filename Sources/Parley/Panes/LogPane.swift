@@ -31,12 +31,19 @@ struct LogPane: Pane {
     func prepare(for action: KeyAction, on model: inout ChatModel) {
         switch action {
         case .pageUp, .pageDown, .connectionLog, .redraw, .suspend, .quit, .interrupt, .help: break
-        case .nextPane where model.completion != nil: break
         default: model.closeLog()
         }
     }
 
-    func keeps(_ key: Key, in model: ChatModel) -> Bool { ComposePane().keeps(key, in: model) }
+    func keeps(_ key: Key, in model: ChatModel) -> Bool {
+        let compose = ComposePane()
+        if compose.keeps(key, in: model) { return true }
+        switch model.settings.keys.action(of: key, in: ComposePane.self) {
+        case .complete?: return compose.hasMeaning(.complete, in: model)
+        case .completePrevious?: return compose.hasMeaning(.completePrevious, in: model)
+        default: return false
+        }
+    }
 
     func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
         let compose = ComposePane()

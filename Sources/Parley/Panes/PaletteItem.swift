@@ -39,6 +39,11 @@ extension KeyAction {
         }
     }
 
+    /// Whether a key that works everywhere does what a command does.
+    static func stand(for entry: SlashCommand.Entry) -> Bool {
+        KeyBinding.everywhere.contains { $0.action.command == entry.name }
+    }
+
     /// Which of the first nine topics it goes to, from 1.
     var topicNumber: Int? {
         switch self {

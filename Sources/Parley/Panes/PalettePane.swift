@@ -207,7 +207,10 @@ struct PalettePane: Pane {
         guard let item = palette.selectedItem else { return [] }
         switch item.target {
         case .command(let entry):
-            guard !entry.arguments.isEmpty else { return run("/\(entry.name)", on: &model) }
+            // What a key does as well is done at once, as by that key.
+            guard !entry.arguments.isEmpty, !KeyAction.stand(for: entry) else {
+                return run("/\(entry.name)", on: &model)
+            }
             // The text that is being written stays as it is: the arguments are written here.
             var palette = palette
             palette.set("/\(entry.name) ")

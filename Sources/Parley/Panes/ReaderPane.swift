@@ -152,11 +152,15 @@ extension ChatModel {
     /// A conversation's row as a whole.
     func reader(of row: ConversationRow) -> Reader? {
         switch row {
-        case .message(let line): reader(line.text, from: line.name, in: line.topic, at: line.time)
-        case .pending(let line): reader(line.text, from: identity.user, in: line.topic, at: line.composedAt)
+        case .message(let line): reader(Self.readable(line.text), from: line.name, in: line.topic, at: line.time)
+        case .pending(let line):
+            reader(Self.readable(line.text), from: identity.user, in: line.topic, at: line.composedAt)
         case .gap, .restart: nil
         }
     }
+
+    /// A message's text as it is read whole: JSON with a line for each value.
+    private static func readable(_ text: String) -> String { FoldedJSON.indented(text) ?? text }
 
     func reader(_ text: String, from name: String?, in place: String, at time: Timestamp) -> Reader {
         let stamp = CivilTime(time, zone: zone).shortStamp.drop { $0 == " " }

@@ -11,7 +11,9 @@ extension ChatEngine {
             let drafts = try await store.drafts()
             let lines = try await store.lines()
             let unsent = try await client.keptOutbox().map { UnsentMessage($0) }
-            await queue.send(.opened(KeptDesk(topics: topics, drafts: drafts, lines: lines, unsent: unsent)))
+            let ignored = try await store.ignored()
+            await queue.send(
+                .opened(KeptDesk(topics: topics, drafts: drafts, lines: lines, unsent: unsent, ignored: ignored)))
         } catch {
             await queue.send(.log(error.words))
             await queue.send(.opened(nil))

@@ -114,6 +114,7 @@ actor ChatEngine {
         case .openStore: await openStore()
         case .keepJoined(let topics): await keepJoined(topics)
         case .keepLine(let line): await commit(.line(line))
+        case .keepIgnored(let name, let isIgnored): await commit(.ignored(name, isIgnored))
         case .keepDraft(let draft): await keep(.draft(conversation: draft.conversation, draft.text))
         case .keepReadMark(let topic, let sequence): await keepReadMark(topic, sequence)
         case .publish(let id, let topic, let text): await publish(id, topic, text)
@@ -140,7 +141,7 @@ actor ChatEngine {
         case .nudge: await client.nudge()
         case .disconnect: await client.disconnect()
         case .reconnect: await client.reconnect()
-        case .suspendProcess, .quit, .redraw, .bell, .setTitle: break
+        case .suspendProcess, .quit, .redraw, .bell, .copy, .edit, .setTitle: break
         }
     }
 

@@ -6,11 +6,17 @@ protocol ChatScreen: AnyObject {
     var size: Size { get }
     /// Whether a frame waits until the terminal takes it.
     var hasPendingFrame: Bool { get }
+    /// Whether the terminal is told where links lead.
+    var linkUse: LinkUse { get set }
     func wait(until deadline: ContinuousClock.Instant?) -> [TerminalSession.Wake]
     func present(_ canvas: Canvas)
     func redraw()
     func bell()
     func setTitle(_ title: String)
+    /// Gives the terminal to the person's editor until that ends.
+    func edit(_ text: String) -> TextEditor.Outcome
+    /// Gives a text to the terminal's clipboard.
+    func copy(_ text: String)
     /// Stops the process until it is continued; false when nobody could.
     func suspend() -> Bool
 }
@@ -120,6 +126,7 @@ struct ChatLoop {
     /// Draws again where the configuration's word does.
     private mutating func followSettings() {
         let settings = model.settings
+        if settings.links.use != screen.linkUse { screen.linkUse = settings.links.use }
         guard settings.theme != appearance.setting || settings.symbols != appearance.symbols else { return }
         (appearance.setting, appearance.symbols) = (settings.theme, settings.symbols)
         theme = appearance.theme(colors: colors)
@@ -201,9 +208,12 @@ struct ChatLoop {
         case .quit: isOver = true
         case .redraw: screen.redraw()
         case .bell: rings = true
+        case .copy(let text): screen.copy(text)
+        case .edit(let text): edit(text)
         case .setTitle(let title): self.title = title
         case .suspendProcess: suspend()
-        case .openStore, .keepJoined, .keepLine, .keepDraft, .keepReadMark, .search, .readAround, .subscribe,
+        case .openStore, .keepJoined, .keepLine, .keepDraft, .keepIgnored, .keepReadMark, .search, .readAround,
+            .subscribe,
             .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop, .openPostbox, .countLetters,
             .listPage,
             .deleteMessage, .bulkDelete, .postLetter, .keyValue, .changeKey, .watchPeople, .appear, .setPresence,
@@ -219,6 +229,14 @@ struct ChatLoop {
         for effect in due where !send(effect) {
             apply(.notice("Too much is waiting to be done; that was not done.", isFailure: true), by: .news)
         }
+    }
+
+    private mutating func edit(_ text: String) {
+        // What was typed is kept while somebody else has the terminal.
+        handOver()
+        let outcome = screen.edit(text)
+        apply(.tick(clock()), by: .news)
+        apply(.edited(outcome), by: .person)
     }
 
     private mutating func suspend() {

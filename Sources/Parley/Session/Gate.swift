@@ -6,6 +6,8 @@ struct Gate: Sendable {
 
     func open() { semaphore.signal() }
 
+    func wait() { semaphore.wait() }
+
     func wait(atMost limit: Duration) {
         let (seconds, attoseconds) = limit.components
         let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)

@@ -122,6 +122,9 @@ extension Theme {
     var hint: Style { self[.hint] }
     var question: Style { self[.question] }
     var overlay: Style { self[.overlay] }
+    var code: Style { self[.code] }
+    var quote: Style { self[.quote] }
+    var link: Style { self[.link] }
 }
 
 /// The colours that can be read on a ground, of those that a terminal has.

@@ -18,16 +18,22 @@ enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
     case hint
     case question
     case overlay
+    /// Code in a message.
+    case code
+    /// A quoted line of a message.
+    case quote
+    /// An address of the web in a message.
+    case link
 
     /// Its colour.
     var tone: Tone {
         switch self {
         case .title, .own, .overlay: .plain
-        case .heading, .hintKey: .accent
+        case .heading, .hintKey, .code, .link: .accent
         case .connected: .good
         case .waiting, .unread, .marker, .question: .attention
         case .broken, .failure: .bad
-        case .rule, .time, .dimmed, .hint: .quiet
+        case .rule, .time, .dimmed, .hint, .quote: .quiet
         }
     }
 
@@ -36,7 +42,8 @@ enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
         switch self {
         case .title, .connected, .waiting, .broken, .heading, .unread, .own: .bold
         case .question: [.bold, .reverse]
-        case .rule, .time, .dimmed, .marker, .failure, .hintKey, .hint, .overlay: []
+        case .link: .underline
+        case .rule, .time, .dimmed, .marker, .failure, .hintKey, .hint, .overlay, .code, .quote: []
         }
     }
 
@@ -47,7 +54,8 @@ enum ThemeRole: Int, CaseIterable, Hashable, Sendable {
         case .broken: [.bold, .reverse]
         case .marker, .failure, .hintKey: .bold
         case .rule: .dim
-        case .title, .connected, .waiting, .heading, .unread, .time, .own, .dimmed, .hint, .question, .overlay:
+        case .title, .connected, .waiting, .heading, .unread, .time, .own, .dimmed, .hint, .question, .overlay, .code,
+            .quote, .link:
             attributes
         }
     }

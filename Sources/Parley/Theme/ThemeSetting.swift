@@ -1,3 +1,5 @@
+import Terminal
+
 /// How the screen is coloured, as the configuration file has it.
 enum ThemeSetting: String, CaseIterable, Hashable, Sendable {
     /// For the terminal's ground, which it is asked for.
@@ -35,6 +37,29 @@ enum SymbolSetting: String, CaseIterable, Hashable, Sendable {
     case auto
     case unicode
     case ascii
+}
+
+/// Whether the terminal is told where links lead, as the configuration file has it.
+enum LinkSetting: String, CaseIterable, Hashable, Sendable {
+    /// Where its type takes them.
+    case auto
+    /// Whatever its type is.
+    case osc8
+    case off
+
+    var use: LinkUse {
+        switch self {
+        case .auto: .auto
+        case .osc8: .always
+        case .off: .never
+        }
+    }
+}
+
+extension LinkSetting: Decodable {
+    init(from decoder: any Decoder) throws {
+        self = try Self.named(in: decoder, kind: "way of links")
+    }
 }
 
 extension ThemeSetting: Decodable {

@@ -33,6 +33,8 @@ enum ChatEffect: Equatable, Sendable {
     case keepLine(String)
     /// Keep the text being written; an empty one is forgotten. It may take a moment.
     case keepDraft(Draft)
+    /// Keep that a name is ignored, or is no more.
+    case keepIgnored(String, Bool)
     /// Keep up to where a conversation was read. It may take a moment.
     case keepReadMark(topic: String, sequence: UInt64)
     /// Look for a portion of what a query means in the local store.
@@ -75,6 +77,10 @@ enum ChatEffect: Equatable, Sendable {
     /// Paint the whole screen again.
     case redraw
     case bell
+    /// Have the person write on at a text in their editor; `edited` tells what became of it.
+    case edit(String)
+    /// Give a text to the terminal's clipboard.
+    case copy(String)
     /// Already free of controls.
     case setTitle(String)
 }

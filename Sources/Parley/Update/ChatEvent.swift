@@ -17,6 +17,8 @@ enum ChatEvent: Equatable, Sendable {
     case suspending
     /// The process runs again after a stop.
     case resumed
+    /// The person's editor has ended.
+    case edited(TextEditor.Outcome)
     /// Who is signed in where, once it is known.
     case identified(ChatModel.Identity)
     /// The connection's status changed.

@@ -98,8 +98,14 @@ extension ChatModel {
                 return []
             }
             askToDelete()
+        case .edit: return [.edit(compose.text)]
         case .search(let text): return search(text)
+        case .find(let words): find(words)
+        case .links: showLinks()
+        case .link(let number): return takeLink(number)
         case .who: showPeople()
+        case .ignore(let name): return ignore(name)
+        case .unignore(let name): return unignore(name)
         case .away(let text): return setPresence(.away(text))
         case .back: return setPresence(.here)
         case .keyValue(let request): return request.change.map { changeKey($0) } ?? [.keyValue(request)]
@@ -109,7 +115,8 @@ extension ChatModel {
             return [.reconnect]
         case .read: readWhole()
         case .log: openLog()
-        case .help: overlay = .help(scroll: 0)
+        case .errors: showErrors()
+        case .help(let subject): openHelp(subject)
         case .quit: return quit()
         }
         return []

@@ -34,7 +34,7 @@ extension ChatModel {
 
     private mutating func paste(_ text: String) {
         switch overlay {
-        case .help, .people: overlay = nil
+        case .help, .people, .listing: overlay = nil
         case .palette(var palette):
             palette.insert(text)
             overlay = .palette(palette)
@@ -105,6 +105,12 @@ extension ChatModel {
             if action == .quit { return quit() }
             let list = HelpLayout(size: size, lines: people.lines(for: identity.user))
             self.overlay = scrolled(scroll, by: action, key, in: list).map { .people(scroll: $0) }
+        case .listing(var listing):
+            if action == .quit { return quit() }
+            let list = HelpLayout(size: size, lines: listing.lines)
+            let scroll = scrolled(listing.scroll, by: action, key, in: list)
+            listing.scroll = scroll ?? 0
+            self.overlay = scroll == nil ? nil : .listing(listing)
         case .log, .palette: break
         }
         return []
@@ -165,18 +171,8 @@ extension ChatModel {
 
     // MARK: Panes
 
-    /// What Tab would make of the text.
-    var completion: Completion? { Completion.of(compose.text, topics: conversations.all.map(\.name)) }
-
-    /// Tab: completes a command, else goes on to the next pane.
-    private mutating func nextPane() {
-        guard focus == .compose, let completion else {
-            focus = isSidebarHidden && focus == .compose ? .main : focus.next
-            return
-        }
-        compose.set(completion.text)
-        if !completion.choices.isEmpty { say(completion.choices.joined(separator: "  ")) }
-    }
+    /// Goes on to the next pane.
+    private mutating func nextPane() { focus = isSidebarHidden && focus == .compose ? .main : focus.next }
 
     /// Whether the sidebar is folded on a screen that has room for it; the way from pane to pane leaves it out then.
     private var isSidebarHidden: Bool { sidebar.isFolded && size.columns >= ScreenLayout.sidebarFrom }
@@ -204,6 +200,7 @@ extension ChatModel {
     /// Goes back: closes what is open, returns to what a search was begun or left from, or to the text.
     mutating func escape() {
         if notice != nil { notice = nil }
+        tour = nil
         if stopDeletion() { return }
         if view.pane.escape(on: &self) { return }
         if let back = trail.popLast() {

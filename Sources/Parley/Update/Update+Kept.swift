@@ -13,6 +13,9 @@ extension ChatModel {
         opening = nil
         keepsDesk = desk != nil
         let kept = desk ?? KeptDesk()
+        if keepsDesk, kept.isUntouched { tour = Tour() }
+        ignored.formUnion(kept.ignored)
+        hideIgnored()
         bringBack(kept.unsent)
         let known = kept.topics + named + settings.join
         var effects: [ChatEffect] = []

@@ -27,6 +27,11 @@ extension ChatModel {
             let last = HelpLayout(size: size, lines: people.lines(for: identity.user)).lastScroll
             overlay = .people(scroll: min(max(0, min(scroll, last) - lines), last))
             return []
+        case .listing(var listing):
+            let last = HelpLayout(size: size, lines: listing.lines).lastScroll
+            listing.scroll = min(max(0, min(listing.scroll, last) - lines), last)
+            overlay = .listing(listing)
+            return []
         case .palette: return pane.scroll(up: lines, on: &self)
         case .log, .question, nil: break
         }
@@ -39,7 +44,7 @@ extension ChatModel {
 
     private mutating func click(at place: Position, _ layout: ScreenLayout) -> [ChatEffect] {
         switch overlay {
-        case .help, .people: overlay = nil
+        case .help, .people, .listing: overlay = nil
         case .palette: return pane.click(at: place, layout, on: &self)
         case .log, .question, nil: break
         }

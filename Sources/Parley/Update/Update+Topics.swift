@@ -20,8 +20,11 @@ extension ChatModel {
             return []
         }
         if isNew {
-            let mention = mention
-            conversations.update(pattern.text) { $0.recognize(mention) }
+            let (mention, ignored) = (mention, ignored)
+            conversations.update(pattern.text) {
+                $0.ignore(ignored)
+                $0.recognize(mention)
+            }
             showUnsent(of: pattern.text)
         }
         if shows { show(.conversation(pattern.text)) }

@@ -124,12 +124,18 @@ extension ChatModel {
     /// The unsent line that the keys are for; nil where there is none, or the conversation does not have the keys.
     var chosenLine: PendingLine? {
         guard focus == .main, logScroll == nil, case .conversation(let name) = view else { return nil }
+        // A message that is selected has the keys.
+        if let selected = selectedRow {
+            guard case .pending(let line) = selected, !line.isOutgoing else { return nil }
+            return line
+        }
         return conversations.named(name)?.chosenLine
     }
 
     /// Sends the chosen line again.
     mutating func sendChosenAgain() -> [ChatEffect] {
         guard let (name, line) = chosenInView() else { return [] }
+        selection = nil
         conversations.update(name) { $0.chooseAfter(line.id) }
         return [sendAgain(line, in: name)]
     }
@@ -137,6 +143,7 @@ extension ChatModel {
     /// Drops the chosen line.
     mutating func dropChosen() -> [ChatEffect] {
         guard let (name, line) = chosenInView() else { return [] }
+        selection = nil
         conversations.update(name) { conversation in
             conversation.chooseAfter(line.id)
             conversation.discard(line.id)
@@ -145,9 +152,11 @@ extension ChatModel {
     }
 
     /// Goes to the unsent line above the chosen one, or below it; false where there is none in that direction or the
-    /// chosen one is not in view, so that the pane scrolls.
+    /// chosen one is not in view, so that the keys go from message to message.
     mutating func chooseLine(by step: Int) -> Bool {
-        guard case .conversation(let name) = view, let line = chosenLine, isInView(line) else { return false }
+        guard selectedRow == nil, case .conversation(let name) = view, let line = chosenLine, isInView(line) else {
+            return false
+        }
         guard let next = conversations.update(name, { $0.choose(by: step) }), let next else { return false }
         reveal(next, in: name)
         return true

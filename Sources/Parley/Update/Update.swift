@@ -29,6 +29,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         // Whoever returns has not seen what came.
         model.lastInput = nil
         effects = model.noteAttention(model.attention.handle(FocusTracker.Event.resumed)) + [.redraw]
+    case .edited(let outcome):
+        model.handleEdited(outcome)
     case .identified(let identity):
         model.identity = identity
         model.recognizeMentions()
@@ -53,6 +55,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     case .notice(let text, let isFailure):
         model.say(text, isFailure ? .failure : .information)
     }
+    model.followTour(effects)
     model.settle(lookedAtBefore: lookedAt)
     let read = model.inbox.takeNewlyRead()
     if model.keepsDesk { effects += read.map { .keepLetterRead(id: $0.id, postbox: $0.postbox) } }
@@ -71,7 +74,7 @@ extension ChatEvent {
     /// Whether it can change the text being written, or in which conversation that is.
     fileprivate var mayChangeText: Bool {
         switch self {
-        case .input, .published: true
+        case .input, .edited, .published: true
         default: false
         }
     }
@@ -120,6 +123,7 @@ extension ChatModel {
         if isWatching, let name = lookedAt { conversations.update(name) { $0.markRead() } }
         if case .conversation(let name) = view, conversations.index(of: name) == nil { view = fallbackView }
         if let found, !shows(found) { self.found = nil }
+        dropStaleSelection()
         noteVisit()
         // Rows do not move under the cursor.
         if focus != .sidebar { conversations.arrange() }

@@ -10,6 +10,8 @@ struct ConversationLayout: ScrollableRows {
     let currentYear: Int?
     /// The unsent line that keys are for now.
     let chosenID: String?
+    /// The name under which the person's own lines that are not sent stand.
+    let user: String
     /// What earlier frames have broken into lines; nil to do it anew.
     var texts: WrappedTexts?
 
@@ -17,6 +19,8 @@ struct ConversationLayout: ScrollableRows {
     static let characterLimit = 16_384
     /// Lines of one message that are shown at most.
     static let lineLimit = 200
+    /// After so many milliseconds a message names its author again.
+    static let authorTime: Int64 = 300_000
 
     /// What stands below a message of which a part is shown. The frame names the key instead, where
     /// there is one.
@@ -27,7 +31,7 @@ struct ConversationLayout: ScrollableRows {
         /// A line across the pane with words in it.
         case separator(Separator, String)
         /// A line of a message; the first one has the time and the name.
-        case text(SafeText, isFirst: Bool, row: ConversationRow)
+        case text(MarkedText, isFirst: Bool, row: ConversationRow)
         /// Why an own line was not sent.
         case failure(SafeText)
     }
@@ -68,6 +72,7 @@ struct ConversationLayout: ScrollableRows {
         guard let row = conversation.row(at: index) else { return [] }
         var lines: [Line] = []
         if index == 0, let words = beginningWords { lines.append(.separator(.beginning, words)) }
+        if conversation.isHidden(row) { return lines }
         if let date = dateLine(above: index, row) { lines.append(.separator(.date, date)) }
         if row.position == conversation.newMarker { lines.append(.separator(.new, "new")) }
         switch row {
@@ -76,7 +81,7 @@ struct ConversationLayout: ScrollableRows {
         case .restart:
             lines.append(.separator(.gap, "the network began anew: here it goes on"))
         case .message(let line):
-            lines += wrapped(shown(line)).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }
+            lines += wrapped(line).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }
         case .pending(let line):
             lines += wrapped(line.text).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }
             if case .failed(let reason) = line.state {
@@ -91,14 +96,42 @@ struct ConversationLayout: ScrollableRows {
     /// Whether a part of a row's text is shown.
     func isCut(_ row: ConversationRow) -> Bool {
         switch row {
-        case .message(let line): wrapped(shown(line)).last == Self.goesOn
-        case .pending(let line): wrapped(line.text).last == Self.goesOn
+        case .message(let line): wrapped(line).last?.isPart == true
+        case .pending(let line): wrapped(line.text).last?.isPart == true
         case .gap, .restart: false
         }
     }
 
-    private func shown(_ line: StoredLine) -> String {
-        line.topic == conversation.name ? line.text : "[\(line.topic)] \(line.text)"
+    // MARK: Authors
+
+    /// Whether a row's author is the one of the row above, who has written it a moment ago, with nothing between: the
+    /// name stands there. Without the time on each line nothing would tell such messages from lines of one.
+    func goesOnFrom(_ row: ConversationRow) -> Bool {
+        guard widths.time > 0, let author = author(of: row), let time = row.time else { return false }
+        let index = conversation.index(atOrAfter: row.position)
+        guard index > 0, let above = conversation.row(at: index - 1), self.author(of: above) == author,
+            let earlier = above.time, row.position != conversation.newMarker
+        else { return false }
+        // What was not sent has its reason below it.
+        if case .pending(let line) = above, case .failed = line.state { return false }
+        let (passed, isOverflow) = time.milliseconds.subtractingReportingOverflow(earlier.milliseconds)
+        guard !isOverflow, passed.magnitude <= UInt64(Self.authorTime) else { return false }
+        return CivilTime(time, zone: zone).dayNumber == CivilTime(earlier, zone: zone).dayNumber
+    }
+
+    /// Who has written a row, and where. Whoever claims the person's name is somebody else.
+    private func author(of row: ConversationRow) -> Author? {
+        switch row {
+        case .gap, .restart: nil
+        case .message(let line): Author(name: line.name, isOwn: line.isOwn, topic: line.topic)
+        case .pending(let line): Author(name: user, isOwn: true, topic: line.topic)
+        }
+    }
+
+    private struct Author: Hashable {
+        let name: String
+        let isOwn: Bool
+        let topic: String
     }
 
     // MARK: The viewport
@@ -166,20 +199,32 @@ struct ConversationLayout: ScrollableRows {
         return civil.dateLine(currentYear: currentYear)
     }
 
-    private func wrapped(_ text: String) -> [SafeText] {
-        let width = widths.text
-        return texts?.lines(of: text, columns: width) { broken(text, width) } ?? broken(text, width)
+    private func wrapped(_ line: StoredLine) -> [MarkedText] {
+        wrapped(line.text, lead: line.topic == conversation.name ? "" : "[\(line.topic)] ")
     }
 
-    private func broken(_ text: String, _ width: Int) -> [SafeText] {
-        var shown = text
-        if text.utf8.count > Self.characterLimit { shown = String(text.prefix(Self.characterLimit)) }
-        var lines: [SafeText] = []
-        for line in SafeText.lines(shown) {
-            lines += line.wrapped(columns: width)
-            if lines.count > Self.lineLimit { return lines.prefix(Self.lineLimit) + [Self.goesOn] }
+    /// The lines of a text with something before it.
+    private func wrapped(_ text: String, lead: String = "") -> [MarkedText] {
+        let width = widths.text
+        return texts?.lines(of: text, lead: lead, columns: width) { broken(text, lead, width) }
+            ?? broken(text, lead, width)
+    }
+
+    private func broken(_ text: String, _ lead: String, _ width: Int) -> [MarkedText] {
+        if let folded = FoldedJSON(text, columns: width) {
+            return SafeText(lead + folded.words).wrapped(columns: width).map { MarkedText($0, isPart: true) }
         }
-        return shown.utf8.count < text.utf8.count ? lines + [Self.goesOn] : lines
+        let shown = text.utf8.count > Self.characterLimit ? text.prefix(Self.characterLimit) : text[...]
+        let isCut = shown.endIndex < text.endIndex
+        let whole = SafeText.lines(lead + shown)
+        let markup = Markup.lines(whole, lead: SafeText(lead).clusters.count, isCut: isCut)
+        let goesOn = [MarkedText(Self.goesOn, isPart: true)]
+        var lines: [MarkedText] = []
+        for (line, marks) in zip(whole, markup) {
+            lines += MarkedText.wrapped(line, marks, columns: width)
+            if lines.count > Self.lineLimit { return lines.prefix(Self.lineLimit) + goesOn }
+        }
+        return isCut ? lines + goesOn : lines
     }
 }
 
@@ -191,6 +236,7 @@ extension ChatModel {
         ConversationLayout(
             conversation: conversation, columns: columns, zone: zone,
             currentYear: CivilTime(now.wall, zone: zone).year,
-            chosenID: view == .conversation(conversation.name) ? chosenLine?.id : nil, texts: texts)
+            chosenID: view == .conversation(conversation.name) ? chosenLine?.id : nil, user: identity.user,
+            texts: texts)
     }
 }

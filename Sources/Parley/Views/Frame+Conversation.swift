@@ -42,16 +42,37 @@ extension Frame {
         if lines.isEmpty { drawEmpty(conversation, in: area) }
         // The newest line is next to the text, however few there are.
         let first = area.endRow - lines.count
+        // The first name in view stands whoever is above the edge.
+        var hasName = false
         for (offset, line) in lines.enumerated() {
             let row = Rect(row: first + offset, column: area.column, rows: 1, columns: area.columns)
-            draw(line, in: row, widths, names)
+            var isNamed = true
+            if case .text(_, isFirst: true, let source) = line {
+                isNamed = !hasName || !texts.goesOnFrom(source)
+                hasName = true
+            }
+            draw(line, in: row, widths, isNamed ? names : nil)
         }
+        let selected = model.selectedRow?.position
+        if let selected { drawSelection(of: selected, in: lines, from: first) }
         if model.focus == .main, !area.isEmpty {
             let chosen = lines.firstIndex { line in
-                if case .text(_, true, .pending(let own)) = line { own.id == texts.chosenID } else { false }
+                if let selected { return line.row?.position == selected }
+                return if case .text(_, true, .pending(let own)) = line { own.id == texts.chosenID } else { false }
             }
             let row = chosen.map { first + $0 } ?? area.endRow - 1
             canvas.cursor = Position(row: row, column: area.column)
+        }
+    }
+
+    /// Marks the message that the keys are for.
+    private mutating func drawSelection(of position: RowPosition, in lines: [ConversationLayout.Line], from first: Int)
+    {
+        let area = layout.main
+        let selection = theme.selection(over:)
+        for (offset, line) in lines.enumerated() where line.row?.position == position {
+            let row = Rect(row: first + offset, column: area.column, rows: 1, columns: area.columns)
+            canvas.restyle(row) { $0 = selection($0) }
         }
     }
 
@@ -93,8 +114,15 @@ extension Frame {
         return SafeText("… \(key) reads the rest")
     }
 
+    /// A line of a message, with what reads the rest where it stands for something that is not shown.
+    private func withKey(_ line: MarkedText, _ columns: Int) -> SafeText {
+        guard line.isPart, line.text != ConversationLayout.goesOn else { return withKey(line.text) }
+        let words = SafeText(" · \(model.settings.keys.label(of: .readWhole) ?? "/read") reads it")
+        return line.text.width + words.width <= columns ? line.text + words : line.text
+    }
+
     private mutating func draw(
-        _ line: ConversationLayout.Line, in row: Rect, _ widths: ConversationLayout.Columns, _ names: NameCut
+        _ line: ConversationLayout.Line, in row: Rect, _ widths: ConversationLayout.Columns, _ names: NameCut?
     ) {
         switch line {
         case .separator(let kind, let words):
@@ -105,16 +133,31 @@ extension Frame {
             canvas.write(words, row: row.row, column: row.column + widths.indent, style: theme.failure)
         case .text(let text, let isFirst, let source):
             let style = textStyle(of: source)
-            let words = withKey(text)
+            let words = withKey(text, widths.text)
             canvas.write(words, row: row.row, column: row.column + widths.indent, width: widths.text, style: style)
+            for run in text.runs { draw(run, over: style, in: row, widths) }
             if isFirst { drawMargin(of: source, in: row, widths, names) }
-            drawMark(text, of: source, in: row, widths)
+            drawMark(text.text, of: source, in: row, widths)
         }
     }
 
+    /// Draws a part of a line as what it is.
+    private mutating func draw(
+        _ run: MarkedText.Run, over style: Style, in row: Rect, _ widths: ConversationLayout.Columns
+    ) {
+        let place = Rect(
+            row: row.row, column: row.column + widths.indent + run.columns.lowerBound, rows: 1,
+            columns: min(run.columns.upperBound, widths.text) - run.columns.lowerBound)
+        let look = theme.style(of: run.kind, over: style)
+        canvas.restyle(place) { $0 = look }
+        if case .link(let link) = run.kind, let target = link.target { canvas.link(place, to: target) }
+    }
+
     /// Draws what is left and right of a message's first line: time, name, and what became of it.
+    ///
+    /// - Parameter names: nil where the name stands above.
     private mutating func drawMargin(
-        of source: ConversationRow, in row: Rect, _ widths: ConversationLayout.Columns, _ names: NameCut
+        of source: ConversationRow, in row: Rect, _ widths: ConversationLayout.Columns, _ names: NameCut?
     ) {
         if source.isMention { canvas.write("@", row: row.row, column: row.column, style: theme.calling) }
         if widths.time > 0, let time = source.time {
@@ -122,10 +165,12 @@ extension Frame {
             canvas.write(clock, row: row.row, column: row.column + 1, style: theme.time)
         }
         let (name, isOwn, mark, markStyle) = describe(source)
-        let safe = names.text(NameBook.shown(name))
-        var style = theme.style(ofName: name)
-        if isOwn { style = theme.emphasized(style) }
-        canvas.write(safe, row: row.row, column: row.column + widths.indent - widths.name - 2, style: style)
+        if let names {
+            let safe = names.text(NameBook.shown(name))
+            var style = theme.style(ofName: name)
+            if isOwn { style = theme.emphasized(style) }
+            canvas.write(safe, row: row.row, column: row.column + widths.indent - widths.name - 2, style: style)
+        }
         if !mark.isEmpty { canvas.write(mark, row: row.row, column: row.endColumn - 1, style: markStyle) }
     }
 
@@ -171,4 +216,19 @@ extension ConversationRow {
 extension Theme {
     /// A line that calls the person.
     fileprivate var calling: Style { unread }
+
+    /// The style of a part of a text. A line that says something by its own style, because it calls the person or is
+    /// not sent, keeps that; its links are told by their underline.
+    fileprivate func style(of kind: Markup.Kind, over style: Style) -> Style {
+        switch kind {
+        case .code: return style == .plain ? code : style
+        case .fence: return style == .plain ? dimmed : style
+        case .quote: return style == .plain ? quote : style
+        case .link:
+            guard style != .plain else { return link }
+            var style = style
+            style.attributes.insert(.underline)
+            return style
+        }
+    }
 }

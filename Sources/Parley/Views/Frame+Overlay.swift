@@ -9,6 +9,8 @@ extension Frame {
         case .people(let scroll):
             let list = HelpLayout(size: layout.size, lines: model.people.lines(for: model.identity.user))
             draw(list, SafeText(" Who is in \(model.people.topic ?? "") "), scroll)
+        case .listing(let listing):
+            draw(HelpLayout(size: layout.size, lines: listing.lines), SafeText(" \(listing.title) "), listing.scroll)
         case .palette(let palette): drawPalette(palette)
         // The log has the main pane's place, a question the bottom line's.
         case .log, .question, nil: break

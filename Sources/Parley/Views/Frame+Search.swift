@@ -199,10 +199,13 @@ extension Frame {
         draw("✗ \(failure)", in: layout.main, theme.failure)
     }
 
-    /// Marks the message that was found, and in it what was looked for.
+    /// Marks what is looked for in view; and the message that a search has led to, and in it what it looked for.
     mutating func drawMark(
         _ text: SafeText, of source: ConversationRow, in row: Rect, _ widths: ConversationLayout.Columns
     ) {
+        if let find = model.find, source.isMessage {
+            mark(find.text.columns(of: text), in: row, from: row.column + widths.indent, widths.text)
+        }
         guard let found = model.found, found.position == source.position else { return }
         canvas.write("▌", row: row.row, column: row.column, style: theme.heading)
         let match = SearchMatch(found.query)

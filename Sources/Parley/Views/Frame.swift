@@ -50,6 +50,7 @@ struct Frame {
         drawRule()
         ComposePane().draw(in: &self)
         drawHint()
+        drawTour()
         drawOverlay()
     }
 

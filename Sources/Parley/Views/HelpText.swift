@@ -40,4 +40,41 @@ enum HelpText {
         ]
         return lines
     }
+
+    /// The line where the help speaks of something: of a command, a part of the screen, a key, or else the first that has
+    /// the words.
+    ///
+    /// - Returns: its place; nil where the help has nothing of it.
+    static func index(of subject: String, in lines: [Line]) -> Int? {
+        let subject = subject.lowercased()
+        let command = subject.first == "/" ? subject : "/\(subject)"
+        let isMeant: [(Line) -> Bool] = [
+            { $0.keys.lowercased().prefix { $0 != " " } == command },
+            { $0.heading?.lowercased().hasPrefix(subject) ?? false },
+            { $0.keys.lowercased().split(separator: " ").contains { $0 == subject } },
+            { $0.heading?.lowercased().contains(subject) ?? false },
+            { $0.words.lowercased().contains(subject) },
+        ]
+        return isMeant.lazy.compactMap { lines.firstIndex(where: $0) }.first
+    }
+}
+
+extension HelpText.Line {
+    fileprivate var heading: String? { if case .heading(let words) = self { words } else { nil } }
+    fileprivate var keys: String { if case .entry(let keys, _) = self { keys } else { "" } }
+    fileprivate var words: String { if case .entry(_, let words) = self { words } else { "" } }
+}
+
+extension ChatModel {
+    /// Opens the help, where it speaks of a subject if one is named.
+    mutating func openHelp(_ subject: String) {
+        guard !subject.isEmpty else { return overlay = .help(scroll: 0) }
+        let lines = HelpText.lines(settings.keys)
+        guard let place = HelpText.index(of: subject, in: lines) else {
+            return say("The help has nothing about \(subject.prefix(64)). /help alone shows all of it.", .failure)
+        }
+        let help = HelpLayout(size: size, lines: lines)
+        let above = HelpLayout(size: size, lines: Array(lines.prefix(place)))
+        overlay = .help(scroll: min(above.rows.count, help.lastScroll))
+    }
 }

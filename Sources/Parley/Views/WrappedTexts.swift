@@ -13,9 +13,10 @@ import Terminal
 ///
 /// Bounded: it holds two generations of texts, and forgets the older one when the younger one is full.
 final class WrappedTexts {
-    /// A text and the width of its lines.
+    /// A text, what stands before it, and the width of its lines.
     private struct Key: Hashable {
         let text: String
+        let lead: String
         let columns: Int
 
         /// A beginning tells texts apart well enough, and is quick for the longest of them.
@@ -30,7 +31,7 @@ final class WrappedTexts {
 
         /// By bytes: two texts that mean the same need not be drawn the same.
         static func == (left: Key, right: Key) -> Bool {
-            guard left.columns == right.columns else { return false }
+            guard left.columns == right.columns, left.lead.utf8.elementsEqual(right.lead.utf8) else { return false }
             var (one, other) = (left.text, right.text)
             return one.withUTF8 { one in
                 other.withUTF8 { other in
@@ -44,17 +45,17 @@ final class WrappedTexts {
 
     /// Characters that one generation holds before it is full.
     private static let limit = 16_384
-    private var young: [Key: [SafeText]] = [:]
-    private var old: [Key: [SafeText]] = [:]
+    private var young: [Key: [MarkedText]] = [:]
+    private var old: [Key: [MarkedText]] = [:]
     private var held = 0
 
     /// The lines of a text: those of last time, or what `breaking` makes of it.
-    func lines(of text: String, columns: Int, breaking: () -> [SafeText]) -> [SafeText] {
-        let key = Key(text: text, columns: columns)
+    func lines(of text: String, lead: String = "", columns: Int, breaking: () -> [MarkedText]) -> [MarkedText] {
+        let key = Key(text: text, lead: lead, columns: columns)
         if let lines = young[key] { return lines }
         let lines = old[key] ?? breaking()
-        // An empty text counts too.
-        let size = lines.reduce(16) { $0 + $1.clusters.count }
+        // An empty text counts too, and a long one that is shown as a short one.
+        let size = lines.reduce(16 + text.utf8.count / 64) { $0 + $1.text.clusters.count }
         if held + size > Self.limit, held > 0 {
             old = young
             young = [:]

@@ -47,6 +47,8 @@ package enum StoreChange: Hashable, Sendable {
     case draft(conversation: String, String)
     /// Adds a line to what the person has typed. The newest ``StoreBounds/lines`` are kept.
     case line(String)
+    /// Keeps that a name is ignored, or is no more. The newest ``StoreBounds/ignored`` are kept.
+    case ignored(String, Bool)
     /// Keeps which topics are joined, in their order on the screen.
     case joined([String])
     /// Keeps that a topic is joined, behind those that are, whatever another process has joined meanwhile.
@@ -81,7 +83,8 @@ package enum StoreChange: Hashable, Sendable {
     package var isPrecious: Bool {
         switch self {
         case .outbox, .outboxState, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed: true
-        case .draft, .line, .joined, .join, .order, .leave, .cursor, .received, .rewound, .gap, .readMark, .letter,
+        case .draft, .line, .ignored, .joined, .join, .order, .leave, .cursor, .received, .rewound, .gap, .readMark,
+            .letter,
             .letterRead, .letterDeleted, .lettersListed:
             false
         }
@@ -94,6 +97,8 @@ package enum StoreBounds {
     package static let drafts = 1_000
     /// So many lines that the person typed.
     package static let lines = 1_000
+    /// So many names that are ignored.
+    package static let ignored = 1_000
     /// So many messages that were not sent.
     package static let notSent = 10_000
     /// So many letters, those received and those sent together.

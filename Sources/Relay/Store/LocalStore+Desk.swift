@@ -63,6 +63,13 @@ extension LocalStore {
         }
     }
 
+    /// The names that the person ignores.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func ignored() async throws(RelayError) -> Set<String> {
+        try await reading { try String.fetchSet($0, sql: "SELECT name FROM ignored") }
+    }
+
     /// The lines that the person typed, oldest first.
     ///
     /// - Parameter limit: most lines, the newest.

@@ -36,6 +36,14 @@ extension StoreChange {
             try database.execute(
                 sql: "DELETE FROM lines WHERE number <= ?",
                 arguments: [database.lastInsertedRowID - Int64(StoreBounds.lines)])
+        case .ignored(let name, true):
+            try database.execute(
+                sql: "INSERT OR IGNORE INTO ignored (name) VALUES (?)", arguments: [Self.bounded(name, 1_024)])
+            try database.execute(
+                sql: "DELETE FROM ignored WHERE number <= (SELECT max(number) FROM ignored) - ?",
+                arguments: [StoreBounds.ignored])
+        case .ignored(let name, false):
+            try database.execute(sql: "DELETE FROM ignored WHERE name = ?", arguments: [name])
         case .joined(let names): try Self.keepJoined(names, in: database)
         case .join(let name):
             try database.execute(

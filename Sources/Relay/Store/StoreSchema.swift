@@ -30,6 +30,7 @@ enum StoreSchema {
         migrator.registerMigration("9 burst file") { database in
             for statement in burstFile { try database.execute(sql: statement) }
         }
+        migrator.registerMigration("10 ignored") { database in try database.execute(sql: ignored) }
         return migrator
     }
 
@@ -37,6 +38,7 @@ enum StoreSchema {
     /// shortened to what could be read.
     static let rescued = [
         "outbox", "drafts", "joined", "cursors", "gaps", "spans", "read_marks", "lines", "letters", "read_letters",
+        "ignored",
         "facts",
     ]
 
@@ -74,6 +76,9 @@ enum StoreSchema {
             number INTEGER PRIMARY KEY AUTOINCREMENT, postbox TEXT NOT NULL, incarnation INTEGER NOT NULL,
             sequence INTEGER NOT NULL, UNIQUE (incarnation, sequence))
         """
+
+    private static let ignored =
+        "CREATE TABLE ignored (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE)"
 
     /// Numbers that name something in other tables are given once (AUTOINCREMENT): another process may still hold one
     /// whose row is gone.

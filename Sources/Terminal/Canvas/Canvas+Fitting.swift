@@ -4,6 +4,7 @@ extension Canvas {
     init(_ canvas: Canvas, clippedTo size: Size) {
         self.init(size: size)
         cursor = canvas.cursor
+        takeLinks(of: canvas)
         for row in 0..<min(size.rows, canvas.size.rows) {
             for column in 0..<min(size.columns, canvas.size.columns) {
                 let cell = canvas[row, column]

@@ -16,6 +16,14 @@ public struct Canvas: Hashable, Sendable {
     /// The cursor's place, or nil when it is hidden. Outside the canvas it counts as hidden.
     public var cursor: Position?
     private(set) var cells: [Cell]
+    /// Where cells lead to, by the numbers in their styles from 1 on.
+    private(set) var links: [LinkTarget] = []
+
+    /// Whether cells may lead anywhere.
+    var hasLinks: Bool { !links.isEmpty }
+
+    /// As many links as a style has numbers for.
+    private static let linkLimit = 127
 
     /// Makes a blank canvas.
     public init(size: Size) {
@@ -103,6 +111,25 @@ public struct Canvas: Hashable, Sendable {
             for column in area.column..<area.endColumn { change(&cells[row * size.columns + column].style) }
         }
     }
+
+    /// Makes the cells of a rectangle lead to an address, until something else is written there. On a canvas with
+    /// very many links the last ones lead nowhere.
+    public mutating func link(_ rect: Rect, to target: LinkTarget) {
+        var number = (links.firstIndex(of: target) ?? links.count) + 1
+        if number > links.count {
+            if links.count < Self.linkLimit { links.append(target) } else { number = 0 }
+        }
+        restyle(rect) { $0.link = number }
+    }
+
+    /// Where a cell leads to.
+    package func target(row: Int, column: Int) -> LinkTarget? {
+        let number = self[row, column].style.link
+        return number > 0 && number <= links.count ? links[number - 1] : nil
+    }
+
+    /// Takes over the links of the canvas whose cells are put here.
+    mutating func takeLinks(of canvas: Canvas) { links = canvas.links }
 
     /// Draws other characters in the place of some, cell by cell. What takes two columns, and what has marks, stays.
     public mutating func substitute(_ table: [Unicode.Scalar: Unicode.Scalar]) {

@@ -32,12 +32,12 @@ public struct Attributes: OptionSet, Hashable, Sendable {
 
 /// Colours and attributes of a cell.
 public struct Style: Hashable, Sendable {
-    // Packed, because a frame compares thousands of them: 26 bits for each colour, then the attributes.
+    // Packed, because a frame compares thousands of them: 26 bits for each colour, 5 for the attributes, then the link.
     private var bits: UInt64
 
     /// Makes a style.
     public init(foreground: Color = .standard, background: Color = .standard, attributes: Attributes = []) {
-        bits = foreground.packed | background.packed << 26 | UInt64(attributes.rawValue) << 52
+        bits = foreground.packed | background.packed << 26 | UInt64(attributes.rawValue & 0x1F) << 52
     }
 
     /// The terminal's own colours, no attribute.
@@ -57,8 +57,14 @@ public struct Style: Hashable, Sendable {
 
     /// Its attributes.
     public var attributes: Attributes {
-        get { Attributes(rawValue: UInt8(truncatingIfNeeded: bits >> 52)) }
-        set { bits = bits & ~(0xFF << 52) | UInt64(newValue.rawValue) << 52 }
+        get { Attributes(rawValue: UInt8(truncatingIfNeeded: bits >> 52 & 0x1F)) }
+        set { bits = bits & ~(0x1F << 52) | UInt64(newValue.rawValue & 0x1F) << 52 }
+    }
+
+    /// The number of the canvas's link that the cell belongs to; 0 for none.
+    var link: Int {
+        get { Int(bits >> 57) }
+        set { bits = bits & ~(0x7F << 57) | UInt64(newValue & 0x7F) << 57 }
     }
 }
 

@@ -85,6 +85,12 @@ public struct LineEditor: Sendable {
         replace(range.clamped(to: 0..<characters.count), with: Array(text))
     }
 
+    /// Keeps a text as if it had been cut, so that ^Y puts it in.
+    public mutating func keepForYank(_ text: String) {
+        beginAnew()
+        killRing.add(Array(text), joins: false, isBackward: false)
+    }
+
     /// Hands the text over, keeps it in the history and empties the editor.
     public mutating func take() -> String {
         let text = text

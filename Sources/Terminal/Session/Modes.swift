@@ -6,6 +6,8 @@ struct Modes {
     let enter: [UInt8]
     /// Switches them off; the mouse in all its forms, in case a program before us left one.
     let leave: [UInt8]
+    /// Ends what a signal has left half written of a link.
+    private let closing: [UInt8]
 
     init(options: TerminalSession.Options, type: String) {
         var enter = ""
@@ -18,13 +20,14 @@ struct Modes {
         if options.bracketedPaste { leave += "\u{1B}[?2004l" }
         self.enter = Array(enter.utf8)
         self.leave = Array(leave.utf8)
+        closing = Self.canBeAsked(type: type) ? LinkTarget.closing : []
     }
 
-    /// What a signal handler writes: to leave, everything off that ncurses or we may have switched on, in whatever state
-    /// a half-written frame left the terminal; to enter, the screen and our modes.
+    /// What a signal handler writes: to leave, everything off that ncurses or we may have switched on, in whatever
+    /// state a half-written frame left the terminal; to enter, the screen and our modes.
     func handlerStrings() -> (restore: [UInt8], enter: [UInt8]) {
         let alternate = capability("rmcup")
-        var restore = Array("\u{1B}[?2026l".utf8) + leave
+        var restore = closing + Array("\u{1B}[?2026l".utf8) + leave
         restore += capability("rmkx") + capability("rmir") + capability("rmacs")
         restore += Array("\u{1B}[?7h".utf8) + capability("cnorm") + capability("sgr0")
         restore += Array("\u{1B}[r".utf8)
@@ -49,6 +52,12 @@ struct Modes {
             previous = unit
         }
         return bytes
+    }
+
+    /// True for terminals that make links of what OSC 8 says, or pass over all of it; some of those that can be asked
+    /// pass over a short one only.
+    static func takesLinks(type: String) -> Bool {
+        canBeAsked(type: type) && !["screen", "rxvt", "st-"].contains(where: type.hasPrefix)
     }
 
     /// True for terminals that take a question they do not know without printing any of it.

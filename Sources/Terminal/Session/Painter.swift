@@ -10,8 +10,13 @@ struct Painter {
     private var shown: Canvas
     private var isCursorShown: Bool?
     private var scrolls = false
-    /// Where automatic margins cannot be switched off, ncurses writes the last cell of the last row one column too early
-    /// and pushes it into place; behind half of a wide character that fails.
+    private var shifts = true
+    /// Whether links go to the terminal.
+    var writesLinks = false
+    /// The cells of links that the frame drawn last has left to be written.
+    private var links = LinkDifference.none
+    /// Where automatic margins cannot be switched off, ncurses writes the last cell of the last row one column too
+    /// early and pushes it into place; behind half of a wide character that fails.
     private let insertsCorner: Bool
     private var hasTooFewPairs = false
     private var frames = 0
@@ -67,8 +72,12 @@ struct Painter {
         for run in difference.runs {
             for column in run.columns { put(canvas[run.row, column], row: run.row, column: column) }
         }
+        let hasLinks = writesLinks && (canvas.hasLinks || shown.hasLinks)
+        links = writesLinks ? LinkDifference(from: shown, to: canvas, difference) : .none
         shown = canvas
-        setScrolling(difference.rows > 3)
+        // A terminal moves cells with their links, of which ncurses knows nothing.
+        setScrolling(difference.rows > 3 && !hasLinks)
+        setShifting(!hasLinks)
         placeCursor(canvas.cursor)
         wnoutrefresh(cterminal_standard_window())
         return difference.cells
@@ -115,6 +124,46 @@ struct Painter {
         idlok(cterminal_standard_window(), scrolls)
     }
 
+    private mutating func setShifting(_ shifts: Bool) {
+        guard shifts != self.shifts else { return }
+        self.shifts = shifts
+        idcok(cterminal_standard_window(), shifts)
+    }
+
+    /// What has to be sent past ncurses after it has sent the frame: the cells of links once more, between the
+    /// sequences that make links of them, and the cursor back to where ncurses has left it.
+    mutating func takeLinkBytes() -> [UInt8] {
+        let runs = links.runs
+        links = .none
+        guard !runs.isEmpty else { return [] }
+        var (row, column): (Int32, Int32) = (0, 0)
+        cterminal_cursor(&row, &column)
+        var bytes: [UInt8] = []
+        for run in runs {
+            bytes += Self.collected { cterminal_place_bytes(Int32(run.row), Int32(run.columns.lowerBound), $0, $1) }
+            if let target = run.target { bytes += target.opening }
+            for column in run.columns {
+                let cell = shown[run.row, column]
+                bytes += attributes(ink(for: cell.style))
+                bytes.append(cell.cluster.ascii)
+            }
+            if run.target != nil { bytes += LinkTarget.closing }
+        }
+        bytes += attributes(Ink(attributes: 0, pair: 0))
+        return bytes + Self.collected { cterminal_place_bytes(row, column, $0, $1) }
+    }
+
+    /// None where the terminal has them already.
+    private func attributes(_ ink: Ink) -> [UInt8] {
+        Self.collected { cterminal_attribute_bytes(ink.attributes, ink.pair, $0, $1) }
+    }
+
+    private static func collected(_ write: (UnsafeMutablePointer<UInt8>?, Int) -> Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 256) { buffer, count in
+            count = write(buffer.baseAddress, buffer.count)
+        }
+    }
+
     private mutating func placeCursor(_ cursor: Position?) {
         let place = cursor.flatMap { shown.bounds.contains($0) ? $0 : nil }
         if isCursorShown != (place != nil) {
@@ -127,6 +176,8 @@ struct Painter {
     // MARK: colours
 
     private mutating func ink(for style: Style) -> Ink {
+        var style = style
+        style.link = 0
         if let ink = inks[style] { return ink }
         let foreground = palette.index(of: style.foreground)
         let background = palette.index(of: style.background)

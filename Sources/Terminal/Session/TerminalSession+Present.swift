@@ -39,6 +39,19 @@ extension TerminalSession {
         if hasShownFrame, asksBackground, isWritable { send(questions(Self.backgroundQuestion)) }
     }
 
+    /// Paints the screen again where links have to come or go.
+    func followLinkUse() {
+        let isOn =
+            switch linkUse {
+            case .auto: Modes.takesLinks(type: type)
+            case .always: true
+            case .never: false
+            }
+        guard isOn != painter.writesLinks else { return }
+        painter.writesLinks = isOn
+        if hasShownFrame, !isHungUp, !isClosed { refreshScreen() }
+    }
+
     /// Sets the window's title, as safe text of at most 200 columns.
     public func setTitle(_ title: String) {
         guard Modes.canBeAsked(type: type) else { return }
@@ -51,6 +64,13 @@ extension TerminalSession {
         if isWritable { send([0x07]) }
     }
 
+    /// Gives a text to the terminal's clipboard (OSC 52), where it has one and lets programs write to it; no terminal says
+    /// whether it did.
+    public func copy(_ text: String) {
+        guard Modes.canBeAsked(type: type), isWritable else { return }
+        send(ClipboardSequence.bytes(text))
+    }
+
     /// Shows the newest canvas if the terminal takes it.
     func showPending() {
         guard isPending, let canvas = latest, isWritable else { return }
@@ -59,6 +79,8 @@ extension TerminalSession {
         let isSynchronized = canSynchronize && changed >= Self.synchronizedFrom
         if isSynchronized { send(Array("\u{1B}[?2026h".utf8)) }
         doupdate()
+        let links = painter.takeLinkBytes()
+        if !links.isEmpty { send(links) }
         if isSynchronized { send(Array("\u{1B}[?2026l".utf8)) }
         if !hasShownFrame {
             // After the first frame, so that nothing delays it.

@@ -64,6 +64,11 @@ extension TerminalSession {
     /// Draws everything anew, in the window's size of now.
     func refreshScreen() {
         applySize(isForced: true)
+        redrawLatest()
+    }
+
+    /// Draws the newest canvas once more.
+    func redrawLatest() {
         isPending = latest != nil
         showPending()
     }

@@ -107,7 +107,12 @@ extension TerminalSession {
 
     private func takeSignals() {
         let events = UInt32(bitPattern: cterminal_take_events())
-        if events & CTERMINAL_EVENT_RESIZED.rawValue != 0 { applySize() }
+        if events & CTERMINAL_EVENT_RESIZED.rawValue != 0 {
+            let before = size
+            applySize(isForced: true)
+            // Small for a moment and as before: the terminal has lost what lay outside meanwhile, and nobody draws anew.
+            if size == before { redrawLatest() }
+        }
         if events & CTERMINAL_EVENT_CONTINUED.rawValue != 0, !isHungUp {
             // Something else may have had the terminal in between.
             reset_prog_mode()

@@ -67,6 +67,10 @@ public final class TerminalSession {
 
     /// Whether the terminal is asked for its background, after the first frame and at each `redraw()`.
     public var asksBackground: Bool
+    /// Whether the terminal is told where links lead.
+    public var linkUse = LinkUse.auto {
+        didSet { followLinkUse() }
+    }
     /// How many colours the terminal has: 0 for none, 8, 16, 88, 256, or 2²⁴ for direct colour.
     public var colorCount: Int { painter.palette.count }
 
@@ -114,6 +118,7 @@ public final class TerminalSession {
                 resizeterm(Int32(size.rows), Int32(size.columns))
             }
             painter = Painter(size: size, colors: options.colors, isUTF8: isUTF8)
+            painter.writesLinks = Modes.takesLinks(type: type)
         } catch {
             cterminal_uninstall()
             SessionClaim.giveBack()

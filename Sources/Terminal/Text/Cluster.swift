@@ -42,6 +42,12 @@ public struct Cluster: Hashable, Sendable {
 
     var base: UInt32 { UInt32(low & 0x1F_FFFF) }
 
+    /// The character where it is one of ASCII without marks; 0 for any other.
+    public var ascii: UInt8 { low < 0x80 && high & 0x3FF_FFFF_FFFF == 0 ? UInt8(truncatingIfNeeded: low) : 0 }
+
+    /// The character under the marks; nil for a continuation.
+    public var letter: Unicode.Scalar? { base == 0 ? nil : Unicode.Scalar(base) }
+
     /// The number of scalars.
     var count: Int {
         let (first, second, third, fourth, fifth) = scalars

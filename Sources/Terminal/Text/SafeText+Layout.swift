@@ -45,8 +45,8 @@ extension SafeText {
         return text
     }
 
-    /// The text in at most `columns`, with an ellipsis in its middle when it was cut, so that texts stay apart that begin
-    /// alike. In less than three columns there is no middle, and the end is cut.
+    /// The text in at most `columns`, with an ellipsis in its middle when it was cut, so that texts stay apart that
+    /// begin alike. In less than three columns there is no middle, and the end is cut.
     public func shortened(columns: Int) -> SafeText {
         if width <= columns { return self }
         guard columns >= 3 else { return truncated(columns: columns) }
@@ -64,41 +64,58 @@ extension SafeText {
     /// Breaks the text into lines of at most `columns`, between words where it can. A wide character that is wider than
     /// the line has a line of its own. There is always at least one line; `columns` below 1 count as 1.
     public func wrapped(columns: Int) -> [SafeText] {
-        let columns = max(1, columns)
-        if width <= columns { return [self] }
-        var lines: [SafeText] = []
-        var line = SafeText.empty
+        if width <= max(1, columns) { return [self] }
+        return lineBreaks(columns: columns).map { part($0) }
+    }
+
+    /// Where the lines begin and end into which `wrapped(columns:)` breaks the text, as places in `clusters`. The
+    /// space at a break is in no line.
+    ///
+    /// - Parameter indent: columns by which all lines but the first are shorter.
+    public func lineBreaks(columns: Int, indent: Int = 0) -> [Range<Int>] {
+        let whole = max(1, columns)
+        if width <= whole { return [0..<clusters.count] }
+        var lines: [Range<Int>] = []
+        var start = 0
+        var used = 0
         var lastBlank: Int?
-        for cluster in clusters {
-            if line.width + cluster.width > columns, !line.isEmpty {
+        // Leading spaces are an indentation, not a place to break.
+        var isBegun = false
+        for (place, cluster) in clusters.enumerated() {
+            var room: Int { lines.isEmpty ? whole : max(1, whole - indent) }
+            if used + cluster.width > room, place > start {
                 if cluster.isBlank {
                     // The space at the break is the break.
-                    lines.append(line)
-                    line = .empty
-                    lastBlank = nil
+                    lines.append(start..<place)
+                    (start, used, lastBlank, isBegun) = (place + 1, 0, nil, false)
                     continue
                 }
                 if let blank = lastBlank {
-                    let rest = line.clusters[(blank + 1)...]
-                    lines.append(SafeText(line.clusters[..<blank]))
-                    line = SafeText(rest)
+                    lines.append(start..<blank)
+                    start = blank + 1
+                    used = clusters[start..<place].reduce(0) { $0 + $1.width }
+                    isBegun = start < place
                 } else {
-                    lines.append(line)
-                    line = .empty
+                    lines.append(start..<place)
+                    (start, used, isBegun) = (place, 0, false)
                 }
                 lastBlank = nil
             }
             // Two wide characters can still be too many behind a carried-over word.
-            if line.width + cluster.width > columns, !line.isEmpty {
-                lines.append(line)
-                line = .empty
+            if used + cluster.width > room, place > start {
+                lines.append(start..<place)
+                (start, used, isBegun) = (place, 0, false)
             }
-            // Leading spaces are an indentation, not a place to break.
-            if cluster.isBlank, line.clusters.contains(where: { !$0.isBlank }) { lastBlank = line.clusters.count }
-            line.append(cluster)
+            if !cluster.isBlank { isBegun = true } else if isBegun { lastBlank = place }
+            used += cluster.width
         }
-        lines.append(line)
+        lines.append(start..<clusters.count)
         return lines
+    }
+
+    /// The text of some of its clusters.
+    public func part(_ places: Range<Int>) -> SafeText {
+        places == clusters.indices ? self : SafeText(clusters[places.clamped(to: clusters.indices)])
     }
 
     private init(_ slice: ArraySlice<Cluster>) {

@@ -72,7 +72,7 @@ struct WaitingReadersTests {
         let buffer = SubscriptionBuffer(sid: 2, subject: "s", queueGroup: nil, limits: BufferLimits())
         var batch: [NATSMessage] = []
         for wait in 1...2 {
-            let deadline = await loop.now + .seconds(1)
+            let deadline = loop.now + .seconds(1)
             guard case .wait(let wakeup, let alarm?) = buffer.take(into: &batch, until: deadline) else {
                 Issue.record("no alarm is set for wait \(wait)")
                 return

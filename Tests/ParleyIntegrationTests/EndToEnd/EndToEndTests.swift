@@ -49,10 +49,10 @@ extension EndToEndTests {
                 }
                 let lines = ["hello bob", "日本語のテスト", "ok 👍 👩 ❤ é", "-- /not a command"]
                 for text in lines {
-                    try await bob.waitFor("“\(text)” in Bob's terminal") { $0.count(of: "alice  \(text)") == 1 }
+                    try await bob.waitFor("“\(text)” in Bob's terminal") { $0.count(of: "  \(text)") == 1 }
                     try await alice.waitFor("“\(text)”, once and with its tick") { screen in
                         screen.count(of: text) == 1
-                            && screen.rows.contains { $0.contains("alice  \(text)") && $0.hasSuffix("✓") }
+                            && screen.rows.contains { $0.contains("  \(text)") && $0.hasSuffix("✓") }
                     }
                 }
                 // Cells right of wide text are where they were.

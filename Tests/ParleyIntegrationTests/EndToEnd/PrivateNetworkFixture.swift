@@ -46,19 +46,20 @@ final class PrivateNetworkFixture: Sendable {
 
     /// Somebody's interactive client, still without a word about its connection.
     func open(
-        _ user: String, _ arguments: [String] = [], rows: Int = 24, columns: Int = 80,
-        parent: PseudoTerminal.Parent = .shell
+        _ user: String, _ arguments: [String] = [], environment more: [String: String] = [:], rows: Int = 24,
+        columns: Int = 80, parent: PseudoTerminal.Parent = .shell
     ) throws -> PseudoTerminal {
-        try terminal(["--as", user] + arguments, rows: rows, columns: columns, parent: parent)
+        try terminal(["--as", user] + arguments, environment: more, rows: rows, columns: columns, parent: parent)
     }
 
     /// The program on a terminal.
     func terminal(
-        _ arguments: [String], rows: Int = 24, columns: Int = 80, parent: PseudoTerminal.Parent = .shell
+        _ arguments: [String], environment more: [String: String] = [:], rows: Int = 24, columns: Int = 80,
+        parent: PseudoTerminal.Parent = .shell
     ) throws -> PseudoTerminal {
         let terminal = try PseudoTerminal(
-            try BuiltProduct.url("parley").path, arguments, environment: environment, rows: rows, columns: columns,
-            parent: parent)
+            try BuiltProduct.url("parley").path, arguments, environment: environment.merging(more) { $1 }, rows: rows,
+            columns: columns, parent: parent)
         terminals.withLockedValue { $0.append(terminal) }
         return terminal
     }

@@ -123,6 +123,24 @@ extension EndToEndTests {
             }
         }
 
+        @Test("A window that is small for a moment loses nothing of the screen")
+        func smallForAMoment() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try await network.connected("alice")
+                func isWhole(_ screen: TerminalScreen) -> Bool {
+                    screen.rows[0].contains("● CONNECTED") && screen.rows[1].contains("── chat.lobby ─")
+                        && screen.rows[2...20].allSatisfy { $0.contains("│") }
+                        && screen.rows[21].contains("────────────────────┴────────────────────")
+                }
+                try await alice.waitFor("the whole screen", deadline: .seconds(60), isWhole)
+                for _ in 1...20 {
+                    try alice.resize(rows: 6, columns: 12)
+                    try alice.resize(rows: 24, columns: 80)
+                    try await alice.waitFor("the whole screen again", deadline: .seconds(60), isWhole)
+                }
+            }
+        }
+
         @Test("Every size from 120x40 to 1x1 and back is survived and drawn")
         func resizing() async throws {
             try await PrivateNetworkFixture.run { network in

@@ -152,7 +152,7 @@ struct ConversationTests {
         #expect(desk.texts("chat.lobby").isEmpty)
     }
 
-    @Test("B40: a conversation keeps a bounded number of rows, the newest")
+    @Test("B40: a conversation keeps a bounded number of rows, the newest", .processorBound)
     func bound() {
         var desk = Desk.joined("chat.lobby")
         for start in stride(from: UInt64(1), to: 12_000, by: 500) {

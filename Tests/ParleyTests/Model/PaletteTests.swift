@@ -26,7 +26,7 @@ struct PaletteTests {
                 }
             }
             // What a command does too is listed once, as that command.
-            #expect(items.contains { $0.title == "/help" && $0.note == "F1" })
+            #expect(items.contains { $0.title == "/help [SUBJECT]" && $0.note == "F1" })
             #expect(!items.contains { $0.target == .action(.help, pane: nil) })
             #expect(items.contains { $0.target == .action(.nextTopic, pane: nil) && $0.note == "Alt-Down ^N" })
             #expect(desk.screen().contains { $0.contains("┌─ Commands ─") })

@@ -22,10 +22,12 @@ private final class RehearsedScreen: ChatScreen {
 
     var size = Size(rows: 24, columns: 80)
     var hasPendingFrame = false
+    var linkUse = LinkUse.auto
     /// Whether frames stay with the terminal until `inputs` has `.shown`.
     var takesNoOutput = false
     private(set) var frames: [(at: ContinuousClock.Instant, canvas: Canvas, waiting: Int)] = []
     private(set) var titles: [String] = []
+    private(set) var copies: [String] = []
     private(set) var bells = 0
     private(set) var sleeps = 0
 
@@ -81,6 +83,8 @@ private final class RehearsedScreen: ChatScreen {
     func redraw() {}
     func bell() { bells += 1 }
     func setTitle(_ title: String) { titles.append(title) }
+    func copy(_ text: String) { copies.append(text) }
+    func edit(_ text: String) -> TextEditor.Outcome { .written(text + ", edited") }
     func suspend() -> Bool { true }
 
     /// The first frame that shows a text.
@@ -112,6 +116,33 @@ struct ChatLoopTests {
     private var desk: Desk {
         let topics = Self.topics
         return Desk.joined(topics[0], topics[1], topics[2], topics[3])
+    }
+
+    @Test("What was written in the editor stands in the text, to be sent or written on")
+    func editing() {
+        let screen = RehearsedScreen()
+        let keys = [Key(.character("o")), Key(.character("k")), .alt("e")]
+        screen.inputs = keys.enumerated().map {
+            (at: Desk.start + .milliseconds(10 + $0.offset), wake: .input([.key($0.element)]))
+        }
+        var loop = loop(screen, desk)
+        loop.begin([], keeps: false)
+        loop.run()
+        #expect(loop.model.compose.text == "ok, edited")
+    }
+
+    @Test("A message that is copied goes to the terminal's clipboard")
+    func copying() {
+        let screen = RehearsedScreen()
+        screen.news = [(Desk.start + .milliseconds(1), .topic("chat.lobby", .messages([message(1, "take this")])))]
+        let keys = [Key(.backTab), Key(.up), Key(.character("y"))]
+        screen.inputs = keys.enumerated().map {
+            (at: Desk.start + .milliseconds(10 + $0.offset), wake: .input([.key($0.element)]))
+        }
+        var loop = loop(screen, desk)
+        loop.begin([], keeps: false)
+        loop.run()
+        #expect(screen.copies == ["take this"])
     }
 
     @Test(
@@ -237,7 +268,9 @@ struct ChatLoopTests {
         #expect(screen.sleeps == 1 && screen.frames.count == 1)
     }
 
-    @Test("While the terminal takes no output, messages are taken and not drawn; what comes last is shown then")
+    @Test(
+        "While the terminal takes no output, messages are taken and not drawn; what comes last is shown then",
+        .processorBound)
     func blockedTerminal() throws {
         let screen = RehearsedScreen()
         screen.news = flood(8_000, every: .microseconds(500))

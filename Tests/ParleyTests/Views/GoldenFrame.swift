@@ -31,6 +31,9 @@ enum GoldenFrame {
         case .hint: "e"
         case .question: "q"
         case .overlay: "v"
+        case .code: "x"
+        case .quote: "g"
+        case .link: "l"
         }
     }
 

@@ -44,7 +44,7 @@ struct GoldenFrames {
                                     │── Friday 21 November ────────────────────────────────────────────────────────────────────────
                                     │ 10:01  bob     hello
                                     │ 10:00  alice   hi there                                                                      ✓
-                                    │ 10:00  alice   is it built?                                                                  ✓
+                                    │ 10:00          is it built?                                                                  ✓
                                     │── 7 messages are gone ───────────────────────────────────────────────────────────────────────
                                     │── new ───────────────────────────────────────────────────────────────────────────────────────
                                     │ 10:04  carol   the build is green, and everything that was red yesterday is green with it
@@ -76,7 +76,7 @@ struct GoldenFrames {
                                 │── Friday 21 November ────────────────────────────────────
                                 │ 10:01  bob     hello
                                 │ 10:00  alice   hi there                                  ✓
-                                │ 10:00  alice   is it built?                              ✓
+                                │ 10:00          is it built?                              ✓
                                 │── 7 messages are gone ───────────────────────────────────
                                 │── new ───────────────────────────────────────────────────
                                 │ 10:04  carol   the build is green, and everything that
@@ -101,7 +101,8 @@ struct GoldenFrames {
                 11: .20 r1 .1 i5 .2 n3
                 12: .20 r3 d20 r36
                 13: .20 r1 .1 i5 .2 n3
-                14-15: .20 r1 .1 i5 .2 N5 .45 c1
+                14: .20 r1 .1 i5 .2 N5 .45 c1
+                15: .20 r1 .1 i5 .52 c1
                 16: .20 r1 f58
                 17: .20 r1 m58
                 18: .20 r1 .1 i5 .2 n5
@@ -173,7 +174,7 @@ struct GoldenFrames {
                                 │── Friday 21 November ────────────────────────────────────
                                 │ 10:01  bob     hello
                                 │ 10:00  alice   hi there                                  ✓
-                                │ 10:00  alice   is it built?                              ✓
+                                │ 10:00          is it built?                              ✓
                                 │── 7 messages are gone ───────────────────────────────────
                                 │ 10:04  carol   the build is green, and everything that
                                 │                was red yesterday is green with it
@@ -198,7 +199,8 @@ struct GoldenFrames {
                 7: .1 d11 .6 d1 .1 r1 .1 i5 .2 n3
                 8: .20 r3 d20 r36
                 9: .20 r1 .1 i5 .2 n3
-                10-11: .20 r1 .1 i5 .2 N5 .45 c1
+                10: .20 r1 .1 i5 .2 N5 .45 c1
+                11: .20 r1 .1 i5 .52 c1
                 12: .20 r1 f58
                 13: .20 r1 .1 i5 .2 n5
                 14: .20 r1
@@ -441,7 +443,7 @@ struct GoldenFrames {
                 │ F3                    open the postbox                               │───
                 │ F5                    fold the topics away, or show them             │───
                 │ F8                    open the connection log, or close it           │
-                │ Tab                   next pane; in a /command: complete it          │───
+                │ Tab                   next pane                                      │───
                 │ Shift-Tab             previous pane                                  │
                 │ Alt-Up ^P             previous topic                                 │   ✓
                 │ Alt-Down ^N           next topic                                     │   ✓
@@ -485,13 +487,13 @@ struct GoldenFrames {
             """
              parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS             │── chat.lobby ─────────────────────────────────────────────
-            ▌cha┌─ Commands ──────────────────────────────────────────────── 31 of 94 ─┐
+            ▌cha┌─ Commands ─────────────────────────────────────────────── 36 of 109 ─┐
              cha│ > lea                                                                │
              ale│──────────────────────────────────────────────────────────────────────│
              POS│ ▌/leave [TOPIC]  leave this topic, or that one                       │
-              pe│  a line up, or the unsent line above  Conversation                Up │
-              wo│  send the line again that was not sent  Conversation               r │
-                │  /quit  leave Parley                                              ^Q │
+              pe│  send the line again that was not sent  Conversation               r │
+              wo│  /quit  leave Parley                                              ^Q │
+                │  the message above; within a long one a line  Conversation        Up │
                 │  a line up  Around what was found                                 Up │───
                 │  a line up  A message as a whole                                  Up │───
                 │  a line down  Around what was found                             Down │
@@ -499,14 +501,14 @@ struct GoldenFrames {
                 │  close the letter or the search  Search                          Esc │
                 │  drop the line that was not sent  Conversation                     x │   ✓
                 │  clear the text; on no text twice: quit                           ^C │   ✓
+                │  complete a command, name, topic or :emoji; again: the next      Tab │───
                 │  the last of the list, and more of it  Search                    End │───
-                │  go to the message; open the letter, or close it  Search       Enter │───
-                │  read a message whole that is cut short                           F4 │
-                │  a line down, or the unsent line below  Conversation            Down │
-                │  /resend  send this topic's unsent lines again                       │   ↺
+                │  /find LETTERS  go to the messages here that have them; n and N go … │
+                │  go to the message; open the letter, or close it  Search       Enter │
+                │  /link NUMBER  copy that link of the list                            │   ↺
             ────└──────────────────────────────────────────────────────────────────────┘────
              > write to chat.lobby
-             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/31
+             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/36
             """)
     }
 
@@ -519,8 +521,8 @@ struct GoldenFrames {
              alice  ● CONNECTED
             > lea
             ▌/leave [TOPIC]
-             a line up, or …  Up
              send the line a…  r
+             /quit  leave P…  ^Q
             """)
     }
 
@@ -562,7 +564,7 @@ struct GoldenFrames {
                                     │── Friday 21 November ────────────────────────────────────────────────────────────────────────
                                     │ 10:01  bob     hello
                                     │ 10:00  alice   hi there                                                                      ✓
-                                    │ 10:00  alice   is it built?                                                                  ✓
+                                    │ 10:00          is it built?                                                                  ✓
                                     │── 7 messages are gone ───────────────────────────────────────────────────────────────────────
                                     │── new ───────────────────────────────────────────────────────────────────────────────────────
                                     │ 10:04  carol   the build is green, and everything that was red yesterday is green with it

@@ -63,6 +63,32 @@ struct HelpTests {
         for key in EditingKey.all { #expect(HelpText.lines(.standard).contains(.entry(key.label, key.words))) }
     }
 
+    @Test(
+        "/help opens where it speaks of something",
+        arguments: [
+            ("search", "/search"), ("/kv", "/kv"), ("postbox", "Postbox"), ("^l", "^L"), ("unread", "next unread"),
+            ("editing", "Editing the text"),
+        ])
+    func subject(subject: String, first: String) {
+        for size in [Size(rows: 24, columns: 80), Size(rows: 8, columns: 30)] {
+            var desk = Desk.joined("chat.lobby", size: size)
+            desk.enter("/help \(subject)")
+            let rows = desk.screen()
+            let top = rows.firstIndex { $0.contains(" Help ") } ?? 0
+            // At the very end of the help it is further down.
+            let shown = rows[(top + 1)...].prefix { !$0.contains("closes") && !$0.contains(" Esc ") }
+            #expect(shown.contains { $0.contains(first) }, "\(subject): \(rows)")
+        }
+    }
+
+    @Test("/help of something that it does not know says so")
+    func noSubject() {
+        var desk = Desk.joined("chat.lobby")
+        desk.enter("/help flying saucers")
+        #expect(desk.model.overlay == nil)
+        #expect(desk.model.notice?.text == "The help has nothing about flying saucers. /help alone shows all of it.")
+    }
+
     private static func text(_ row: HelpLayout.Row) -> (keys: String, words: String) {
         switch row {
         case .blank: ("", "")

@@ -25,7 +25,8 @@ private struct EventSource {
         "\u{9B}31m", "a\u{202E}b\u{2066}c", "tab\tnew\nline\r\n\n", String(repeating: "long ", count: 80),
         String(repeating: "字", count: 90), "/join chat.qa", "/leave", "/log", "/nothing", "//x", "/search a",
         "\u{7F}\u{0}",
-        "@alice",
+        "@alice", "> `code` of https://例え.jp/(a)_b, ``x`` http://a@b.c/\n```\nhttp://d.e\n```",
+        "[\"http://a.b\", {\"long\": \"\u{202E}" + String(repeating: "漢", count: 60) + "\"}]",
         "\u{E0041}\u{200D}\u{FEFF}",
         String(repeating: "\n", count: 220),
     ]
@@ -136,7 +137,7 @@ private struct EventSource {
             if next(8) == 0 {
                 let command = pick([
                     "/leave", "/leave chat.qa", "/close", "/resend", "/discard", "/delete", "/history", "/search hello",
-                    "/search 日本 from:bob in:chat.*", "/who", "/away \(text())", "/back",
+                    "/search 日本 from:bob in:chat.*", "/who", "/away \(text())", "/back", "/links", "/link 1",
                 ])
                 return .input(.paste(command))
             }

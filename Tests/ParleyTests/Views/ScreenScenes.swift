@@ -113,4 +113,28 @@ enum Scene {
         desk.press(.function(8))
         return desk
     }
+
+    /// A conversation in many scripts, with all that a message can have in it, and one that is selected.
+    static func scripts(_ size: Size) -> Desk {
+        var desk = Desk.joined("chat.lobby", "chat.qa", size: size)
+        let texts: [(name: String, text: String)] = [
+            ("李小龍", "日本語と中文，한국어도 됩니다"), ("zoë", "joined: 👩‍👩‍👧 👍🏽 ❤️ 🏳️‍🌈 1️⃣"),
+            ("zoë", "flags: 🇩🇪🇯🇵🇧🇷 and a lone 🇩"), ("נועה", "עברית באמצע English and back"),
+            ("ليلى", "مرحبا بالعالم 123"),
+            ("combining", "e\u{301} a\u{308}\u{323} n\u{303} Z\u{335}\u{336}\u{337}\u{338}\u{33A}algo"),
+            ("देवी", "क्षि हिन्दी"), ("tabs", "a\tb\tc\u{7}\u{1B}[31m"),
+            ("bob", "> quoted before\n`code` and https://example.org/a?b=c"), ("bob", "@alice: and you?"),
+        ]
+        let messages = texts.enumerated().map {
+            message(UInt64($0.offset + 1), $0.element.text, from: $0.element.name, minutes: Int64($0.offset * 3))
+        }
+        desk.send(.topic("chat.lobby", .messages(messages)))
+        if case .publish(let id, _, _)? = desk.enter("はい 👍").first {
+            desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 40))))
+        }
+        desk.press(.backTab)
+        desk.press(.up)
+        desk.press(.up)
+        return desk
+    }
 }

@@ -40,6 +40,21 @@ struct StoreDeskTests {
         #expect(try await store.outbox().map(\.message) == [message])
     }
 
+    @Test("Who is ignored comes back, each once, and who is no more does not")
+    func ignored() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await store.commit([.ignored("eve", true), .ignored("mallory", true), .ignored("eve", true)])
+        try await store.commit([.ignored("mallory", false), .ignored("nobody", false)])
+        try await store.close()
+        let again = try fixture.open()
+        #expect(try await again.ignored() == ["eve"])
+        try await again.commit((0..<StoreBounds.ignored + 10).map { .ignored("name \($0)", true) })
+        let names = try await again.ignored()
+        #expect(names.count == StoreBounds.ignored && !names.contains("eve") && names.contains("name 1009"))
+        try await again.close()
+    }
+
     @Test("Drafts, joined topics, cursors and marks come back")
     func desk() async throws {
         let fixture = try StoreFixture()

@@ -12,9 +12,9 @@ import Testing
 
 @Suite("Local store: upkeep")
 struct StoreUpkeepTests {
-    /// So many messages of two topics by turns, each with a payload of some 1,000 bytes.
+    /// So many messages of two topics by turns, each with a payload of some 400 bytes.
     private func fill(_ store: LocalStore, _ count: UInt64, at time: Int64) async throws {
-        let text = String(repeating: "word ", count: 200)
+        let text = String(repeating: "word ", count: 60)
         for start in stride(from: UInt64(1), through: count, by: 500) {
             let end = min(count, start + 499)
             try await store.keep(
@@ -45,7 +45,7 @@ struct StoreUpkeepTests {
         try await store.close()
     }
 
-    @Test("A policy is carried out in small steps, the oldest first, and the file becomes smaller")
+    @Test("A policy is carried out in small steps, the oldest first, and the file becomes smaller", .processorBound)
     func retention() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
@@ -96,7 +96,9 @@ struct StoreUpkeepTests {
         }
     }
 
-    @Test("An open store is looked after in the background: not at once, then a step at a time, and again and again")
+    @Test(
+        "An open store is looked after in the background: not at once, then a step at a time, and again and again",
+        .processorBound)
     func background() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()

@@ -1,0 +1,51 @@
+/// The short names of emoji that people type between colons.
+enum EmojiCode {
+    /// The emoji whose short names begin with some letters, that with the very name first.
+    ///
+    /// - Parameter letters: what stands behind the first colon; a second one may follow.
+    static func beginning(with letters: Substring) -> [String] {
+        let isClosed = letters.last == ":"
+        let wanted = (isClosed ? letters.dropLast() : letters).lowercased()
+        guard !wanted.isEmpty, wanted.first != ":" else { return [] }
+        var found: [String] = []
+        for (name, emoji) in all where isClosed ? name == wanted : name.hasPrefix(wanted) {
+            if found.contains(emoji) { continue }
+            if name == wanted { found.insert(emoji, at: 0) } else { found.append(emoji) }
+        }
+        return found
+    }
+
+    /// All of them, in the order of their names.
+    static let all: [(name: String, emoji: String)] =
+        table.split(whereSeparator: \.isWhitespace).reduce(into: [(name: String, emoji: String)]()) { list, word in
+            // A name, and behind it its emoji.
+            if let last = list.last, last.emoji.isEmpty {
+                list[list.count - 1].emoji = String(word)
+            } else {
+                list.append((String(word), ""))
+            }
+        }
+
+    private static let table = """
+        +1 👍 -1 👎 100 💯 alarm 🚨 alien 👽 angel 😇 angry 😠 apple 🍎 art 🎨 astonished 😲 ball ⚽ banana 🍌 bear 🐻
+        bee 🐝 beer 🍺 beers 🍻 bell 🔔 bike 🚲 bird 🐦 birthday 🎂 blush 😊 boat ⛵ book 📖 boom 💥 brain 🧠
+        bread 🍞 broken_heart 💔 bug 🐛 bulb 💡 bus 🚌 cake 🍰 calendar 📅 camera 📷 car 🚗 cat 🐱 chart 📈
+        check ✅ cheese 🧀 cherry 🍒 chicken 🐔 clap 👏 clock 🕐 cloud ⛅ cocktail 🍸 coffee ☕ cold 🥶 computer 💻
+        confetti 🎊 confused 😕 construction 🚧 cookie 🍪 cool 😎 crab 🦀 cross ❌ crown 👑 cry 😢 dancer 💃
+        dash 💨 dizzy 😵 dog 🐶 dolphin 🐬 droplet 💧 duck 🦆 ear 👂 egg 🥚 eyes 👀 facepalm 🤦 fearful 😨 fire 🔥
+        fish 🐟 fist ✊ flower 🌸 frog 🐸 frown 😦 ghost 👻 gift 🎁 globe 🌍 grapes 🍇 grin 😁 grinning 😀 hammer 🔨
+        handshake 🤝 heart 💙 heart_eyes 😍 horse 🐴 hot 🥵 hourglass ⏳ house 🏠 hug 🤗 ice 🧊
+        innocent 😇 joy 😂 key 🔑 kiss 😘 laughing 😆 leaf 🍃 lemon 🍋 link 🔗 lion 🦁 lock 🔒 mail 📧 mask 😷
+        medal 🏅 melon 🍈 memo 📝 microscope 🔬 mind_blown 🤯 money 💰 monkey 🐵 moon 🌙 mouse 🐭 muscle 💪
+        mushroom 🍄 music 🎵 nerd 🤓 neutral 😐 no_entry ⛔ ok 👌 open_mouth 😮 package 📦 palm 🌴 panda 🐼 partying 🥳
+        peach 🍑 penguin 🐧 phone 📞 pig 🐷 pin 📌 pizza 🍕 plane 🛫 please 🙏 point_down 👇 point_left 👈 point_right 👉
+        point_up 👆 poop 💩 popcorn 🍿 pray 🙏 puzzle 🧩 question ❓ rabbit 🐰 rage 😡 rainbow 🌈 relaxed 😌 relieved 😌
+        robot 🤖 rocket 🚀 rofl 🤣 rose 🌹 sad 😞 salute 🫡 scream 😱 seedling 🌱 shark 🦈 ship 🚢
+        shrug 🤷 sick 🤢 skull 💀 sleeping 😴 sleepy 😪 smile 😄 smirk 😏 snail 🐌 snake 🐍 snowman ⛄ sob 😭
+        sparkles ✨ speech 💬 squid 🦑 star ⭐ strawberry 🍓 sun 🌞 sunglasses 😎 sweat 😓 sweat_smile 😅 tada 🎉 taxi 🚕
+        tea 🍵 thinking 🤔 thumbsdown 👎 thumbsup 👍 tiger 🐯 tired 😫 tongue 😛 train 🚆 tree 🌳 triumph 😤
+        trophy 🏆 truck 🚚 turtle 🐢 umbrella ☔ unamused 😒 unicorn 🦄 unlock 🔓 upside_down 🙃 wand 🪄 
+        watch ⌚ watermelon 🍉 wave 👋 weary 😩 whale 🐳 wine 🍷 wink 😉 wizard 🧙 worried 😟 wrench 🔧 yawn 🥱 yum 😋
+        zap ⚡ zipper 🤐 zzz 💤
+        """
+}

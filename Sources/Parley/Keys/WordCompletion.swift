@@ -1,0 +1,144 @@
+import Terminal
+
+/// What Tab makes of the word before the cursor: a name, a topic or an emoji. Pressed again it goes on to the next one,
+/// and behind the last one back to what was typed.
+struct WordCompletion: Hashable, Sendable {
+    /// Where the word begins, in characters.
+    let start: Int
+    /// What was typed.
+    let typed: String
+    /// What the word could become, the likeliest first.
+    let choices: [String]
+    /// Which of them stands there; nil for what was typed.
+    private(set) var chosen: Int?
+
+    /// Characters of a word that can be completed.
+    static let wordLimit = 64
+    /// Things that a word can become at most.
+    static let choiceLimit = 100
+
+    /// What stands in the word's place.
+    var shown: String { chosen.map { choices[$0] } ?? typed }
+
+    /// Goes on by so many choices.
+    mutating func advance(by step: Int) {
+        let count = choices.count + 1
+        let place = ((chosen ?? choices.count) + step) % count
+        let next = place < 0 ? place + count : place
+        chosen = next == choices.count ? nil : next
+    }
+
+    /// Looks for what the word at the end of a text can become.
+    ///
+    /// - Parameters:
+    ///   - text: the text left of the cursor.
+    ///   - names: people's names, the likeliest first.
+    ///   - topics: topics that are known.
+    /// - Returns: nil where nothing fits.
+    init?(_ text: String, names: @autoclosure () -> [String], topics: @autoclosure () -> [String]) {
+        let word = String(text.reversed().prefix { !$0.isWhitespace }.prefix(Self.wordLimit + 1).reversed())
+        guard !word.isEmpty, word.count <= Self.wordLimit else { return nil }
+        let isFirst = word.count == text.count
+        var choices: [String] = []
+        switch word.first {
+        case ":" where word.count > 1:
+            choices = EmojiCode.beginning(with: word.dropFirst())
+        case "@" where word.count > 1:
+            choices = Self.matching(word.dropFirst(), names()).map { "@\($0) " }
+        default:
+            // Who is spoken to stands first, as people write it.
+            choices = Self.matching(Substring(word), names()).map { isFirst ? "\($0): " : "\($0) " }
+            choices += Self.matching(Substring(word), topics()).map { "\($0) " }
+        }
+        guard !choices.isEmpty else { return nil }
+        start = text.count - word.count
+        typed = word
+        self.choices = Array(choices.prefix(Self.choiceLimit))
+        chosen = nil
+    }
+
+    /// Those that begin with some letters, whatever their case.
+    private static func matching(_ beginning: Substring, _ words: [String]) -> [String] {
+        let small = beginning.lowercased()
+        return words.filter { $0.lowercased().hasPrefix(small) }
+    }
+}
+
+extension ChatModel {
+    /// Rows of other topics that are looked at for names, each.
+    private static let otherRows = 50
+    /// Topics that are looked at for names, besides the one in view.
+    private static let otherTopics = 100
+
+    /// The names that can be completed: who wrote last in the topic in view, who is in it, who wrote elsewhere. Names that
+    /// would not be one word, or that have characters which cannot be typed, are left out.
+    var namesToComplete: [String] {
+        var seen: Set<String> = [identity.user, ""]
+        var names: [String] = []
+        func add(_ name: String) {
+            guard names.count < 1_000, seen.insert(name).inserted, name.utf8.count <= 256,
+                !name.contains(where: \.isWhitespace), SafeText(name).description == name
+            else { return }
+            names.append(name)
+        }
+        func add(_ rows: some Sequence<ConversationRow>) {
+            for case .message(let line) in rows where !line.isOwn { add(line.name) }
+        }
+        if case .conversation(let name) = view {
+            if let conversation = conversations.named(name) { add(conversation.rows.reversed()) }
+            if people.topic == name { people.roster.users.forEach { add($0.name) } }
+        }
+        for conversation in conversations.all.prefix(Self.otherTopics) {
+            add(conversation.rows.suffix(Self.otherRows).reversed())
+        }
+        return names
+    }
+
+    /// The topics that can be completed, those that are joined.
+    private var topicsToComplete: [String] { conversations.all.map(\.name) }
+
+    /// What Tab would make of a command.
+    private var commandCompletion: Completion? {
+        Completion.of(compose.text, topics: topicsToComplete, names: namesToComplete)
+    }
+
+    /// What the last Tab made of a word, while that stands as it was made.
+    private var standingCompletion: WordCompletion? {
+        guard let (completion, cursor) = compose.completion, compose.editor.cursor == cursor,
+            compose.editor.textBeforeCursor.hasSuffix(completion.shown)
+        else { return nil }
+        return completion
+    }
+
+    /// Whether Tab completes something.
+    func canComplete(isBackwards: Bool) -> Bool {
+        if standingCompletion != nil { return true }
+        // Backwards leads from choice to choice, and begins nothing.
+        if isBackwards || compose.isEmpty { return false }
+        return commandCompletion != nil || wordCompletion != nil
+    }
+
+    private var wordCompletion: WordCompletion? {
+        WordCompletion(compose.editor.textBeforeCursor, names: namesToComplete, topics: topicsToComplete)
+    }
+
+    /// Completes the command, or the word before the cursor; goes on to the next choice where that was just done.
+    mutating func complete(by step: Int) {
+        if var standing = standingCompletion {
+            standing.advance(by: step)
+            show(standing)
+        } else if let completion = commandCompletion {
+            compose.set(completion.text)
+            if !completion.choices.isEmpty { say(completion.choices.joined(separator: "  ")) }
+        } else if var completion = wordCompletion {
+            completion.advance(by: step)
+            show(completion)
+        }
+    }
+
+    private mutating func show(_ completion: WordCompletion) {
+        compose.editor.replaceCharacters(in: completion.start..<compose.editor.cursor, with: completion.shown)
+        // One choice is done with; the next Tab goes on to what follows.
+        compose.completion = completion.choices.count > 1 ? (completion, compose.editor.cursor) : nil
+    }
+}

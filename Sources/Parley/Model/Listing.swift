@@ -1,0 +1,45 @@
+import Relay
+
+/// A list that lies over the panes and is made when it is opened: what is known of a message, what went wrong.
+struct Listing: Equatable, Sendable {
+    let title: String
+    let lines: [HelpText.Line]
+    /// The first row that is shown.
+    var scroll = 0
+}
+
+extension ChatModel {
+    /// Errors that are listed at most, the newest.
+    private static let errorLimit = 200
+
+    /// Lists what went wrong since the program began, the newest first.
+    mutating func showErrors() {
+        let year = CivilTime(now.wall, zone: zone).year
+        var lines: [HelpText.Line] = []
+        var day: Int?
+        for entry in log.entries.reversed() {
+            guard let words = entry.event.mishap else { continue }
+            guard lines.count < Self.errorLimit else { break }
+            let civil = CivilTime(entry.at, zone: zone)
+            if day != civil.dayNumber {
+                day = civil.dayNumber
+                lines.append(.heading(civil.dateLine(currentYear: year)))
+            }
+            lines.append(.entry(civil.clock, words))
+        }
+        guard !lines.isEmpty else { return say("Nothing has gone wrong since Parley was opened.") }
+        overlay = .listing(Listing(title: "What went wrong, the newest first", lines: lines))
+    }
+}
+
+extension ConnectionLog.Event {
+    /// What went wrong, in words; nil where nothing did.
+    fileprivate var mishap: String? {
+        switch self {
+        case .failure(let words): words
+        case .status(let change) where change.reason != nil && !change.repeatsReason && change.state != .connected:
+            ([change.state.word] + change.details).joined(separator: " · ")
+        case .status, .life, .remark: nil
+        }
+    }
+}

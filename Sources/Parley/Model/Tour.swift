@@ -1,0 +1,62 @@
+/// The first steps of somebody who opens Parley for the first time: three sentences over the conversation, each of which
+/// goes when it was done. Nothing waits for them, and Escape ends them.
+struct Tour: Hashable, Sendable {
+    /// What is tried, in its order.
+    enum Step: Int, CaseIterable, Hashable, Sendable {
+        case write
+        case go
+        case help
+    }
+
+    private(set) var step = Step.write
+
+    /// Goes on to the next step that has a key.
+    ///
+    /// - Returns: whether there is one.
+    mutating func advance(_ keys: KeyMap) -> Bool {
+        while let next = Step(rawValue: step.rawValue + 1) {
+            step = next
+            if words(keys) != nil { return true }
+        }
+        return false
+    }
+
+    /// What to try, with the keys as they are; nil where a step has none.
+    func words(_ keys: KeyMap) -> String? {
+        switch step {
+        case .write:
+            "Write something below and press Enter. ✓ at the end of your line means that the network has stored it; "
+                + "without a connection it waits with … and is sent later."
+        case .go:
+            keys.label(of: .quickSwitch).map {
+                "\($0) goes anywhere by a few letters: topics, postboxes, people. Try it; Enter goes there, Esc comes back."
+            }
+        case .help:
+            keys.label(of: .help).map {
+                "\($0) shows all keys and commands, and /help SUBJECT what you ask for. The bottom line has the keys of "
+                    + "the moment."
+            }
+        }
+    }
+}
+
+extension ChatModel {
+    /// Goes on with the tour where its step was just done.
+    mutating func followTour(_ effects: [ChatEffect]) {
+        guard let step = tour?.step else { return }
+        let isDone =
+            switch step {
+            case .write: effects.contains { if case .publish = $0 { true } else { false } }
+            case .go: if case .palette? = overlay { true } else { false }
+            case .help: if case .help? = overlay { true } else { false }
+            }
+        guard isDone, tour?.advance(settings.keys) != true else { return }
+        tour = nil
+        say("That was the tour. Tab completes names and commands; the rest is in the help.")
+    }
+}
+
+extension KeptDesk {
+    /// Whether nobody was ever here.
+    var isUntouched: Bool { topics.isEmpty && lines.isEmpty && drafts.isEmpty && unsent.isEmpty && ignored.isEmpty }
+}

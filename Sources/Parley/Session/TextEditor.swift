@@ -1,0 +1,130 @@
+import NIOConcurrencyHelpers
+import Relay
+import Subprocess
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The program in which the person likes to write, such as vim: what `VISUAL` names, or `EDITOR`, or else vi.
+struct TextEditor: Sendable {
+    /// A line for the shell, to which the file is added.
+    let command: String
+    private let environment: [String: String]
+
+    /// What has become of a text.
+    enum Outcome: Hashable, Sendable {
+        case written(String)
+        /// Why there is none, and what to do.
+        case failed(String)
+    }
+
+    /// The text beyond which a file is not read back, in bytes.
+    private static let limit = 4 << 20
+
+    init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
+        let named = ["VISUAL", "EDITOR"].compactMap { environment[$0] }.first { !$0.allSatisfy(\.isWhitespace) }
+        command = named ?? "vi"
+        self.environment = environment
+    }
+
+    /// Has the person write on at a text, and returns when the program has ended. The calling thread waits; it must not be
+    /// one of the tasks' pool.
+    func edit(_ text: String) -> Outcome {
+        let folder = temporaryFolder + "/parley-" + RelayClient.newID()
+        // Some editors choose their rules for wrapping and colours by the name.
+        let file = folder + "/message.md"
+        defer { removeIfEmpty(folder) }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            guard
+                FileManager.default.createFile(
+                    atPath: file, contents: Data((text.isEmpty ? "" : text + "\n").utf8),
+                    attributes: [.posixPermissions: 0o600])
+            else { throw CocoaError(.fileWriteUnknown) }
+        } catch {
+            return .failed("The text could not be written into \(folder) for the editor. Is the disk full?")
+        }
+        switch run(file) {
+        case .exited(0)?: break
+        case .exited(127)?:
+            remove(folder)
+            return .failed("There is no program \(command.prefix(64)). Set EDITOR to the one that you write with.")
+        case .exited(let code)?:
+            remove(folder)
+            return .failed("The editor ended with \(code); the text is as it was before.")
+        case .signaled?: return .failed("The editor was ended by a signal. What it has saved is in \(file).")
+        case nil:
+            remove(folder)
+            return .failed("The editor could not be started: the system has no process left for it.")
+        }
+        guard let data = FileManager.default.contents(atPath: file) else {
+            return .failed("What the editor has written cannot be read. It may be in \(folder).")
+        }
+        guard data.count <= Self.limit else {
+            return .failed("The text has \(Wording.count(data.count, "byte")), which is too many. It is in \(file).")
+        }
+        guard var written = String(data: data, encoding: .utf8) else {
+            return .failed("The text is not written in UTF-8. It is in \(file).")
+        }
+        remove(folder)
+        // An editor ends the last line, which the person did not.
+        if written.last?.isNewline == true { written.removeLast() }
+        return .written(written)
+    }
+
+    /// Where others cannot look, and what is left over is cleared away.
+    private var temporaryFolder: String {
+        for name in ["XDG_RUNTIME_DIR", "TMPDIR"] {
+            guard let path = environment[name], path.hasPrefix("/"), FileManager.default.isWritableFile(atPath: path)
+            else { continue }
+            return path
+        }
+        return "/tmp"
+    }
+
+    private func remove(_ folder: String) { try? FileManager.default.removeItem(atPath: folder) }
+
+    private func removeIfEmpty(_ folder: String) {
+        if (try? FileManager.default.contentsOfDirectory(atPath: folder))?.isEmpty == true { remove(folder) }
+    }
+
+    private func run(_ file: String) -> TerminationStatus? {
+        let done = Gate()
+        let status = NIOLockedValueBox<TerminationStatus?>(nil)
+        let (command, environment) = (command, environment)
+        Task.detached {
+            let outcome = try? await Self.run(command, file, environment)
+            status.withLockedValue { $0 = outcome }
+            done.open()
+        }
+        done.wait()
+        return status.withLockedValue { $0 }
+    }
+
+    /// Runs it with this program's terminal and process group, as a shell would, and without secrets that were meant for
+    /// this program.
+    private static func run(
+        _ command: String, _ file: String, _ environment: [String: String]
+    ) async throws -> TerminationStatus {
+        let secrets = environment.keys.filter { $0.hasPrefix("PARLEY_") }.compactMap { Environment.Key(rawValue: $0) }
+        let without = Dictionary(secrets.map { ($0, String?.none) }) { first, _ in first }
+        // What it complains of is for the person: standard error may go to a file.
+        let outcome = try await Subprocess.run(
+            .path("/bin/sh"), arguments: ["-c", "\(command) \"$1\"", "sh", file],
+            environment: .inherit.updating(without),
+            input: .fileDescriptor(.standardInput, closeAfterSpawningProcess: false),
+            output: .fileDescriptor(.standardOutput, closeAfterSpawningProcess: false),
+            error: .fileDescriptor(.standardOutput, closeAfterSpawningProcess: false))
+        return outcome.terminationStatus
+    }
+}
+
+extension TerminalSession {
+    /// Gives the terminal to the person's editor, and takes it back when that has ended.
+    func edit(_ text: String) -> TextEditor.Outcome { withTerminalReleased { TextEditor().edit(text) } }
+}

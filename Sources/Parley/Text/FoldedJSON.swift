@@ -1,0 +1,235 @@
+import Terminal
+
+/// A text that is one JSON object or array, as it is shown where it would take more than a line.
+struct FoldedJSON: Hashable, Sendable {
+    /// Whether it is an object.
+    let isObject: Bool
+    /// Its keys or items.
+    let count: Int
+    /// The length of the text.
+    let bytes: Int
+
+    /// A longer text, or a deeper one, is shown as any other.
+    static let byteLimit = 1 << 20
+    static let depthLimit = 64
+    /// Deeper values are indented no further, so that a text cannot grow much by it.
+    private static let indentedDepth = 8
+
+    /// Nil where the text is anything else.
+    init?(_ text: String) {
+        guard Self.mayBe(text) else { return nil }
+        var text = text
+        guard let found = text.withUTF8({ bytes in JSONOutline.of(bytes, depthLimit: Self.depthLimit) }) else {
+            return nil
+        }
+        (isObject, count, bytes) = (found.isObject, found.count, text.utf8.count)
+    }
+
+    /// Nil also where the text fits into a line.
+    init?(_ text: String, columns: Int) {
+        guard Self.mayBe(text), Self.isLonger(text, than: columns) else { return nil }
+        self.init(text)
+    }
+
+    /// `{…} 12 keys, 3,210 bytes`.
+    var words: String {
+        let size = Wording.count(bytes, "byte")
+        return isObject ? "{…} \(Wording.count(count, "key")), \(size)" : "[…] \(Wording.count(count, "item")), \(size)"
+    }
+
+    /// The text with a line for each value, as it is read whole; nil where it is no JSON object or array.
+    static func indented(_ text: String) -> String? {
+        guard FoldedJSON(text) != nil else { return nil }
+        var result: [UInt8] = []
+        result.reserveCapacity(text.utf8.count * 2)
+        var (depth, isString, isEscaped) = (0, false, false)
+        // Nothing stands between the marks of what is empty.
+        var isOpened = false
+        func breakLine() {
+            result.append(0x0A)
+            result += repeatElement(0x20, count: 2 * min(depth, indentedDepth))
+        }
+        for byte in text.utf8 {
+            if isString {
+                result.append(byte)
+                if !isEscaped, byte == UInt8(ascii: "\"") { isString = false }
+                isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+                continue
+            }
+            if JSONOutline.isSpace(byte) { continue }
+            let isClosing = byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
+            if isClosing { depth -= 1 }
+            if isOpened != isClosing { breakLine() }
+            isOpened = false
+            switch byte {
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                result.append(byte)
+                depth += 1
+                isOpened = true
+            case UInt8(ascii: ","):
+                result.append(byte)
+                breakLine()
+            case UInt8(ascii: ":"): result += [byte, 0x20]
+            default:
+                isString = byte == UInt8(ascii: "\"")
+                result.append(byte)
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// Most texts are passed over by their first and last characters.
+    private static func mayBe(_ text: String) -> Bool {
+        let bytes = text.utf8
+        guard bytes.count <= byteLimit, let first = bytes.first(where: { !JSONOutline.isSpace($0) }),
+            first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+        else { return false }
+        return bytes.last { !JSONOutline.isSpace($0) } == (first == UInt8(ascii: "{") ? 0x7D : 0x5D)
+    }
+
+    private static func isLonger(_ text: String, than columns: Int) -> Bool {
+        let bytes = text.utf8
+        if bytes.count <= columns { return bytes.contains(0x0A) }
+        // A column can take several bytes; a text of very many is taken for a long one.
+        if bytes.count > 16 * columns || bytes.contains(0x0A) { return true }
+        return SafeText(text).width > columns
+    }
+}
+
+/// Looks through a JSON text (RFC 8259) once, without making values of it.
+struct JSONOutline {
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private let depthLimit: Int
+    private var offset = 0
+    /// What is open, the outermost first: true for an object.
+    private var open: [Bool] = []
+    private var count = 0
+
+    private init(_ bytes: UnsafeBufferPointer<UInt8>, depthLimit: Int) {
+        self.bytes = bytes
+        self.depthLimit = depthLimit
+    }
+
+    /// Whether the text is an object, and how many keys or items it has; nil where it is neither object nor array, no
+    /// JSON, or deeper than allowed.
+    static func of(_ bytes: UnsafeBufferPointer<UInt8>, depthLimit: Int) -> (isObject: Bool, count: Int)? {
+        var outline = JSONOutline(bytes, depthLimit: depthLimit)
+        outline.skipSpace()
+        let isObject = outline.current == UInt8(ascii: "{")
+        guard isObject || outline.current == UInt8(ascii: "["), outline.document() else { return nil }
+        return (isObject, outline.count)
+    }
+
+    static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
+
+    private var current: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+    private mutating func skipSpace() {
+        while let byte = current, Self.isSpace(byte) { offset += 1 }
+    }
+
+    /// One step for each value, with what closes behind it.
+    private mutating func document() -> Bool {
+        repeat {
+            guard value() else { return false }
+        } while !open.isEmpty
+        skipSpace()
+        return offset == bytes.count
+    }
+
+    /// A value, or the beginning of one with others in it, and what follows it up to the next.
+    private mutating func value() -> Bool {
+        skipSpace()
+        switch current {
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            guard open.count < depthLimit else { return false }
+            let isObject = current == UInt8(ascii: "{")
+            if open.count == 1 { count += 1 }
+            open.append(isObject)
+            offset += 1
+            skipSpace()
+            if current == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) { return close() }
+            return isObject ? key() : true
+        case UInt8(ascii: "\""): guard string() else { return false }
+        case UInt8(ascii: "t"): guard word("true") else { return false }
+        case UInt8(ascii: "f"): guard word("false") else { return false }
+        case UInt8(ascii: "n"): guard word("null") else { return false }
+        default: guard number() else { return false }
+        }
+        if open.count == 1 { count += 1 }
+        return rest()
+    }
+
+    private mutating func close() -> Bool {
+        open.removeLast()
+        offset += 1
+        return open.isEmpty || rest()
+    }
+
+    /// What follows a value: others, or the end of what it is in, and of what that is in.
+    private mutating func rest() -> Bool {
+        while let isObject = open.last {
+            skipSpace()
+            if current == UInt8(ascii: ",") {
+                offset += 1
+                return isObject ? key() : true
+            }
+            guard current == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { return false }
+            open.removeLast()
+            offset += 1
+        }
+        return true
+    }
+
+    private mutating func key() -> Bool {
+        skipSpace()
+        guard current == UInt8(ascii: "\""), string() else { return false }
+        skipSpace()
+        guard current == UInt8(ascii: ":") else { return false }
+        offset += 1
+        return true
+    }
+
+    private mutating func string() -> Bool {
+        offset += 1
+        while let byte = current {
+            offset += 1
+            switch byte {
+            case UInt8(ascii: "\""): return true
+            case UInt8(ascii: "\\"):
+                guard let escaped = current, "\"\\/bfnrtu".utf8.contains(escaped) else { return false }
+                offset += 1
+            case ..<0x20: return false
+            default: break
+            }
+        }
+        return false
+    }
+
+    private mutating func word(_ word: String) -> Bool {
+        guard bytes[offset...].starts(with: word.utf8) else { return false }
+        offset += word.utf8.count
+        return true
+    }
+
+    private mutating func number() -> Bool {
+        if current == UInt8(ascii: "-") { offset += 1 }
+        guard skipDigits() else { return false }
+        if current == UInt8(ascii: ".") {
+            offset += 1
+            guard skipDigits() else { return false }
+        }
+        if current == UInt8(ascii: "e") || current == UInt8(ascii: "E") {
+            offset += 1
+            if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { offset += 1 }
+            return skipDigits()
+        }
+        return true
+    }
+
+    private mutating func skipDigits() -> Bool {
+        let start = offset
+        while let byte = current, (0x30...0x39).contains(byte) { offset += 1 }
+        return offset > start
+    }
+}

@@ -1,0 +1,66 @@
+import Terminal
+
+/// Finds letters in a text wherever they stand, whatever their case and marks.
+struct TextFind: Hashable, Sendable {
+    /// What is looked for.
+    let words: String
+    private let letters: [String]
+
+    /// Characters of what is looked for at most.
+    static let wordLimit = 256
+    /// Only so much of a text is looked at.
+    private static let textLimit = 131_072
+
+    init(_ words: String) {
+        self.words = String(words.prefix(Self.wordLimit))
+        letters = Self.letters(of: self.words).map(\.letter)
+    }
+
+    /// Whether a text has it.
+    func isIn(_ text: String) -> Bool { !places(in: text, limit: 1).isEmpty }
+
+    /// The columns of a line in which it stands.
+    func columns(of line: SafeText) -> [Range<Int>] {
+        let text = line.description
+        let scalars = text.unicodeScalars
+        return places(in: text, limit: 64).map { place in
+            let start = SafeText(String(scalars[..<place.lowerBound])).width
+            return start..<start + max(1, SafeText(String(scalars[place])).width)
+        }
+    }
+
+    private func places(in text: String, limit: Int) -> [Range<String.Index>] {
+        guard let first = letters.first else { return [] }
+        let found = Self.letters(of: text)
+        var places: [Range<String.Index>] = []
+        var start = 0
+        while start + letters.count <= found.count, places.count < limit {
+            guard found[start].letter == first,
+                zip(letters, found[start...]).allSatisfy({ $0 == $1.letter })
+            else {
+                start += 1
+                continue
+            }
+            let end = start + letters.count
+            places.append(found[start].place.lowerBound..<found[end - 1].place.upperBound)
+            start = end
+        }
+        return places
+    }
+
+    /// The scalars without case and marks; marks that stand alone are part of what they stand on.
+    private static func letters(of text: String) -> [(letter: String, place: Range<String.Index>)] {
+        let scalars = text.unicodeScalars
+        var letters: [(letter: String, place: Range<String.Index>)] = []
+        for index in scalars.indices.prefix(textLimit) {
+            let next = scalars.index(after: index)
+            let scalar = scalars[index]
+            if !scalar.isASCII, scalar.properties.generalCategory == .nonspacingMark, let last = letters.last {
+                letters[letters.count - 1].place = last.place.lowerBound..<next
+            } else {
+                letters.append((SearchMatch.letter(scalar), index..<next))
+            }
+        }
+        return letters
+    }
+}

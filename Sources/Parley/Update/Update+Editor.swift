@@ -1,0 +1,21 @@
+// Writing in a program of the person's own.
+extension ChatModel {
+    /// Takes over what the person has written in their editor; the text before can be had back.
+    mutating func handleEdited(_ outcome: TextEditor.Outcome) {
+        // Meanwhile nobody saw what came.
+        let time = now.wall
+        conversations.updateAll { $0.resume(at: time) }
+        lastInput = now.instant
+        focus = .compose
+        switch outcome {
+        case .written(let text):
+            guard text != compose.text else { return }
+            compose.set("")
+            let cut = compose.editor.insert(text)
+            if cut > 0 {
+                sayFull("The last \(Wording.count(cut, "character")) of the text \(cut == 1 ? "is" : "are") missing")
+            }
+        case .failed(let words): say(words, .failure)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Relay
+
+// People whose messages the person does not want to see. A name is what its sender says, so it is the name that is
+// ignored, in any case of its letters, and not whoever is behind it.
+extension ChatModel {
+    /// Names that can be ignored at once.
+    static let ignoredLimit = 1_000
+
+    /// Hides what somebody writes in topics, here and at later starts; without a name, says who is hidden.
+    mutating func ignore(_ name: String) -> [ChatEffect] {
+        guard !name.isEmpty else {
+            say(
+                ignored.isEmpty
+                    ? "Nobody is ignored. /ignore NAME hides what somebody writes."
+                    : "Ignored: \(ignored.sorted().joined(separator: ", ")). /unignore NAME shows them again.")
+            return []
+        }
+        let folded = Self.folded(name)
+        guard folded != Self.folded(identity.user) else {
+            say("That is your own name.", .failure)
+            return []
+        }
+        guard !folded.isEmpty, folded.utf8.count <= 256 else {
+            say("A name has 1 to 256 bytes.", .failure)
+            return []
+        }
+        guard !ignored.contains(folded) else {
+            say("\(name) is ignored already.")
+            return []
+        }
+        guard ignored.count < Self.ignoredLimit else {
+            say("\(Wording.grouped(Self.ignoredLimit)) names are ignored already. /unignore one first.", .failure)
+            return []
+        }
+        ignored.insert(folded)
+        hideIgnored()
+        say("What \(name) writes is hidden. /unignore \(name) shows it again.")
+        return keepsDesk ? [.keepIgnored(folded, true)] : []
+    }
+
+    /// Shows again what somebody writes.
+    mutating func unignore(_ name: String) -> [ChatEffect] {
+        let folded = Self.folded(name)
+        guard ignored.remove(folded) != nil else {
+            say("\(name) is not ignored.", .failure)
+            return []
+        }
+        hideIgnored()
+        say("What \(name) writes is shown again.")
+        return keepsDesk ? [.keepIgnored(folded, false)] : []
+    }
+
+    /// Hides in every topic what those write who are ignored now.
+    mutating func hideIgnored() {
+        let names = ignored
+        conversations.updateAll { $0.ignore(names) }
+    }
+
+    /// A name without the case of its letters.
+    static func folded(_ name: String) -> String { name.lowercased() }
+}

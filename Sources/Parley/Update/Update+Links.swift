@@ -1,0 +1,65 @@
+import Relay
+import Terminal
+
+// Links are shown and handed over; nothing here opens one.
+extension ChatModel {
+    /// Lists the links in view, over the panes.
+    mutating func showLinks() {
+        guard let links = linksInView() else { return say("Open a topic first.", .failure) }
+        listedLinks = links
+        guard !links.entries.isEmpty else { return say("There is no link in view.") }
+        overlay = .listing(Listing(title: "Links in \(links.place)", lines: links.lines))
+    }
+
+    /// Hands a link of the list to the person; of what is in view where nothing was listed here.
+    mutating func takeLink(_ number: Int) -> [ChatEffect] {
+        guard let inView = linksInView() else {
+            say("Open a topic first.", .failure)
+            return []
+        }
+        let links = listedLinks.flatMap { $0.place == inView.place && !$0.entries.isEmpty ? $0 : nil } ?? inView
+        guard let link = links.link(number) else {
+            say(links.entries.isEmpty ? "There is no link in view." : "There is no link \(number). /links lists them.")
+            return []
+        }
+        return take(link)
+    }
+
+    /// Gives a link to the terminal's clipboard and shows it on the bottom line, where the mouse can take it if the
+    /// terminal has none.
+    private mutating func take(_ link: Link) -> [ChatEffect] {
+        let effects = copy(link.text)
+        if SafeText(link.text).width <= size.columns - 2 { say(link.text) }
+        return effects
+    }
+
+    /// The links of the messages in view, the newest first; nil where no conversation is in view.
+    private func linksInView() -> LinkList? {
+        let conversation: Conversation
+        switch view {
+        case .conversation(let name):
+            guard let shown = conversations.named(name) else { return nil }
+            conversation = shown
+        case .excerpt(let excerpt): conversation = excerpt.conversation
+        default: return nil
+        }
+        let area = layout(on: size).main
+        let lines = conversationLayout(conversation, columns: area.columns).viewport(rows: area.rows).lines
+        var entries: [LinkList.Entry] = []
+        var known: Set<Link> = []
+        for case .text(let text, _, let row) in lines.reversed() {
+            for link in text.links.reversed() where known.insert(link).inserted {
+                entries.append(LinkList.Entry(link: link, name: name(of: row)))
+            }
+        }
+        return LinkList(place: conversation.name, entries: entries)
+    }
+
+    private func name(of row: ConversationRow) -> String {
+        switch row {
+        case .message(let line): line.name.isEmpty ? "?" : line.name
+        case .pending: identity.user
+        case .gap, .restart: ""
+        }
+    }
+}

@@ -1,0 +1,259 @@
+import Relay
+import Terminal
+
+// The keys of the main pane go from message to message. What a message says can be copied, quoted and looked at.
+extension ChatModel {
+    /// The message that the keys are for.
+    struct Selection: Hashable, Sendable {
+        let conversation: String
+        let position: RowPosition
+    }
+
+    /// Characters of a message that are quoted at most, and lines.
+    private static let quoteLimit = (characters: 1_000, lines: 10)
+    /// Characters that are copied at most: terminals refuse more.
+    private static let copyLimit = 65_536
+
+    /// The selected message; nil where none is, or it is gone.
+    var selectedRow: ConversationRow? {
+        guard focus == .main, let selection, view == .conversation(selection.conversation),
+            let conversation = conversations.named(selection.conversation),
+            let row = conversation.row(at: conversation.index(atOrAfter: selection.position)),
+            row.position == selection.position
+        else { return nil }
+        return row
+    }
+
+    // MARK: Selecting
+
+    /// Goes to the message above or below; through a message that is taller than the pane, and past the newest one, a
+    /// line at a time.
+    mutating func selectMessage(by step: Int) -> [ChatEffect] {
+        guard case .conversation(let name) = view, let conversation = conversations.named(name) else { return [] }
+        let area = layout(on: size).main
+        guard !area.isEmpty else { return [] }
+        let layout = conversationLayout(conversation, columns: area.columns)
+        let shown = layout.viewport(rows: area.rows).lines
+        guard let present = selectedRow?.position ?? chosenLine.map({ .pending($0.number) }) else {
+            guard step < 0, let lowest = shown.last(where: { $0.row != nil })?.row else {
+                return scrollConversation(up: -step)
+            }
+            select(lowest, in: name)
+            return []
+        }
+        let hidden = layout.hiddenLines(of: present, in: shown)
+        if step < 0 ? hidden.above > 0 : hidden.below > 0 { return scrollConversation(up: -step) }
+        guard let next = conversation.message(from: present, by: step) else {
+            if step < 0 { return scrollConversation(up: 1) }
+            selection = nil
+            return scrollConversation(toBeginning: false)
+        }
+        select(next, in: name)
+        return []
+    }
+
+    /// Selects a message and brings it into view.
+    mutating func select(_ row: ConversationRow, in name: String) {
+        guard let conversation = conversations.named(name) else { return }
+        focus = .main
+        selection = Selection(conversation: name, position: row.position)
+        // What comes does not move what somebody looks at.
+        if conversation.scroll == .bottom, let newest = conversation.row(at: conversation.count - 1)?.position,
+            newest != row.position
+        {
+            conversations.update(name) { $0.scroll = .row(newest, hiddenLines: 0) }
+        }
+        let area = layout(on: size).main
+        guard !area.isEmpty, let held = conversations.named(name) else { return }
+        let layout = conversationLayout(held, columns: area.columns)
+        let hidden = layout.hiddenLines(of: row.position, in: layout.viewport(rows: area.rows).lines)
+        guard hidden.above > 0 || hidden.below > 0 else { return }
+        let isFar = hidden.isWhole && !layout.isNextToEdge(row.position, rows: area.rows)
+        // Of a message that is taller than the pane, what is next to the edge comes first; the keys go on in it.
+        let most = max(1, area.rows - 1)
+        if !hidden.isWhole, hidden.above + hidden.below >= most { return }
+        let scroll =
+            isFar
+            ? layout.showing(row.position, rows: area.rows)
+            : layout.scrolled(
+                up: hidden.above > 0 ? min(hidden.above, most) : -min(hidden.below, most), rows: area.rows)
+        conversations.update(name) { $0.scroll = scroll }
+    }
+
+    /// Selects the message at a row of the pane, as a click does.
+    mutating func selectMessage(at line: ConversationLayout.Line, in name: String) {
+        if let row = line.row { select(row, in: name) }
+    }
+
+    /// Nothing is selected where the keys are elsewhere.
+    mutating func dropStaleSelection() {
+        guard let selection, focus != .main || view != .conversation(selection.conversation) else { return }
+        self.selection = nil
+        find = nil
+        let area = layout(on: size).main
+        guard !area.isEmpty, let conversation = conversations.named(selection.conversation),
+            conversation.scroll != .bottom
+        else { return }
+        // Where nothing came meanwhile, the newest message goes on moving.
+        let scroll = conversationLayout(conversation, columns: area.columns).scrolled(up: 0, rows: area.rows)
+        conversations.update(selection.conversation) { $0.scroll = scroll }
+    }
+
+    // MARK: With the selected message
+
+    /// Gives the selected message to the terminal's clipboard, and keeps it for ^Y.
+    mutating func copySelected() -> [ChatEffect] {
+        guard let row = selectedRow else { return [] }
+        return copy(SafeText.lines(row.text).map(\.description).joined(separator: "\n"))
+    }
+
+    /// Gives a text to the terminal's clipboard, and keeps it for ^Y.
+    mutating func copy(_ text: String) -> [ChatEffect] {
+        compose.editor.keepForYank(text)
+        let yank = "^Y puts it into the text"
+        guard text.utf8.count <= Self.copyLimit else {
+            say("It is too long for the terminal's clipboard; \(yank).")
+            return []
+        }
+        say("Copied, where the terminal has a clipboard; \(yank).")
+        return [.copy(text)]
+    }
+
+    /// Puts the selected message into the text, as a quotation to answer to.
+    mutating func quoteSelected() {
+        guard let row = selectedRow else { return }
+        let name = row.author.map { "\($0): " } ?? ""
+        let whole = SafeText.lines(String(row.text.prefix(Self.quoteLimit.characters + 1))).map(\.description)
+        var lines = Array(whole.prefix(Self.quoteLimit.lines))
+        if whole.count > lines.count || row.text.count > Self.quoteLimit.characters {
+            lines[lines.count - 1] = String(lines[lines.count - 1].prefix(Self.quoteLimit.characters)) + " …"
+        }
+        let quotation = (["> \(SafeText(name))\(lines.first ?? "")"] + lines.dropFirst().map { "> \($0)" })
+            .joined(separator: "\n")
+        compose.editor.moveCursor(to: 0)
+        compose.editor.insert(quotation + "\n")
+        compose.editor.moveCursor(to: compose.editor.count)
+        focus = .compose
+    }
+
+    /// Lists what is known of the selected message.
+    mutating func lookAtSelected() {
+        guard let row = selectedRow else { return }
+        overlay = .listing(Listing(title: "About this message", lines: details(of: row)))
+    }
+
+    private func details(of row: ConversationRow) -> [HelpText.Line] {
+        func stamp(_ time: Timestamp) -> String {
+            let civil = CivilTime(time, zone: zone)
+            return "\(civil.dateLine(currentYear: nil)), \(civil.preciseClock)"
+        }
+        let bytes = HelpText.Line.entry("length", Wording.count(row.text.utf8.count, "byte"))
+        switch row {
+        case .message(let line):
+            var lines: [HelpText.Line] = [
+                .entry("from", line.name.isEmpty ? "nobody who gave a name" : line.name),
+                .entry("topic", line.topic),
+                .entry("stored", stamp(line.time)),
+                .entry("sequence", "\(line.sequence)"),
+                .entry("id", line.id), bytes,
+            ]
+            if line.isRecovered { lines.append(.entry("recovered", "it came after an outage, in its place")) }
+            let claim =
+                line.isOwn
+                ? "sent here, or by another session under this name"
+                : "the name is what the sender says; the network does not prove it"
+            return lines + [.entry("proof", claim)]
+        case .pending(let line):
+            let state =
+                switch line.state {
+                case .typed: "typed, not yet kept"
+                case .queued: "waits for a connection"
+                case .sending: "on its way; the network has not confirmed it"
+                case .failed(let words): words
+                }
+            return [
+                .entry("from", identity.user), .entry("topic", line.topic), .entry("written", stamp(line.composedAt)),
+                .entry("state", state), .entry("id", line.id), bytes,
+            ]
+        case .gap, .restart: return []
+        }
+    }
+}
+
+extension ConversationRow {
+    /// What it says; nothing for what is no message.
+    var text: String {
+        switch self {
+        case .message(let line): line.text
+        case .pending(let line): line.text
+        case .gap, .restart: ""
+        }
+    }
+
+    /// Whether it is a message, which can be selected.
+    var isMessage: Bool {
+        switch self {
+        case .message, .pending: true
+        case .gap, .restart: false
+        }
+    }
+
+    /// Who else wrote it.
+    fileprivate var author: String? {
+        guard case .message(let line) = self, !line.isOwn, !line.name.isEmpty else { return nil }
+        return String(line.name.prefix(64))
+    }
+}
+
+extension Conversation {
+    /// The message above a place, or below it; what is no message is passed over.
+    func message(from position: RowPosition, by step: Int) -> ConversationRow? {
+        var index = index(atOrAfter: position) + step
+        while let row = row(at: index) {
+            if row.isMessage, !isHidden(row) { return row }
+            index += step
+        }
+        return nil
+    }
+}
+
+extension ConversationLayout.Line {
+    /// The message that it is a line of.
+    var row: ConversationRow? {
+        guard case .text(_, _, let row) = self else { return nil }
+        return row
+    }
+}
+
+extension ConversationLayout {
+    /// How much of a message is out of view.
+    struct Hidden {
+        var above = 0
+        var below = 0
+        var isWhole = false
+    }
+
+    /// How many lines of a message are above the lines that are shown, and below them.
+    func hiddenLines(of position: RowPosition, in shown: [Line]) -> Hidden {
+        let lines = lines(ofRow: conversation.index(atOrAfter: position))
+        let count = lines.reduce(0) { $1.row == nil ? $0 : $0 + 1 }
+        let places = shown.indices.filter { shown[$0].row?.position == position }
+        guard let first = places.first, let last = places.last else {
+            let isAbove = shown.first { $0.row != nil }?.row.map { position < $0.position } ?? false
+            return isAbove
+                ? Hidden(above: lines.count, isWhole: true) : Hidden(below: lines.count, isWhole: true)
+        }
+        let missing = count - places.count
+        guard missing > 0 else { return Hidden() }
+        if case .text(_, isFirst: true, _) = shown[first] { return Hidden(below: missing) }
+        return last == shown.count - 1 && first > 0 ? Hidden(below: missing) : Hidden(above: missing)
+    }
+
+    /// Whether a message is the next one above what is shown, or below it, so that scrolling by its lines shows it.
+    func isNextToEdge(_ position: RowPosition, rows: Int) -> Bool {
+        let shown = viewport(rows: rows).lines.compactMap(\.row?.position)
+        guard let first = shown.first, let last = shown.last else { return false }
+        return conversation.message(from: first, by: -1)?.position == position
+            || conversation.message(from: last, by: 1)?.position == position
+    }
+}

@@ -1,0 +1,64 @@
+/// Which cells of a screen have to be written once more for their links, after all that differs was drawn. A pure
+/// value: the painter carries it out.
+///
+/// ncurses knows no links. A cell that it writes has none, and it may write cells between two that differ as well. So
+/// in every row that changes all links are written behind it; and a cell that has lost its link and looks as before,
+/// which ncurses leaves as it is, is written without one.
+package struct LinkDifference: Hashable, Sendable {
+    /// Neighbouring cells of one row that lead to the same.
+    package struct Run: Hashable, Sendable {
+        package let row: Int
+        package let columns: Range<Int>
+        /// Where they lead to; nil where they did and do not any more.
+        package let target: LinkTarget?
+    }
+
+    /// The cells, from the top left, rows from top to bottom. All of them show ASCII: where each of them is on the
+    /// screen does not hang on what a terminal makes of other characters' widths.
+    package private(set) var runs: [Run] = []
+
+    /// Nothing to write.
+    static let none = LinkDifference()
+
+    private init() {}
+
+    /// - Parameter cells: the difference that was drawn between the canvases, which have the same size.
+    package init(from shown: Canvas, to canvas: Canvas, _ cells: CanvasDifference) {
+        guard shown.hasLinks || canvas.hasLinks else { return }
+        let changed = Set(cells.runs.map(\.row))
+        let isSameTable = shown.links == canvas.links
+        for row in 0..<canvas.size.rows where changed.contains(row) || !isSameTable {
+            addRuns(of: row, from: shown, to: canvas, isChanged: changed.contains(row))
+        }
+    }
+
+    private mutating func addRuns(of row: Int, from shown: Canvas, to canvas: Canvas, isChanged: Bool) {
+        // The last cell of the last row would scroll some terminals.
+        let end = canvas.size.columns - (row == canvas.size.rows - 1 ? 1 : 0)
+        var begin: (column: Int, target: LinkTarget?)?
+        for column in 0..<max(0, end) {
+            let before = shown.target(row: row, column: column)
+            let target = canvas.target(row: row, column: column)
+            var isDue = target != nil && (isChanged || before != target)
+            if target == nil, before != nil {
+                isDue = shown[row, column].looks(as: canvas[row, column])
+            }
+            isDue = isDue && canvas[row, column].cluster.ascii > 0x20
+            if let open = begin, !isDue || open.target != target {
+                runs.append(Run(row: row, columns: open.column..<column, target: open.target))
+                begin = nil
+            }
+            if isDue, begin == nil { begin = (column, target) }
+        }
+        if let begin { runs.append(Run(row: row, columns: begin.column..<end, target: begin.target)) }
+    }
+}
+
+extension Cell {
+    /// Whether ncurses finds no difference between both.
+    fileprivate func looks(as other: Cell) -> Bool {
+        var (one, two) = (style, other.style)
+        (one.link, two.link) = (0, 0)
+        return cluster == other.cluster && one == two
+    }
+}

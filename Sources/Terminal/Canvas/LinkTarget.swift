@@ -1,0 +1,52 @@
+/// An address that cells of a canvas lead to, in the form in which a terminal takes it: printable ASCII without
+/// spaces, of a bounded length, so that it can hold nothing but itself.
+public struct LinkTarget: Hashable, Sendable {
+    /// The address; what is not ASCII is written as the percent-encoded bytes of UTF-8.
+    public let address: String
+
+    /// Terminals take no longer ones.
+    public static let byteLimit = 2_083
+
+    /// Nil for what no terminal should be told to open: anything but http and https, spaces and controls, and an
+    /// address that is too long.
+    public init?(_ text: String) {
+        let scheme = text.prefix(8).lowercased()
+        guard scheme.hasPrefix("http://") || scheme.hasPrefix("https://") else { return nil }
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case 0x21..<0x7F: bytes.append(byte)
+            case 0x80...: bytes += [UInt8(ascii: "%"), Self.digit(byte >> 4), Self.digit(byte & 15)]
+            default: return nil
+            }
+            guard bytes.count <= Self.byteLimit else { return nil }
+        }
+        address = String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
+
+    /// What begins the cells of the link (OSC 8). All of its cells have the same identifier, so that a terminal knows
+    /// that the lines into which it was broken belong together.
+    var opening: [UInt8] { Array("\u{1B}]8;id=\(identifier);\(address)\u{1B}\\".utf8) }
+
+    /// What ends the cells of any link.
+    static let closing = Array("\u{1B}]8;;\u{1B}\\".utf8)
+
+    /// The same for the same address in every frame (FNV-1a).
+    private var identifier: String {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in address.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return String(hash, radix: 16)
+    }
+}
+
+/// Whether addresses are given to the terminal, so that it can open them.
+public enum LinkUse: Hashable, Sendable {
+    /// Where the type of the terminal is one that takes them, or passes over them.
+    case auto
+    /// Whatever its type is.
+    case always
+    /// Never.
+    case never
+}

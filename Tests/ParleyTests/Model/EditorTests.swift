@@ -1,0 +1,58 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Writing in an editor")
+struct EditorTests {
+    @Test("Alt-e hands over the text as it stands, and /edit an empty one")
+    func begin() {
+        var desk = Desk.joined("chat.lobby")
+        desk.type("so far")
+        #expect(desk.press(.alt("e")) == [.edit("so far")])
+        #expect(desk.model.compose.text == "so far")
+        desk.press(.control("c"))
+        #expect(desk.enter("/edit") == [.edit("")])
+    }
+
+    @Test("What was written replaces the text, waits to be sent, and can be undone")
+    func written() {
+        var desk = Desk.joined("chat.lobby")
+        desk.type("so far")
+        desk.send(.edited(.written("so far,\nso good")))
+        #expect(desk.model.compose.text == "so far,\nso good" && desk.model.focus == .compose)
+        #expect(desk.model.compose.editor.cursor == 15)
+        desk.press(.control("_"))
+        desk.press(.control("_"))
+        #expect(desk.model.compose.text == "so far")
+    }
+
+    @Test("What did not work is said, and the text stays")
+    func failed() {
+        var desk = Desk.joined("chat.lobby")
+        desk.type("so far")
+        desk.send(.edited(.failed("The editor ended with 1; the text is as it was before.")))
+        #expect(desk.model.compose.text == "so far")
+        #expect(desk.model.notice?.text == "The editor ended with 1; the text is as it was before.")
+    }
+
+    @Test("What came while the editor had the terminal is new")
+    func missed() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages([message(1, "before")])))
+        desk.wait(.seconds(600))
+        desk.send(.edited(.written("")))
+        desk.send(.topic("chat.lobby", .messages([message(2, "meanwhile", minutes: 5)])))
+        let screen = desk.screen()
+        let mark = screen.firstIndex { $0.contains("─ new ─") } ?? 0
+        #expect(mark > 0 && screen[mark + 1].hasSuffix("meanwhile"))
+    }
+
+    @Test("VISUAL comes before EDITOR, and without both it is vi")
+    func command() {
+        #expect(TextEditor(["VISUAL": "code --wait", "EDITOR": "nano"]).command == "code --wait")
+        #expect(TextEditor(["VISUAL": " ", "EDITOR": "nano"]).command == "nano")
+        #expect(TextEditor([:]).command == "vi")
+    }
+}

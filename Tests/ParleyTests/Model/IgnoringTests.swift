@@ -1,0 +1,111 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Ignoring people")
+struct IgnoringTests {
+    private static func desk() -> Desk {
+        var desk = Desk.joined("chat.lobby", "chat.ops")
+        desk.send(
+            .topic(
+                "chat.lobby",
+                .messages([
+                    message(1, "hello", from: "bob"), message(2, "buy this", from: "Mallory"),
+                    message(3, "and that", from: "mallory"), message(4, "good day", from: "carol"),
+                ])))
+        return desk
+    }
+
+    @Test("What an ignored person writes is hidden, before and after, in every topic, and comes back")
+    func hidden() {
+        var desk = Self.desk()
+        desk.enter("/ignore mallory")
+        #expect(desk.model.notice?.text == "What mallory writes is hidden. /unignore mallory shows it again.")
+        desk.send(.topic("chat.lobby", .messages([message(5, "still here", from: "MALLORY")])))
+        let screen = desk.screen()
+        #expect(screen.contains { $0.hasSuffix("hello") } && screen.contains { $0.hasSuffix("good day") })
+        for text in ["buy this", "and that", "still here"] {
+            #expect(!screen.contains { $0.contains(text) }, "\(text)")
+        }
+        desk.enter("/unignore Mallory")
+        for text in ["buy this", "and that", "still here"] {
+            #expect(desk.screen().contains { $0.hasSuffix(text) }, "\(text)")
+        }
+    }
+
+    @Test("An ignored person makes nothing unread, calls nobody and rings no bell")
+    func silent() {
+        var desk = Self.desk()
+        desk.enter("/ignore mallory")
+        let effects = desk.send(
+            .topic("chat.ops", .messages([message(1, "@alice look", from: "mallory", topic: "chat.ops")])))
+        #expect(effects.isEmpty)
+        #expect(desk.model.unreadMessages == 0 && desk.model.unseenMentions == 0)
+        desk.send(.topic("chat.ops", .messages([message(2, "@alice hi", from: "bob", topic: "chat.ops")])))
+        #expect(desk.model.unreadMessages == 1 && desk.model.unseenMentions == 1)
+    }
+
+    @Test("The keys pass over what is hidden")
+    func passedOver() {
+        var desk = Self.desk()
+        desk.enter("/ignore mallory")
+        desk.press(.backTab)
+        desk.press(.up)
+        #expect(desk.model.selectedRow?.text == "good day")
+        desk.press(.up)
+        #expect(desk.model.selectedRow?.text == "hello")
+        desk.press(.escape)
+        desk.enter("/find that")
+        #expect(desk.model.selectedRow == nil)
+    }
+
+    @Test("A topic that is hidden whole scrolls, and holds nothing up")
+    func allHidden() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(
+            .topic("chat.lobby", .messages((1...300).map { message(UInt64($0), "spam \($0)", from: "mallory") })))
+        desk.enter("/ignore mallory")
+        #expect(!desk.screen().contains { $0.contains("spam") })
+        for key in [Key(.pageUp), Key(.pageUp), Key(.pageDown), Key(.home), Key(.end)] { desk.press(key) }
+        desk.press(.backTab)
+        for key in [Key(.up), Key(.down), Key(.home), Key(.end)] { desk.press(key) }
+        #expect(!desk.screen().contains { $0.contains("spam") })
+    }
+
+    @Test("Who is ignored is kept, and comes back at the next start")
+    func kept() {
+        var desk = Desk()
+        desk.send(.start(topics: ["chat.lobby"], keeps: true))
+        desk.send(.opened(KeptDesk(topics: ["chat.lobby"], ignored: ["mallory"])))
+        desk.send(.topic("chat.lobby", .messages([message(1, "buy this", from: "Mallory"), message(2, "hello")])))
+        #expect(!desk.screen().contains { $0.contains("buy this") })
+        #expect(desk.enter("/ignore Eve").contains(.keepIgnored("eve", true)))
+        #expect(desk.enter("/unignore mallory").contains(.keepIgnored("mallory", false)))
+        #expect(desk.enter("/ignore").filter { if case .keepIgnored = $0 { true } else { false } }.isEmpty)
+        #expect(desk.model.notice?.text == "Ignored: eve. /unignore NAME shows them again.")
+    }
+
+    @Test("A topic that is joined later hides them too")
+    func joinedLater() {
+        var desk = Self.desk()
+        desk.enter("/ignore mallory")
+        desk.enter("/join chat.new")
+        desk.send(.topic("chat.new", .messages([message(1, "buy this", from: "mallory", topic: "chat.new")])))
+        #expect(!desk.screen().contains { $0.contains("buy this") })
+    }
+
+    @Test("What cannot be ignored is refused with words")
+    func refused() {
+        var desk = Self.desk()
+        for (text, words) in [
+            ("/ignore alice", "That is your own name."), ("/unignore bob", "bob is not ignored."),
+            ("/ignore \(String(repeating: "x", count: 300))", "A name has 1 to 256 bytes."),
+            ("/ignore", "Nobody is ignored. /ignore NAME hides what somebody writes."),
+        ] {
+            desk.enter(text)
+            #expect(desk.model.notice?.text == words)
+        }
+    }
+}

@@ -1,0 +1,277 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Selecting messages")
+struct SelectionTests {
+    /// Forty messages in the topic in view, and the keys on them.
+    private static func desk(size: Size = Size(rows: 24, columns: 80), count: Int = 40) -> Desk {
+        var desk = Desk.joined("chat.lobby", size: size)
+        desk.send(.topic("chat.lobby", .messages((1...count).map { message(UInt64($0), "line \($0).") })))
+        desk.press(.backTab)
+        desk.effects = []
+        return desk
+    }
+
+    private func selected(_ desk: Desk) -> String? { desk.model.selectedRow?.text }
+
+    /// The rows that stand out.
+    private func marked(_ desk: Desk) -> [String] {
+        let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant)
+        return (0..<frame.size.rows).filter { frame[$0, frame.size.columns - 3].style.attributes.contains(.reverse) }
+            .map { frame.text(row: $0) }
+    }
+
+    @Test("Up goes from the newest message to older ones, which stand out and have the cursor; Down comes back")
+    func upAndDown() {
+        var desk = Self.desk()
+        desk.press(.up)
+        #expect(selected(desk) == "line 40.")
+        #expect(marked(desk).count == 1 && marked(desk).first?.hasSuffix("line 40.") == true)
+        for _ in 0..<30 { desk.press(.up) }
+        #expect(selected(desk) == "line 10.")
+        let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant)
+        #expect(frame.cursor.map { frame.text(row: $0.row).hasSuffix("line 10.") } == true)
+        for _ in 0..<30 { desk.press(.down) }
+        #expect(selected(desk) == "line 40.")
+        desk.press(.down)
+        #expect(selected(desk) == nil && desk.conversation("chat.lobby")?.scroll == .bottom)
+    }
+
+    @Test("What comes meanwhile does not move what is selected, and counts as unread")
+    func held() {
+        var desk = Self.desk()
+        for _ in 0..<3 { desk.press(.up) }
+        func shown() -> [String] { desk.screen().compactMap { $0.contains("line ") ? String($0.suffix(8)) : nil } }
+        let before = shown()
+        desk.send(.topic("chat.lobby", .messages([message(41, "later")])))
+        #expect(shown() == before && selected(desk) == "line 38.")
+        #expect(desk.screen().last?.hasSuffix("↓ 1 new") == true)
+        desk.press(.end)
+        #expect(desk.screen().contains { $0.hasSuffix("later") })
+    }
+
+    @Test("Whoever goes back to the text sees the newest message again")
+    func back() {
+        for leave in [Key(.escape), Key(.enter), Key(.tab)] {
+            var desk = Self.desk()
+            for _ in 0..<3 { desk.press(.up) }
+            desk.press(leave)
+            #expect(desk.model.selection == nil && desk.model.focus == .compose)
+            #expect(desk.conversation("chat.lobby")?.scroll == .bottom)
+        }
+    }
+
+    @Test("A message that is taller than the pane is gone through line by line")
+    func tall() {
+        var desk = Desk.joined("chat.lobby", size: Size(rows: 12, columns: 60))
+        let lines = (1...30).map { "part \($0)." }.joined(separator: "\n")
+        let messages = [message(1, "first."), message(2, lines), message(3, "last.")]
+        desk.send(.topic("chat.lobby", .messages(messages)))
+        desk.press(.backTab)
+        desk.press(.up)
+        desk.press(.up)
+        #expect(selected(desk) == lines)
+        var seen: Set<String> = []
+        for _ in 0..<60 where selected(desk) != "first." {
+            for row in desk.screen() where row.contains("part ") { seen.insert(row) }
+            desk.press(.up)
+        }
+        #expect(selected(desk) == "first." && seen.count >= 30)
+        for _ in 0..<60 where selected(desk) != "last." { desk.press(.down) }
+        #expect(selected(desk) == "last.")
+    }
+
+    @Test("At the oldest message older ones are asked for")
+    func older() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .history([message(7, "seven")], isComplete: false)))
+        desk.press(.backTab)
+        desk.press(.up)
+        #expect(selected(desk) == "seven")
+        #expect(desk.press(.up) == [.loadHistory(topic: "chat.lobby", before: 7, limit: ChatModel.historyPage)])
+    }
+
+    @Test("y copies the message without characters that hide, and keeps it for ^Y")
+    func copy() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages([message(1, "one\u{1B}[2J\ntwo")])))
+        desk.press(.backTab)
+        desk.press(.up)
+        guard case .copy(let text)? = desk.press(.character("y")).first else {
+            Issue.record("nothing was copied")
+            return
+        }
+        #expect(!text.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" } && text.hasSuffix("\ntwo"))
+        desk.press(.escape)
+        desk.press(.control("y"))
+        #expect(desk.model.compose.text == text)
+    }
+
+    @Test("A message that is too long for a clipboard is kept for ^Y alone")
+    func copyLong() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages([message(1, String(repeating: "long ", count: 20_000))])))
+        desk.press(.backTab)
+        desk.press(.up)
+        #expect(desk.press(.character("y")).isEmpty)
+        #expect(desk.model.notice?.text == "It is too long for the terminal's clipboard; ^Y puts it into the text.")
+    }
+
+    @Test("q quotes the message before what is written, with its author, and the text has the keys")
+    func quote() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages([message(1, "shall we\nship it?")])))
+        desk.type("yes")
+        desk.press(.backTab)
+        desk.press(.up)
+        desk.press(.character("q"))
+        #expect(desk.model.compose.text == "> bob: shall we\n> ship it?\nyes" && desk.model.focus == .compose)
+        desk.type("!")
+        #expect(desk.model.compose.text.hasSuffix("yes!"))
+    }
+
+    @Test("Of a long message a part is quoted")
+    func quoteLong() {
+        var desk = Desk.joined("chat.lobby")
+        let lines = (1...50).map { "row \($0)." }.joined(separator: "\n")
+        desk.send(.topic("chat.lobby", .messages([message(1, lines)])))
+        desk.press(.backTab)
+        desk.press(.up)
+        desk.press(.character("q"))
+        #expect(desk.model.compose.text.hasSuffix("> row 10. …\n"))
+    }
+
+    @Test("i tells what is known of a message: its id, its place, its time, and that a name proves nothing")
+    func details() {
+        var desk = Self.desk()
+        desk.press(.up)
+        desk.press(.character("i"))
+        let screen = desk.screen()
+        for words in ["About this message", "bob", "m40", "40", "21 November 2025, 10:00:00", "does not prove it"] {
+            #expect(screen.contains { $0.contains(words) }, "\(words)")
+        }
+        desk.press(.escape)
+        #expect(desk.model.overlay == nil && selected(desk) == "line 40.")
+    }
+
+    @Test("Where nothing is selected, the letters of these keys begin a text")
+    func letters() {
+        for letter in ["y", "q", "i", "n", "N"] as [Character] {
+            var desk = Self.desk()
+            desk.press(.character(letter))
+            #expect(desk.model.compose.text == String(letter) && desk.model.focus == .compose)
+        }
+    }
+
+    @Test("A click selects a message")
+    func click() throws {
+        var desk = Self.desk()
+        let row = try #require(desk.screen().firstIndex { $0.hasSuffix("line 35.") })
+        desk.send(.input(.mouse(MouseEvent(kind: .press, button: .left, row: row, column: 40))))
+        #expect(selected(desk) == "line 35.")
+    }
+
+    @Test("A message that is dropped from the screen is selected no more")
+    func gone() {
+        var desk = Self.desk()
+        desk.press(.up)
+        desk.send(.topic("chat.lobby", .restarted))
+        #expect(selected(desk) == nil)
+        desk.press(.character("y"))
+        #expect(desk.model.compose.text == "y")
+    }
+}
+
+@Suite("Finding in view")
+struct FindTests {
+    private static func desk() -> Desk {
+        var desk = Desk.joined("chat.lobby")
+        let texts = ["The Café opens", "nothing", "a cafeteria", "lunch"]
+        desk.send(
+            .topic("chat.lobby", .messages(texts.enumerated().map { message(UInt64($0.offset + 1), $0.element) })))
+        return desk
+    }
+
+    @Test("/find goes to the newest message that has the letters, n to the one above and N back")
+    func find() {
+        var desk = Self.desk()
+        desk.enter("/find CAFE")
+        #expect(desk.model.selectedRow?.text == "a cafeteria")
+        desk.press(.character("n"))
+        #expect(desk.model.selectedRow?.text == "The Café opens")
+        desk.press(.character("n"))
+        #expect(desk.model.notice?.text == "No message above has CAFE; Home loads older ones.")
+        #expect(desk.model.selectedRow?.text == "The Café opens")
+        desk.press(.character("N"))
+        #expect(desk.model.selectedRow?.text == "a cafeteria")
+    }
+
+    @Test("The letters stand out wherever they are in view, and no more once the person is back at the text")
+    func marks() {
+        func underlined(_ desk: Desk) -> String {
+            let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant)
+            var text = ""
+            for row in 1..<frame.size.rows - 4 {
+                for column in 0..<frame.size.columns
+                where frame[row, column].style.attributes.contains(.underline) {
+                    let line = frame.text(row: row)
+                    text.append(line[line.index(line.startIndex, offsetBy: column)])
+                }
+            }
+            return text
+        }
+        var desk = Self.desk()
+        desk.enter("/find cafe")
+        #expect(underlined(desk) == "Cafécafe")
+        desk.press(.escape)
+        #expect(underlined(desk) == "" && desk.model.find == nil)
+    }
+
+    @Test("Where nothing has it, that is said, with where to look further")
+    func nothing() {
+        var desk = Self.desk()
+        desk.enter("/find dragons")
+        #expect(desk.model.selectedRow == nil && desk.model.find == nil)
+        #expect(
+            desk.model.notice?.text
+                == "No message that is loaded here has dragons. /search looks through all that is kept.")
+    }
+
+    @Test("Letters are found over case and marks, within words, and in any script")
+    func letters() {
+        for (words, text, columns) in [
+            ("ell", "Hello hell", [1..<4, 7..<10]), ("é", "Cafe\u{301}", [3..<4]), ("東", "京東x", [2..<4]),
+            ("aa", "aaa", [0..<2]), ("x", "abc", []), ("", "abc", []),
+        ] as [(String, String, [Range<Int>])] {
+            #expect(TextFind(words).columns(of: SafeText(text)) == columns, "\(words) in \(text)")
+        }
+    }
+}
+
+@Suite("What went wrong")
+struct ErrorListTests {
+    @Test("/errors lists what went wrong, the newest first, with the connection's own failures")
+    func errors() {
+        var desk = Desk.joined("chat.lobby")
+        desk.enter("/errors")
+        #expect(desk.model.notice?.text == "Nothing has gone wrong since Parley was opened.")
+        desk.wait(.seconds(30))
+        desk.send(.notice("The first thing failed.", isFailure: true))
+        desk.wait(.seconds(60))
+        desk.send(
+            .statusChanged(ConnectionStatus(state: .reconnecting, reason: .unreachable("the server went"), attempt: 1)))
+        desk.wait(.seconds(60))
+        desk.send(.notice("The last thing failed.", isFailure: true))
+        desk.enter("/errors")
+        let screen = desk.screen()
+        let places = ["The last thing failed.", "reconnecting", "The first thing failed."].compactMap { words in
+            screen.firstIndex { $0.lowercased().contains(words.lowercased()) && $0.contains("│ 10:") }
+        }
+        #expect(places.count == 3 && places == places.sorted(), "\(screen)")
+        desk.press(.escape)
+        #expect(desk.model.overlay == nil)
+    }
+}

@@ -1,0 +1,268 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Messages on the screen")
+struct MessageFrameTests {
+    private func desk(
+        _ messages: [TopicMessage], topic: String = "chat.lobby", size: Size = Size(rows: 24, columns: 80)
+    ) -> Desk {
+        var desk = Desk.joined(topic, size: size)
+        desk.send(.topic(topic, .messages(messages)))
+        return desk
+    }
+
+    /// The rows of the conversation, without the sidebar and the separators.
+    private func rows(_ desk: Desk) -> [String] {
+        desk.screen().compactMap { row in
+            row.split(separator: "│", maxSplits: 1, omittingEmptySubsequences: false).dropFirst().first.map(String.init)
+        }.filter { !$0.isEmpty && !$0.hasPrefix("──") }
+    }
+
+    private func frame(_ desk: Desk, _ theme: Theme = .standard) -> Canvas {
+        render(desk.model, size: desk.model.size, now: desk.model.now.instant, theme: theme)
+    }
+
+    /// The text that is drawn in a style on the row that has some words.
+    private func text(of style: Style, on words: String, _ frame: Canvas) -> String {
+        guard let row = frame.rows.firstIndex(where: { $0.contains(words) }) else { return "no row" }
+        // Without the sidebar and the margin.
+        return (34..<frame.size.columns).filter { column in
+            frame[row, column].style.foreground == style.foreground
+                && frame[row, column].style.attributes == style.attributes
+        }.map { frame[row, $0].cluster.text }.joined()
+    }
+
+    // MARK: Authors
+
+    @Test("Who writes on within five minutes is named once; each message keeps its time and its mark")
+    func grouped() {
+        let desk = desk([
+            message(1, "one"), message(2, "two", minutes: 5), message(3, "late", minutes: 11, isRecovered: true),
+            message(4, "hey alice", minutes: 12), message(5, "and me", from: "carol", minutes: 12),
+        ])
+        let shown = rows(desk)
+        #expect(shown[0] == " 10:00  bob    one" && shown[1] == " 10:05         two")
+        #expect(shown[2].hasPrefix(" 10:11  bob    late") && shown[2].hasSuffix("↺"))
+        #expect(shown[3] == "@10:12         hey alice" && shown[4] == " 10:12  carol  and me")
+    }
+
+    @Test("A day, what is new, and messages that are gone stand between two messages: the name comes again")
+    func separated() {
+        var desk = desk([message(1, "before midnight", minutes: -601), message(2, "after it", minutes: -598)])
+        desk.send(.topic("chat.lobby", .gap(lost: 2)))
+        desk.send(.topic("chat.lobby", .messages([message(5, "behind the gap", minutes: -597)])))
+        desk.loseFocus()
+        desk.send(.topic("chat.lobby", .messages([message(6, "new", minutes: -596)])))
+        for text in ["before midnight", "after it", "behind the gap", "new"] {
+            #expect(rows(desk).contains { $0.contains("bob   \(text)") }, "\(text)")
+        }
+    }
+
+    @Test("Whoever claims the person's name is named beside the person")
+    func claimed() {
+        var desk = desk([message(1, "I am alice", from: "bob")])
+        desk.send(.identified(.init(user: "anonymous", network: "x", isNamed: false)))
+        desk.send(.topic("chat.lobby", .messages([message(2, "not you", from: "anonymous")])))
+        desk.enter("me")
+        desk.enter("again")
+        let shown = rows(desk)
+        #expect(shown[1].contains("anonymous  not you") && shown[2].contains("anonymous  me"))
+        #expect(shown[3].hasPrefix(" 10:00             again"))
+    }
+
+    @Test("A line that was not sent keeps its name, and so does the one below its reason")
+    func failed() {
+        var desk = desk([])
+        if case .publish(let id, _, _)? = desk.enter("too much").first {
+            desk.send(.published(PublishNews(id: id, state: .failed(.tooLarge(bytes: 2, limit: 1)))))
+        }
+        desk.enter("next")
+        desk.enter("last")
+        let shown = rows(desk)
+        #expect(shown.contains { $0.contains("alice  too much") } && shown.contains { $0.contains("alice  next") })
+        #expect(shown.contains { !$0.contains("alice") && $0.hasPrefix(" 10:00") && $0.contains("  last") })
+    }
+
+    @Test("In a pattern the topic counts, on a narrow screen nothing is left out, and at the top the name stands")
+    func places() {
+        let several = desk(
+            [
+                message(1, "one", topic: "a.x"), message(2, "two", topic: "a.x"), message(3, "three", topic: "a.y"),
+            ], topic: "a.*")
+        #expect(rows(several) == [" 10:00  bob   [a.x] one", " 10:00        [a.x] two", " 10:00  bob   [a.y] three"])
+        let narrow = desk([message(1, "one"), message(2, "two")], size: Size(rows: 8, columns: 30))
+        #expect(narrow.screen().filter { $0.contains("bob") }.count == 2)
+        let many = desk((1...40).map { message($0, "m\($0)") })
+        let shown = rows(many)
+        #expect(shown[0].hasPrefix(" 10:00  bob ") && shown.filter { $0.contains("bob") }.count == 1)
+    }
+
+    @Test("Times that no clock has group nothing and break nothing")
+    func hostileTimes() {
+        var first = message(1, "one")
+        var second = message(2, "two")
+        first.time = Timestamp(milliseconds: .min)
+        second.time = Timestamp(milliseconds: .max)
+        #expect(rows(desk([first, second])).filter { $0.contains("bob") }.count == 2)
+    }
+
+    // MARK: Code, quotes, links
+
+    @Test("Code, quotes and links have looks of their own, and no character of the text changes")
+    func marked() {
+        let words = "run `make` at https://example.org/a.\n> said bob\n```\nlet x\n```"
+        let desk = desk([message(1, words)])
+        #expect(
+            rows(desk).map { $0.dropFirst(14) } == [
+                "run `make` at https://example.org/a.", "> said bob", "```", "let x", "```",
+            ])
+        let frame = self.frame(desk)
+        let theme = Theme.standard
+        #expect(text(of: theme.code, on: "run `make`", frame) == "`make`")
+        #expect(text(of: theme.link, on: "run `make`", frame) == "https://example.org/a")
+        #expect(text(of: theme.quote, on: "> said", frame) == "> said bob")
+        #expect(text(of: theme.code, on: "let x", frame) == "let x")
+        let plain = self.frame(desk, .colorless)
+        #expect(plain.rows == frame.rows)
+        #expect(text(of: Style(attributes: .underline), on: "run `make`", plain) == "https://example.org/a")
+    }
+
+    @Test("A line that calls the person looks as such as a whole, its links underlined")
+    func mention() {
+        let desk = desk([message(1, "@alice `make` http://a.b")])
+        var calling = Theme.standard.unread
+        #expect(text(of: calling, on: "@alice", frame(desk)) == "@alice `make` ")
+        calling.attributes.insert(.underline)
+        #expect(text(of: calling, on: "@alice", frame(desk)) == "http://a.b")
+    }
+
+    @Test("Each cell of a link leads where the text says, on every line of it, and no other cell does")
+    func cells() {
+        let link = "https://example.org/" + String(repeating: "path/", count: 20) + "end"
+        let desk = desk([message(1, "see \(link), and https://bank.example@evil.example/")])
+        let frame = self.frame(desk)
+        var linked = ""
+        for row in 0..<frame.size.rows {
+            for column in 0..<frame.size.columns {
+                guard let target = frame.target(row: row, column: column) else { continue }
+                #expect(target.address == link)
+                linked += frame[row, column].cluster.text
+            }
+        }
+        #expect(linked == link)
+        // What lies over it leads nowhere.
+        var other = desk
+        other.press(.function(1))
+        let covered = self.frame(other)
+        for row in 2..<20 { #expect(covered.target(row: row, column: 40) == nil) }
+    }
+
+    @Test("/links lists what is in view, newest first and each once, and /link hands one over")
+    func list() {
+        var desk = desk([
+            message(1, "http://a.b/1 http://a.b/2"), message(2, "http://a.b/1 again", from: "carol", minutes: 1),
+            message(3, "https://bank.example@evil.example/x", from: "mallory", minutes: 2),
+        ])
+        desk.enter("/links")
+        let shown = desk.screen().joined(separator: "\n")
+        #expect(shown.contains("─ Links in chat.lobby ─"))
+        #expect(shown.contains("│ 1  mallory") && shown.contains("https://bank.example@evil.example/x"))
+        #expect(shown.contains("↑ leads to evil.example"))
+        #expect(shown.contains("│ 2  carol") && shown.contains("│ 3  bob") && !shown.contains("│ 4  "))
+        // The numbers stay while messages come.
+        desk.send(.topic("chat.lobby", .messages([message(4, "http://c.d", minutes: 3)])))
+        desk.press(.escape)
+        #expect(desk.model.overlay == nil)
+        #expect(desk.enter("/link 3") == [.copy("http://a.b/2")])
+        #expect(desk.model.notice?.text == "http://a.b/2" && desk.screen().last?.contains("http://a.b/2") == true)
+        desk.enter("/link 9")
+        #expect(desk.model.notice?.text == "There is no link 9. /links lists them.")
+        desk.enter("/links")
+        desk.press(.escape)
+        desk.enter("/link 1")
+        #expect(desk.model.notice?.text == "http://c.d")
+    }
+
+    @Test("A link that the bottom line has no room for is copied all the same, and ^Y puts it into the text")
+    func longLink() {
+        let link = "https://example.org/" + String(repeating: "a", count: 200)
+        var desk = desk([message(1, link)])
+        #expect(desk.enter("/link 1") == [.copy(link)])
+        #expect(desk.model.notice?.text == "Copied, where the terminal has a clipboard; ^Y puts it into the text.")
+        desk.press(.control("y"))
+        #expect(desk.model.compose.text == link)
+    }
+
+    @Test("Without links, without a topic, and without a number, the commands say so")
+    func noLinks() throws {
+        var desk = desk([message(1, "nothing")])
+        for (text, words) in [
+            ("/links", "There is no link in view."), ("/link 1", "There is no link in view."),
+        ] {
+            desk.enter(text)
+            #expect(desk.model.notice?.text == words && desk.model.overlay == nil)
+        }
+        var empty = Desk()
+        empty.enter("/links")
+        #expect(empty.model.notice?.text == "Open a topic first.")
+        for text in ["/link", "/link x", "/link 0", "/link -1"] {
+            #expect(throws: SlashCommand.Failure.usage("/link NUMBER")) { try SlashCommand.parse(text) }
+        }
+        #expect(try SlashCommand.parse("/link 12") == .link(12) && SlashCommand.parse("/links") == .links)
+    }
+
+    @Test("The configuration says whether the terminal is told of links")
+    func setting() throws {
+        #expect(LinkSetting.allCases.map(\.use) == [.auto, .always, .never])
+        #expect(ChatSettings().links == .auto)
+    }
+
+    // MARK: JSON
+
+    @Test("JSON that is longer than a line is one line, and F4 reads it with a line for each value")
+    func folded() {
+        let text = "{" + (1...12).map { "\"key \($0)\": \"value\"" }.joined(separator: ",") + "}"
+        var desk = desk([message(1, text), message(2, "{\"short\": 1}")])
+        #expect(
+            rows(desk) == [
+                " 10:00  bob   {…} 12 keys, 208 bytes · F4 reads it", " 10:00        {\"short\": 1}",
+            ])
+        desk.press(.function(4))
+        let shown = rows(desk)
+        #expect(shown.first == " {" && shown.dropFirst().first == "   \"key 1\": \"value\",")
+        #expect(shown.contains("   \"key 12\": \"value\""))
+        desk.press(.escape)
+        let row = desk.screen().firstIndex { $0.contains("F4 reads it") } ?? 0
+        desk.click(row: row, column: 50)
+        #expect(desk.screen().contains { $0.contains("from bob in chat.lobby") })
+    }
+
+    @Test("Folded JSON keeps its topic in a pattern, and on a screen without room the key goes first")
+    func foldedNarrow() {
+        let text = "[" + Array(repeating: "\"item\"", count: 40).joined(separator: ",") + "]"
+        let several = desk([message(1, text, topic: "a.x")], topic: "a.*")
+        #expect(rows(several) == [" 10:00  bob   [a.x] […] 40 items, 281 bytes · F4 reads it"])
+        let narrow = desk([message(1, text)], size: Size(rows: 10, columns: 40))
+        #expect(
+            narrow.screen().contains { $0.contains("[…] 40 items, 281") }
+                && !narrow.screen().contains { $0.contains("F4") })
+    }
+
+    @Test("What earlier frames have broken into lines is the same with other widths, topics and texts")
+    func cached() {
+        let texts = WrappedTexts()
+        let text = "> a `b` http://c.d/e and more of it, so that it goes on below, on narrow screens at least"
+        for columns in [30, 50, 80, 120, 50] {
+            for topic in ["chat.lobby", "chat.*"] {
+                let desk = desk([message(1, text), message(2, "[chat.lobby] " + text)], topic: topic)
+                let size = Size(rows: 24, columns: columns)
+                let now = desk.model.now.instant
+                #expect(
+                    render(desk.model, size: size, now: now, texts: texts) == render(desk.model, size: size, now: now))
+            }
+        }
+    }
+}
