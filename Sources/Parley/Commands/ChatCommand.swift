@@ -16,6 +16,9 @@ struct ChatCommand: ParsableCommand {
             valueName: "seconds"))
     var suspendAfter: Double?
 
+    @Flag(help: "Write lines and read lines, without a screen: for a screen reader, and for pipes.")
+    var plain = false
+
     @Argument(
         help: "Topics to join, besides those that were joined before; * matches one token, > at the end the rest.")
     var topics: [String] = []
@@ -33,9 +36,10 @@ struct ChatCommand: ParsableCommand {
             let seconds = suspendAfter ?? plan.suspendAfter
             let policy = seconds.map { $0 > 0 ? LifecyclePolicy.suspend(after: .seconds($0)) : .ignore } ?? .rongcloud
             let connector = try Connector(plan, for: .chat(policy))
+            let configuration = try connection.chatConfiguration()
+            guard !plain else { return try PlainSession.run(connector, topics: topics, configuration: configuration) }
             try ChatSession.run(
-                connector, topics: topics, configuration: try connection.chatConfiguration(),
-                appearance: plan.appearance)
+                connector, topics: topics, configuration: configuration, appearance: plan.appearance)
         }
     }
 }

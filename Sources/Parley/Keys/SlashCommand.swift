@@ -21,6 +21,7 @@ enum SlashCommand: Hashable, Sendable {
     case unignore(String)
     case away(String)
     case back
+    case inbox
     case delete
     case keyValue(KeyValueRequest)
     case close
@@ -63,6 +64,7 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "unignore", arguments: "NAME", words: "show it again"),
         Entry(name: "away", arguments: "[TEXT]", words: "tell others that you are away, and why"),
         Entry(name: "back", arguments: "", words: "tell others that you are here again"),
+        Entry(name: "inbox", arguments: "", words: "open the postbox"),
         Entry(name: "delete", arguments: "", words: "delete the marked letters, or the selected one"),
         Entry(
             name: "kv", arguments: "get|put|delete|keys|watch …",
@@ -145,6 +147,7 @@ enum SlashCommand: Hashable, Sendable {
             return .unignore(topic)
         case "away": return .away(topic)
         case "back": return .back
+        case "inbox": return .inbox
         case "delete": return .delete
         case "kv":
             guard let request = KeyValueRequest(argument) else { throw .usage(KeyValueRequest.usage) }

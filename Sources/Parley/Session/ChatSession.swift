@@ -3,12 +3,8 @@ import Terminal
 
 /// The interactive client: the terminal and the engine, and the loop between them.
 struct ChatSession {
-    private let queue: EventQueue
-    private let engine: ChatEngine
-    private let effects: AsyncStream<ChatEffect>.Continuation
-    private let runner: Task<Void, Never>
+    private let engine: EngineRun
     private let configuration: ChatConfiguration
-    private var follower: Task<Void, Never>?
     private var loop: ChatLoop
 
     /// Runs the client until its person leaves. The screen is up before anything of the network is touched.
@@ -23,12 +19,14 @@ struct ChatSession {
         options.asksBackground = appearance.asksTerminal && options.colors
         do throws(TerminalError) { terminal = try TerminalSession(options: options) } catch {
             log?.end()
-            throw CommandFailure(CommandFailure.badConfiguration, error.description)
+            var words = error.description
+            if case .notATerminal = error { words += " parley --plain needs none." }
+            throw CommandFailure(CommandFailure.badConfiguration, words)
         }
         var session = ChatSession(terminal, connector, configuration, appearance)
         session.run(topics, keeps: connector.hasStore)
         terminal.close()
-        session.end()
+        session.engine.end()
         log?.end()
         if let signal = session.loop.endingSignal { TerminalSession.endProcess(by: signal) }
     }
@@ -39,24 +37,14 @@ struct ChatSession {
     ) {
         self.configuration = configuration
         let queue = EventQueue { [waker = terminal.waker] in waker.wake() }
-        self.queue = queue
-        let engine = ChatEngine(connector, queue: queue)
-        self.engine = engine
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: ChatEffect.self, bufferingPolicy: .bufferingOldest(65_536))
-        effects = continuation
-        runner = Task.detached { for await effect in stream { await engine.perform(effect) } }
+        engine = EngineRun(connector, configuration, queue: queue)
         var model = ChatModel(
             identity: .init(user: connector.user, network: connector.network, isNamed: connector.isNamed),
             size: terminal.size, now: Self.now, status: .initialized, origin: RelayClient.newID())
         model.configure(configuration.settings)
         loop = ChatLoop(
             terminal, queue: queue, model: model, appearance: appearance, colors: terminal.colorCount,
-            clock: { Self.now },
-            send: { effect in
-                if case .dropped = continuation.yield(effect) { return false }
-                return true
-            })
+            clock: { Self.now }, send: engine.send)
     }
 
     private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }
@@ -65,25 +53,7 @@ struct ChatSession {
         // What was joined before is known when the store is open.
         let isNothingNamed = topics.isEmpty && configuration.settings.join.isEmpty && !keeps
         loop.begin(isNothingNamed ? [ChatModel.firstTopic] : topics, keeps: keeps)
-        let engine = engine
-        Task.detached { await engine.start() }
-        follower = Task.detached { [configuration, queue] in await ConfigurationFollower.follow(configuration, queue) }
+        engine.start()
         loop.run()
-    }
-
-    /// Leaves the network in good order, for two seconds at most.
-    private func end() {
-        follower?.cancel()
-        queue.close()
-        effects.finish()
-        let done = Gate()
-        let (runner, engine) = (runner, engine)
-        Task.detached {
-            // A line that was sent with the last key is still on its way to the engine.
-            await runner.value
-            await engine.stop()
-            done.open()
-        }
-        done.wait(atMost: .seconds(2))
     }
 }

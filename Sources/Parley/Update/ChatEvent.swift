@@ -11,6 +11,8 @@ enum ChatEvent: Equatable, Sendable {
     case tick(Moment)
     /// A key, a paste, the mouse or the terminal's focus.
     case input(InputEvent)
+    /// A whole line, of somebody without a screen.
+    case line(String)
     /// The terminal has another size.
     case resized(Size)
     /// The process is about to stop (SIGTSTP, or after `suspendProcess`).

@@ -92,6 +92,9 @@ extension ChatModel {
             case .unknown, .loading, .more, .offline, nil: break
             }
             return loadHistory(name)
+        case .inbox:
+            focus = .main
+            return openInbox(nil)
         case .delete:
             guard case .inbox = view else {
                 say("Open the postbox first" + (settings.keys.label(of: .openPostbox).map { ": \($0)" } ?? "."))

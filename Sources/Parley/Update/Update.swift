@@ -17,6 +17,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         return []
     case .input(let input):
         effects = model.handleInput(input)
+    case .line(let line):
+        effects = model.takeLine(line)
     case .resized(let size):
         model.size = size
     case .suspending:
@@ -74,7 +76,7 @@ extension ChatEvent {
     /// Whether it can change the text being written, or in which conversation that is.
     fileprivate var mayChangeText: Bool {
         switch self {
-        case .input, .edited, .published: true
+        case .input, .line, .edited, .published: true
         default: false
         }
     }

@@ -359,6 +359,7 @@ extension EndToEndTests {
             let result = try await network.parley("--as", "alice")
             #expect(result.exitCode == 78 && result.output.isEmpty, "\(result)")
             #expect(result.diagnostics.contains("terminal"), "\(result)")
+            #expect(result.diagnostics.contains("parley --plain needs none."), "\(result)")
             #expect(network.description == nil)
         }
     }

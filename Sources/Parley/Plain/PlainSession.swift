@@ -1,0 +1,181 @@
+import ArgumentParser
+import Dispatch
+import NIOConcurrencyHelpers
+import Relay
+import RelayNetwork
+import Terminal
+
+/// The interactive client without a screen: lines are read, and lines are written, each once. What happens is decided by
+/// the same model as on the screen.
+struct PlainSession {
+    /// What comes from outside, besides the core's news.
+    private enum Input {
+        case lines([String])
+        case failed(CommandFailure)
+        case end
+        case signal(Int32)
+    }
+
+    /// Wide, since it is no terminal: nothing is cut for it.
+    private static let size = Size(rows: 24, columns: 400)
+    /// So long what was read last may take to be sent, and questions to be answered, when no more comes.
+    private static let patience = Duration.seconds(10)
+
+    /// News that are taken in before the next look at the input.
+    private static let portion = 100
+
+    private let queue: EventQueue
+    private let engine: EngineRun
+    private let wakes = DispatchSemaphore(value: 0)
+    private let inputs = NIOLockedValueBox<[Input]>([])
+    private let taken = DispatchSemaphore(value: 0)
+    private var model: ChatModel
+    private var announcer = PlainAnnouncer()
+    /// Lines that wait until it is known where the person was.
+    private var waiting: [String] = []
+    private var hasEnded = false
+    private var isOver = false
+
+    /// Runs until the person leaves, or nothing more can be read and all is sent.
+    ///
+    /// - Throws: ``CommandFailure`` where something is not sent yet, or the input cannot be read; the exit status of a
+    ///   signal.
+    static func run(_ connector: Connector, topics: [String], configuration: ChatConfiguration) throws {
+        var session = PlainSession(connector, configuration)
+        let outcome = Result { try session.run(topics, keeps: connector.hasStore, configuration) }
+        session.engine.end()
+        try outcome.get()
+    }
+
+    private init(_ connector: Connector, _ configuration: ChatConfiguration) {
+        queue = EventQueue { [wakes] in wakes.signal() }
+        engine = EngineRun(connector, configuration, queue: queue)
+        model = ChatModel(
+            identity: .init(user: connector.user, network: connector.network, isNamed: connector.isNamed),
+            size: Self.size, now: Self.now, status: .initialized, origin: RelayClient.newID())
+        model.configure(configuration.settings)
+    }
+
+    private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }
+
+    private mutating func run(_ topics: [String], keeps: Bool, _ configuration: ChatConfiguration) throws {
+        let signals = EndingSignals()
+        defer { signals.cancel() }
+        let watcher = Task.detached { [numbers = signals.numbers, inputs, wakes] in
+            for await number in numbers {
+                inputs.withLockedValue { $0.append(.signal(number)) }
+                wakes.signal()
+            }
+        }
+        defer { watcher.cancel() }
+        let isNothingNamed = topics.isEmpty && configuration.settings.join.isEmpty && !keeps
+        apply(.start(topics: isNothingNamed ? [ChatModel.firstTopic] : topics, keeps: keeps))
+        engine.start()
+        readInput()
+        var deadline: ContinuousClock.Instant?
+        var hasMore = false
+        while !isOver {
+            if !hasMore { wait(until: deadline) }
+            try takeInputs()
+            hasMore = takeNews()
+            takeWaiting()
+            guard hasEnded, !isOver else { continue }
+            if isIdle { return }
+            let end = deadline ?? .now + Self.patience
+            deadline = end
+            if .now >= end { break }
+        }
+        guard hasEnded, !model.outgoing.isEmpty else { return }
+        let count = Wording.count(model.outgoing.count, "message")
+        throw CommandFailure(
+            CommandFailure.notAcknowledged,
+            keeps ? "\(count) not sent yet: Parley sends them when it runs again." : "\(count) not sent.")
+    }
+
+    private func wait(until deadline: ContinuousClock.Instant?) {
+        guard let deadline else { return wakes.wait() }
+        let left = ContinuousClock.now.duration(to: deadline)
+        let milliseconds = max(0, Int(left.components.seconds) * 1_000 + 1_000)
+        _ = wakes.wait(timeout: .now() + .milliseconds(milliseconds))
+    }
+
+    /// Whether all that was read is done.
+    private var isIdle: Bool {
+        if model.opening != nil || !waiting.isEmpty || !model.outgoing.isEmpty || model.inbox.fetch != nil {
+            return false
+        }
+        if case .search(let search) = model.view, search.request != nil { return false }
+        return true
+    }
+
+    // MARK: Input
+
+    /// Reads lines on a thread of its own; the next ones when these are taken.
+    private func readInput() {
+        DispatchQueue(label: "standard input").async { [inputs, wakes, taken] in
+            var reader = LineReader(limit: 1 << 20)
+            while true {
+                let input: Input
+                do throws(CommandFailure) {
+                    input = try reader.next().map { .lines($0) } ?? .end
+                } catch {
+                    input = .failed(error)
+                }
+                inputs.withLockedValue { $0.append(input) }
+                wakes.signal()
+                guard case .lines = input else { return }
+                taken.wait()
+            }
+        }
+    }
+
+    private mutating func takeInputs() throws {
+        for input in inputs.withLockedValue({ exchange(&$0, with: []) }) {
+            switch input {
+            case .lines(let lines): waiting += lines
+            case .end: hasEnded = true
+            case .failed(let failure): throw failure
+            case .signal(let number): throw ExitCode(128 + number)
+            }
+        }
+    }
+
+    /// Takes the lines in, once it is known what was joined and what is in view.
+    private mutating func takeWaiting() {
+        guard model.opening == nil, !waiting.isEmpty else { return }
+        let lines = waiting
+        waiting = []
+        for line in lines where !isOver { apply(.line(line)) }
+        taken.signal()
+    }
+
+    // MARK: Events
+
+    /// Takes in some news, so that in a flood of them the lines have their turn.
+    ///
+    /// - Returns: whether there may be more.
+    private mutating func takeNews() -> Bool {
+        for _ in 0..<Self.portion {
+            guard let (event, _) = queue.take() else { return false }
+            apply(event)
+        }
+        return true
+    }
+
+    private mutating func apply(_ event: ChatEvent) {
+        _ = update(&model, .tick(Self.now))
+        let effects = update(&model, event)
+        for effect in effects { perform(effect) }
+        for line in announcer.lines(after: event, effects, &model) { Output.line(line) }
+    }
+
+    private mutating func perform(_ effect: ChatEffect) {
+        switch effect {
+        case .quit: isOver = true
+        case .edit: Output.line("There is no editor here; write the text as a line.")
+        case .copy, .bell, .redraw, .setTitle, .suspendProcess: break
+        default:
+            if !engine.send(effect) { Output.line("Too much is waiting to be done; that was not done.") }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+extension ChatModel {
+    /// Takes a whole line of somebody without a screen: the answer to a question, a command, or a message to what is in
+    /// view. What cannot be done leaves nothing behind but words.
+    mutating func takeLine(_ line: String) -> [ChatEffect] {
+        lastInput = now.instant
+        var effects = nudge()
+        if case .question(let question)? = overlay {
+            overlay = nil
+            let answer = line.lowercased().filter { !$0.isWhitespace }
+            if answer == "y" || answer == "yes" { return effects + answerYes(question) }
+            say("That is left as it was.")
+            return effects
+        }
+        (overlay, selection, focus) = (nil, nil, .compose)
+        // A message that was read whole is behind the person.
+        while case .reader(let reader) = view { _ = ReaderPane(reader: reader).escape(on: &self) }
+        // A list that was read is behind them too: what is no command is for the topic where they were.
+        if line.first != "/" { returnToTopic() }
+        compose.set(line)
+        effects += submit()
+        compose.editor.clear()
+        return effects
+    }
+
+    private mutating func returnToTopic() {
+        switch view {
+        case .conversation, .welcome: return
+        case .inbox, .search, .excerpt, .reader: break
+        }
+        for case .topic(let name) in visits where conversations.index(of: name) != nil {
+            return show(.conversation(name))
+        }
+        show(fallbackView)
+    }
+}

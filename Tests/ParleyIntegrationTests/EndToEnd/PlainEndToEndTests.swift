@@ -1,0 +1,54 @@
+import Foundation
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension EndToEndTests {
+    @Suite("Plain mode")
+    struct Plain {
+        @Test("Lines are read and written through pipes, an outage is said, and what was read is sent before the end")
+        func pipes() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try network.start("--plain", "--as", "alice", "chat.lobby")
+                func output() -> String { alice.output }
+                try await eventually("a connection", deadline: .seconds(60)) { output().contains("Connected.\n") }
+                try alice.write("hello from a pipe\n")
+                try await eventually("the line on the network", deadline: .seconds(60)) {
+                    try await network.texts(on: "chat.lobby") == ["hello from a pipe"]
+                }
+                let sent = try await network.parley("send", "--as", "bob", "chat.lobby", "alice: one\u{1B}[2J")
+                #expect(sent.status.isSuccess, "\(sent)")
+                try await eventually("bob's line", deadline: .seconds(60)) {
+                    output().contains(" bob, to you: alice: one")
+                }
+                let before = try #require(network.description)
+                kill(before.hostPid, SIGSTOP)
+                kill(before.serverPid, SIGKILL)
+                try await eventually("the outage", deadline: .seconds(60)) {
+                    output().contains("The connection is lost.")
+                }
+                try alice.write("said meanwhile\n")
+                try await eventually("that it waits", deadline: .seconds(60)) {
+                    output().contains("Waits for a connection: said meanwhile\n")
+                }
+                kill(before.hostPid, SIGCONT)
+                try await eventually("the recovery", deadline: .seconds(60)) {
+                    output().contains("Sent: said meanwhile\n")
+                }
+                try alice.write("and the last")
+                alice.closeInput()
+                let status = try await alice.waitForExit(deadline: .seconds(60))
+                #expect(status.status == .exited(0), "\(output())")
+                #expect(output().utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A })
+                #expect(
+                    try await network.texts(on: "chat.lobby")
+                        == ["hello from a pipe", "alice: one\u{1B}[2J", "said meanwhile", "and the last"])
+            }
+        }
+    }
+}

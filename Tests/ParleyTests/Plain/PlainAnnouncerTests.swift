@@ -1,0 +1,157 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+/// Somebody without a screen: what is said after each event.
+private struct PlainDesk {
+    var desk: Desk
+    private var announcer = PlainAnnouncer()
+
+    init(_ desk: Desk) {
+        self.desk = desk
+        self.desk.acceptsAtOnce = false
+        _ = announcer.lines(after: .log(""), [], &self.desk.model)
+    }
+
+    mutating func send(_ event: ChatEvent) -> [String] {
+        let effects = update(&desk.model, event)
+        return announcer.lines(after: event, effects, &desk.model)
+    }
+
+    /// Enters a line; what is said, and the identifier of what was sent.
+    mutating func enter(_ text: String) -> (lines: [String], id: String?) {
+        let effects = update(&desk.model, .line(text))
+        var id: String?
+        for case .publish(let publish, _, _) in effects { id = publish }
+        return (announcer.lines(after: .line(text), effects, &desk.model), id)
+    }
+}
+
+@Suite("Plain mode")
+struct PlainAnnouncerTests {
+    private static func lobby(_ messages: TopicMessage..., state: ConnectionStatus.State = .connected) -> PlainDesk {
+        var desk = Desk.joined("chat.lobby", "chat.ops", state: state)
+        desk.send(.topic("chat.lobby", .messages(messages)))
+        return PlainDesk(desk)
+    }
+
+    @Test("A message to the topic in view is one line with time and name, each once")
+    func message() {
+        var plain = Self.lobby(line(1, "before"))
+        #expect(plain.send(.topic("chat.lobby", .messages([line(2, "hello")]))) == ["10:00 bob: hello"])
+        #expect(plain.send(.topic("chat.lobby", .messages([line(2, "hello")]))) == [])
+        #expect(
+            plain.send(.topic("chat.lobby", .messages([line(3, "alice: hey")])))
+                == ["10:00 bob, to you: alice: hey"])
+    }
+
+    @Test("Text of several lines goes on below, and nothing of it can be taken for another line or for a control")
+    func hostile() {
+        var plain = Self.lobby()
+        let text = "one\n10:00 carol: forged\u{1B}[2J\u{9B}31m\u{202E}x\r\ny"
+        let lines = plain.send(.topic("chat.lobby", .messages([line(1, text, from: "b\nob\u{1B}")])))
+        #expect(lines.first?.hasPrefix("10:00 b") == true && lines.dropFirst().allSatisfy { $0.hasPrefix("    ") })
+        #expect(lines.joined().unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) })
+    }
+
+    @Test("Of other topics it is said once that something is new, and each message that calls the person")
+    func others() {
+        var plain = Self.lobby()
+        func ops(_ sequence: UInt64, _ text: String) -> ChatEvent {
+            .topic("chat.ops", .messages([line(sequence, text, topic: "chat.ops")]))
+        }
+        #expect(plain.send(ops(1, "disk")) == ["chat.ops has something new."])
+        #expect(plain.send(ops(2, "load")) == [])
+        #expect(plain.send(ops(3, "@alice look")) == ["10:00 chat.ops, bob, to you: @alice look"])
+        #expect(
+            plain.enter("/join chat.ops").lines == [
+                "Now in chat.ops.", "The last 3 messages:", "10:00 bob: disk", "10:00 bob: load",
+                "10:00 bob, to you: @alice look",
+            ])
+        #expect(plain.send(ops(4, "fine")) == ["10:00 bob: fine"])
+    }
+
+    @Test("An own line is not repeated; that it waits, that it has left and that it did not is said")
+    func own() {
+        var plain = Self.lobby()
+        let sent = plain.enter("hi there")
+        #expect(sent.lines == [] && sent.id != nil)
+        #expect(plain.send(.published(PublishNews(id: sent.id ?? "", state: .acknowledged(sequence: 1)))) == [])
+        #expect(
+            plain.send(.topic("chat.lobby", .messages([line(1, "hi there", from: "alice", id: sent.id)]))) == [])
+        #expect(
+            plain.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .networkUnavailable))).count == 1)
+        let waiting = plain.enter("later")
+        #expect(
+            plain.send(.published(PublishNews(id: waiting.id ?? "", state: .queued)))
+                == ["Waits for a connection: later"])
+        #expect(
+            plain.send(.published(PublishNews(id: waiting.id ?? "", state: .acknowledged(sequence: 2))))
+                == ["Sent: later"])
+        let large = plain.enter("too large")
+        let failure = plain.send(
+            .published(PublishNews(id: large.id ?? "", state: .failed(.tooLarge(bytes: 9, limit: 8)))))
+        #expect(failure.count == 1 && failure[0].hasPrefix("Not sent: too large. ") && failure[0].contains("/resend"))
+    }
+
+    @Test("The connection is said as it changes, and never as it counts")
+    func connection() {
+        var plain = Self.lobby()
+        var status = ConnectionStatus(state: .reconnecting, reason: .networkUnavailable, attempt: 1)
+        let lost = plain.send(.statusChanged(status))
+        #expect(lost.count == 1 && lost[0].hasPrefix("The connection is lost."))
+        for attempt in 2...5 {
+            status.attempt = attempt
+            #expect(plain.send(.statusChanged(status)) == [])
+        }
+        #expect(plain.send(.statusChanged(ConnectionStatus(state: .connected))) == ["Connected."])
+    }
+
+    @Test("Lists are said and closed; a question waits for its answer")
+    func lists() {
+        var plain = Self.lobby()
+        let help = plain.enter("/help").lines
+        #expect(help.contains("Commands:") && help.contains { $0.hasPrefix("/join TOPIC: ") })
+        #expect(plain.desk.model.overlay == nil)
+        let subject = plain.enter("/help kv").lines
+        #expect(subject.first?.hasPrefix("/kv") == true && subject.count <= 24)
+        let unsent = plain.enter("unsent").id
+        #expect(plain.enter("/quit").lines == ["1 message is not sent yet. Quit anyway? (y/n)"])
+        #expect(plain.enter("no").lines == ["That is left as it was."])
+        _ = plain.enter("/quit")
+        #expect(update(&plain.desk.model, .line("Y")).contains(.quit) && unsent != nil)
+    }
+
+    @Test("What is no command says so, and leaves nothing behind for the next line")
+    func mistakes() {
+        var plain = Self.lobby()
+        #expect(plain.enter("/jion x").lines.first?.hasPrefix("There is no command /jion.") == true)
+        #expect(plain.desk.model.compose.isEmpty)
+        #expect(plain.enter("hello").id != nil)
+    }
+
+    @Test("Letters are listed whole; what is written then goes to the topic as before")
+    func letters() {
+        var plain = Self.lobby()
+        _ = plain.send(.postbox(.boxes([postbox("b1", "personal")])))
+        #expect(
+            plain.send(.postbox(.created(letter(3, "Lunch?\nAt noon.")))) == [
+                "A letter from bob: Lunch?. /inbox reads them."
+            ])
+        #expect(plain.enter("/inbox").lines == [])
+        let request = plain.desk.model.inbox.fetch?.request ?? 0
+        let page = plain.send(
+            .postbox(.page(request: request, ListOutput(items: [letter(1, "one\ntwo")], nextToken: nil))))
+        #expect(page == ["1 letter:", "21 Nov 10:01, bob to personal: one", "    two"])
+        #expect(plain.enter("hello").id != nil && plain.desk.model.view == .conversation("chat.lobby"))
+    }
+}
+
+/// A message of the fixture's.
+private func line(
+    _ sequence: UInt64, _ text: String, from name: String = "bob", topic: String = "chat.lobby", id: String? = nil
+) -> TopicMessage {
+    message(sequence, text, from: name, topic: topic, id: id)
+}
