@@ -23,7 +23,7 @@ struct PresenceTests {
         guard roster.isKnown else { return ["unknown"] }
         return roster.users.map { user in
             switch user.presence {
-            case .here: user.name
+            case .here: user.name + (user.isTyping ? " types" : "")
             case .away(let text): "\(user.name) away: \(text)"
             }
         }
@@ -41,7 +41,9 @@ struct PresenceTests {
         Issue.record("\(expected) did not come; \(seen) did")
     }
 
-    @Test("Two users see each other, read an away text, and see who has left", arguments: TestServers.all)
+    @Test(
+        "Two users see each other, and each other type, read an away text, and see who has left",
+        arguments: TestServers.all)
     func twoUsers(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
             _ = try await network.administrator.add(user: "alice", topics: ["chat.>"])
@@ -49,6 +51,10 @@ struct PresenceTests {
             let bob = try await client("bob", network)
             var seen = try await bob.presence(topic: Self.topic).makeAsyncIterator()
             for client in [alice, bob] { try await client.appear(in: [Self.topic, "secret.x"]) }
+            try await wait(for: ["alice", "bob"], &seen)
+            try await alice.setTyping(in: Self.topic)
+            try await wait(for: ["alice types", "bob"], &seen)
+            try await alice.setTyping(in: nil)
             try await wait(for: ["alice", "bob"], &seen)
             try await alice.setPresence(.away("lunch"))
             try await wait(for: ["alice away: lunch", "bob"], &seen)

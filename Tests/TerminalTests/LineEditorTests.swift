@@ -20,6 +20,14 @@ struct LineEditorTests {
         return String(text)
     }
 
+    @Test("The beginning of the text is known, by characters as they are seen")
+    func prefix() {
+        #expect(editor("/join a|").hasPrefix("/") && !editor("/join a|").hasPrefix("//"))
+        #expect(editor("|").hasPrefix("") && !editor("|").hasPrefix("/"))
+        #expect(editor("/|").hasPrefix("/") && !editor("/|").hasPrefix("/j"))
+        #expect(!editor("e\u{301}|").hasPrefix("e"))
+    }
+
     @Test(
         "Each key does what emacs hands expect",
         arguments: [

@@ -8,6 +8,8 @@ struct ChatSettings: Hashable, Sendable {
     var mutes: [TopicPattern] = []
     /// Words that call the person as their name does.
     var highlights = Highlights()
+    /// Whether others are told that the person types, and the person that others do.
+    var typing = true
     /// The measures of the screen.
     var layout = LayoutSetting()
     /// Which keys stand for what.
@@ -27,6 +29,7 @@ struct ChatSettings: Hashable, Sendable {
         join = (profile.join ?? file.join)?.patterns.map(\.text) ?? []
         mutes = (profile.mutes ?? file.mutes)?.patterns ?? []
         highlights = profile.highlights ?? file.highlights ?? Highlights()
+        typing = profile.typing ?? file.typing ?? true
         layout = file.layout ?? LayoutSetting()
         keys = file.keys?.map ?? .standard
         links = file.links ?? .auto

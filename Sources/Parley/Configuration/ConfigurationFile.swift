@@ -22,6 +22,8 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
     var mutes: TopicList?
     /// Words that call for the person, for profiles that do not say it themselves.
     var highlights: Highlights?
+    /// Whether typing is told and shown, for profiles that do not say it themselves.
+    var typing: Bool?
     /// The measures of the screen.
     var layout: LayoutSetting?
     /// What keys stand for.
@@ -31,7 +33,7 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
 
     /// All settings; ``Setting`` explains each of them.
     enum CodingKeys: String, CodingKey, CaseIterable {
-        case profiles, retention, theme, symbols, join, mutes, highlights, layout, keys, links
+        case profiles, retention, theme, symbols, join, mutes, highlights, typing, layout, keys, links
     }
 
     /// No settings.
@@ -47,6 +49,7 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
         join = try values.decodeIfPresent(TopicList.self, forKey: .join)
         mutes = try values.decodeIfPresent(TopicList.self, forKey: .mutes)
         highlights = try values.decodeIfPresent(Highlights.self, forKey: .highlights)
+        typing = try values.decodeIfPresent(Bool.self, forKey: .typing)
         layout = try values.decodeIfPresent(LayoutSetting.self, forKey: .layout)
         keys = try values.decodeIfPresent(KeySetting.self, forKey: .keys)
         links = try values.decodeIfPresent(LinkSetting.self, forKey: .links)

@@ -44,12 +44,14 @@ struct Profile: Hashable, Sendable {
     var mutes: TopicList?
     /// Words that call for the person; nil for what the file says of all profiles.
     var highlights: Highlights?
+    /// Whether typing is told and shown; nil for what the file says of all profiles.
+    var typing: Bool?
 }
 
 extension Profile: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
         case servers, creds, user, reconnect, suspendAfter, namespace, hash, tlsAuthority, tlsCertificate, tlsKey
-        case tlsFirst, tokenCommand, proxy, session, device, retention, theme, symbols, join, mutes, highlights
+        case tlsFirst, tokenCommand, proxy, session, device, retention, theme, symbols, join, mutes, highlights, typing
         case tokenCommandInSnakeCase = "token_command"
     }
 
@@ -90,6 +92,7 @@ extension Profile: Decodable {
         join = try values.decodeIfPresent(TopicList.self, forKey: .join)
         mutes = try values.decodeIfPresent(TopicList.self, forKey: .mutes)
         highlights = try values.decodeIfPresent(Highlights.self, forKey: .highlights)
+        typing = try values.decodeIfPresent(Bool.self, forKey: .typing)
         if let mistake = mistake(below: values.codingPath) { throw mistake }
     }
 

@@ -58,6 +58,10 @@ struct Setting: Hashable, Sendable {
             "Words that call you as your name does, whatever their case.",
             .standard("[]")),
         Setting(
+            "typing",
+            "Whether the others in a topic see that you type a line there, and you that they do: true or false.",
+            .standard("true")),
+        Setting(
             "theme",
             "The screen's colours: auto, which asks the terminal for its background, dark, light, high-contrast, "
                 + "high-contrast-dark, high-contrast-light, or none.",
@@ -88,7 +92,7 @@ struct Setting: Hashable, Sendable {
         Setting(
             "profiles",
             "Ways to connect, by name: --profile NAME. The one called default counts when none is named. retention, join, "
-                + "mutes, highlights, theme and symbols may stand in a profile too, and count there instead.",
+                + "mutes, highlights, typing, theme and symbols may stand in a profile too, and count there instead.",
             .profiles),
     ]
 
@@ -139,6 +143,7 @@ struct Setting: Hashable, Sendable {
         Setting("join", "As beside the profiles.", .example("[\"chat.lobby\", \"alerts.>\"]")),
         Setting("mutes", "As beside the profiles.", .example("[\"alerts.>\"]")),
         Setting("highlights", "As beside the profiles.", .example("[\"deploy\"]")),
+        Setting("typing", "As beside the profiles.", .example("false")),
         Setting("theme", "As beside the profiles.", .example("\"dark\"")),
         Setting("symbols", "As beside the profiles.", .example("\"ascii\"")),
     ]

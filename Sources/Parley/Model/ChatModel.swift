@@ -31,6 +31,8 @@ struct ChatModel: Equatable, Sendable {
     var ignored: Set<String> = []
     /// Who is in the topic in view, and where others see this person.
     var people = People()
+    /// Where others were told that this person types; nil where they know of nothing.
+    var typing: ToldTyping?
     /// The postbox.
     var inbox = Inbox()
     /// What the main pane shows.

@@ -18,6 +18,9 @@ struct Compose: Equatable, Sendable {
     /// Whether there is anything to send.
     var hasContent: Bool { !editor.isBlank }
 
+    /// Whether the text is a command, or is becoming one.
+    var isCommand: Bool { editor.hasPrefix("/") && !editor.hasPrefix("//") }
+
     /// What has been begun with the keys and waits for the next one; nil where nothing is.
     var editingWords: String? {
         if let argument = editor.pendingArgument { return "times \(argument)" }

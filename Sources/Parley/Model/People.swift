@@ -13,6 +13,10 @@ struct People: Equatable, Sendable {
     private(set) var roster = PresenceRoster.unknown
     private(set) var here = 0
     private(set) var away = 0
+    /// The names of those who type there; so many of them at most that nobody reads on.
+    private(set) var typists: [String] = []
+    /// Names of those who type that are kept at most.
+    static let typistLimit = 100
     /// The topics that were looked at, the last one first.
     private var recent: [String] = []
     /// Where others see this person, as far as the core was told.
@@ -64,6 +68,7 @@ struct People: Equatable, Sendable {
         self.roster = roster
         here = roster.users.reduce(0) { $1.presence == .here ? $0 + 1 : $0 }
         away = roster.users.count - here
+        typists = Array(roster.users.lazy.filter(\.isTyping).map(\.name).prefix(Self.typistLimit))
     }
 
     /// How many are in a topic, for its heading; nil where that is not known.

@@ -19,6 +19,10 @@ extension ChatEngine {
         do throws(RelayError) { try await client.appear(in: topics) } catch { await queue.send(.log(error.words)) }
     }
 
+    func setTyping(in topic: String?) async {
+        do throws(RelayError) { try await client.setTyping(in: topic) } catch { await queue.send(.log(error.words)) }
+    }
+
     func setPresence(_ presence: Presence) async {
         do throws(RelayError) { try await client.setPresence(presence) } catch {
             await queue.send(.notice(error.words, isFailure: true))

@@ -137,6 +137,7 @@ actor ChatEngine {
         case .watchPeople(let topic): watchPeople(of: topic)
         case .appear(let topics): await appear(in: topics)
         case .setPresence(let presence): await setPresence(presence)
+        case .typing(let topic): await setTyping(in: topic)
         case .setActive(let isActive): await client.setAppStateActive(isActive)
         case .nudge: await client.nudge()
         case .disconnect: await client.disconnect()

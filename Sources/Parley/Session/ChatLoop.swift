@@ -217,7 +217,7 @@ struct ChatLoop {
             .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop, .openPostbox, .countLetters,
             .listPage,
             .deleteMessage, .bulkDelete, .postLetter, .keyValue, .changeKey, .watchPeople, .appear, .setPresence,
-            .setActive, .nudge, .disconnect, .reconnect:
+            .typing, .setActive, .nudge, .disconnect, .reconnect:
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }
         }

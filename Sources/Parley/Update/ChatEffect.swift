@@ -23,6 +23,8 @@ enum ChatEffect: Equatable, Sendable {
     case appear(in: [String])
     /// What others see there.
     case setPresence(Presence)
+    /// Tell others where the person types a line; nil for nowhere any more.
+    case typing(topic: String?)
 
     // The local store
     /// Open the local store and tell what the person was at.

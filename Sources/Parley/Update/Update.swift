@@ -6,6 +6,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     var effects: [ChatEffect] = []
     let lookedAt = model.lookedAt
     let mark = model.deskMark
+    let textBefore = model.compose.editor.utf8Count
     switch event {
     case .start(let topics, let keeps):
         effects = keeps ? model.startOpening(topics) : model.start(topics)
@@ -64,6 +65,9 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     // First, so that what was typed is safe before it is sent.
     effects = model.changesToKeep(since: mark, isTyping: event.mayChangeText) + effects
     effects += model.peopleToFollow()
+    // Whatever is typed changes how long the text is, but for what the next key makes up for.
+    let hasTyped = event.isWriting && model.compose.editor.utf8Count != textBefore
+    effects += model.typingToTell(hasTyped: hasTyped)
     let title = model.windowTitle
     if title != model.title {
         model.title = title
@@ -77,6 +81,16 @@ extension ChatEvent {
     fileprivate var mayChangeText: Bool {
         switch self {
         case .input, .line, .edited, .published: true
+        default: false
+        }
+    }
+}
+
+extension ChatEvent {
+    /// Whether a change of the text that comes with it is the person's writing.
+    fileprivate var isWriting: Bool {
+        switch self {
+        case .input, .edited: true
         default: false
         }
     }

@@ -29,7 +29,9 @@ extension Frame {
 
     /// A conversation's rows around where the person looks.
     mutating func drawConversation(_ conversation: Conversation) {
-        drawRows(of: conversation, SafeText(headingWords(conversation)))
+        let heading = SafeText(headingWords(conversation))
+        drawRows(of: conversation, heading)
+        drawTypists(in: conversation, besides: heading)
     }
 
     /// The rows of a conversation, or of a part of one.

@@ -26,11 +26,14 @@ public struct PresentUser: Hashable, Sendable {
     public let name: String
     /// Here, where any device of the user is; otherwise what the device said that was heard of last.
     public let presence: Presence
+    /// Whether the user types a line for the topic, on any device, as far as was heard a moment ago.
+    public let isTyping: Bool
 
     /// Creates a user.
-    public init(name: String, presence: Presence) {
+    public init(name: String, presence: Presence, isTyping: Bool = false) {
         self.name = name
         self.presence = presence
+        self.isTyping = isTyping
     }
 }
 
@@ -62,13 +65,22 @@ public struct PresencePolicy: Hashable, Sendable {
     public var renewal: Duration
     /// How long an entry counts after it was written; the network forgets it after 90 s.
     public var lifetime: Duration
+    /// Whether ``RelayClient/setTyping(in:)`` tells others anything.
+    public var announcesTyping: Bool
+
+    /// A typing person is told of at most this often while the keys go on.
+    public static let typingInterval = Duration.seconds(4)
+    /// How long a person counts as typing who is not heard of again.
+    public static let typingLifetime = Duration.seconds(6)
 
     /// Creates a policy; no less than one topic and a millisecond.
     public init(
-        topics: Int = 32, renewal: Duration = .seconds(30), lifetime: Duration = .seconds(90)
+        topics: Int = 32, renewal: Duration = .seconds(30), lifetime: Duration = .seconds(90),
+        announcesTyping: Bool = true
     ) {
         self.topics = max(1, topics)
         self.renewal = max(.milliseconds(1), renewal)
         self.lifetime = max(.milliseconds(1), lifetime)
+        self.announcesTyping = announcesTyping
     }
 }

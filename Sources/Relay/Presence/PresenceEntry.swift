@@ -4,7 +4,8 @@ import NATS
 ///
 /// The key is `<user>.<device>.<topic>`. The network's imports let a user write below the own name alone, and read what
 /// ends in a topic that it may read; so the first token proves whose entry it is, and nobody learns who is in a topic that
-/// was not granted. The value is JSON, `{"state":"here"}` or `{"state":"away","text":…}`.
+/// was not granted. The value is JSON, `{"state":"here"}` or `{"state":"away","text":…}`, with `"typing":true` while the
+/// person types there. What else it has is passed over.
 struct PresenceEntry: Hashable, Sendable {
     /// The bucket's name.
     static let bucket = "relay_here"
@@ -19,6 +20,8 @@ struct PresenceEntry: Hashable, Sendable {
     var device: String
     /// What it says; nil where it has left.
     var presence: Presence?
+    /// Whether the person types a line for the topic.
+    var isTyping: Bool
 
     /// The subject of an entry.
     static func subject(user: String, device: String, topic: String) -> String {
@@ -28,10 +31,11 @@ struct PresenceEntry: Hashable, Sendable {
     /// The subjects of all entries in a topic.
     static func filter(topic: String) -> String { "$KV.\(bucket).*.*.\(topic)" }
 
-    init(user: String, device: String, presence: Presence?) {
+    init(user: String, device: String, presence: Presence?, isTyping: Bool = false) {
         self.user = user
         self.device = device
         self.presence = presence
+        self.isTyping = isTyping
     }
 
     /// Reads a stored entry; nil for one that means nothing.
@@ -40,15 +44,18 @@ struct PresenceEntry: Hashable, Sendable {
         guard tokens.count == 3, tokens[1].utf8.count <= 64, let user = Self.user(ofKey: tokens[0]) else { return nil }
         self.user = user
         device = String(tokens[1])
+        isTyping = false
         guard entry.operation == .put else { return }
         guard entry.value.readableBytes <= Self.maximumBytes,
-            let presence = Self.presence(in: Array(entry.value.readableBytesView))
+            let value = try? JSONText.parse(bytes: entry.value.readableBytesView),
+            let presence = Self.presence(in: value)
         else { return nil }
         self.presence = presence
+        isTyping = value["typing"]?.boolValue == true
     }
 
     /// What a device says, as it is stored.
-    static func value(_ presence: Presence) -> [UInt8] {
+    static func value(_ presence: Presence, isTyping: Bool = false) -> [UInt8] {
         var map: MessageMap = [:]
         switch presence {
         case .here: map["state"] = "here"
@@ -56,11 +63,11 @@ struct PresenceEntry: Hashable, Sendable {
             map["state"] = "away"
             map["text"] = .string(text)
         }
+        if isTyping { map["typing"] = true }
         return Array(JSONText.text(.map(map)).utf8)
     }
 
-    private static func presence(in bytes: [UInt8]) -> Presence? {
-        guard let value = try? JSONText.parse(bytes: bytes) else { return nil }
+    private static func presence(in value: MessageValue) -> Presence? {
         switch value["state"]?.stringValue {
         case "here": return .here
         case "away": return .away(shortened(value["text"]?.stringValue ?? ""))

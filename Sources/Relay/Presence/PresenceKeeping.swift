@@ -6,10 +6,12 @@ struct PresenceKeeping: Sendable {
     enum TimerID: Hashable, Sendable {
         /// Writing the own entries again.
         case renewal
-        /// The end of an entry in a topic.
+        /// The end of an entry in a topic, or of its user's typing.
         case expiry(topic: String)
         /// Asking a network again that had no presence.
         case retry
+        /// Telling once more that the person types.
+        case typing
     }
 
     /// What the network says to an entry that is written or watched.
@@ -40,12 +42,16 @@ struct PresenceKeeping: Sendable {
         var reading: Task<Void, Never>?
         /// When the timer of the next end goes off.
         var expiry: ContinuousClock.Instant?
+        /// When it went off last.
+        var lastExpiry: ContinuousClock.Instant?
         /// What readers know.
         var told = PresenceRoster.unknown
     }
 
     /// Topics that are watched at most: each is a consumer on the server.
     static let watchLimit = 64
+    /// Ends are looked for no more often than this, however many entries and typing people a topic has.
+    static let expiryPause = Duration.milliseconds(250)
 
     var announcement: PresenceAnnouncement
     var watches: [String: Watch] = [:]

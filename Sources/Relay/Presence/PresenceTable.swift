@@ -2,7 +2,7 @@
 ///
 /// An entry counts for ``lifetime`` after it was written. No clock of the network is trusted for that: what comes while the
 /// topic is watched has just been written, and what was there before is as much older as the server's own times of
-/// writing say.
+/// writing say. So it is with who types, which counts for ``PresencePolicy/typingLifetime``.
 struct PresenceTable: Sendable {
     /// An entry as it comes from the network.
     struct Item: Sendable {
@@ -16,6 +16,8 @@ struct PresenceTable: Sendable {
     private struct Device: Sendable {
         var presence: Presence
         var until: ContinuousClock.Instant
+        /// Until when its user counts as typing; nil where the entry does not say so.
+        var typingUntil: ContinuousClock.Instant?
     }
 
     /// Entries at most; what is beyond is not shown.
@@ -38,13 +40,19 @@ struct PresenceTable: Sendable {
     /// Who is here.
     var roster: PresenceRoster {
         guard isKnown else { return .unknown }
-        let present = users.map { name, devices in PresentUser(name: name, presence: Self.presence(of: devices)) }
+        let present = users.map { name, devices in
+            PresentUser(
+                name: name, presence: Self.presence(of: devices),
+                isTyping: devices.values.contains { $0.typingUntil != nil })
+        }
         return PresenceRoster(users: present.sorted { $0.name < $1.name }, isTruncated: isTruncated)
     }
 
-    /// When the first entry counts no more; nil where there is none.
+    /// When the first entry counts no more, or the first user types no more; nil where there is none.
     var nextExpiry: ContinuousClock.Instant? {
-        users.values.lazy.flatMap(\.values).map(\.until).min()
+        users.values.lazy.flatMap(\.values).map { device in
+            device.typingUntil.map { min($0, device.until) } ?? device.until
+        }.min()
     }
 
     /// The topic is watched from now on; what is known from before is over.
@@ -72,14 +80,23 @@ struct PresenceTable: Sendable {
                 remove(device, of: user)
                 continue
             }
-            insert(Device(presence: presence, until: until), device, of: user)
+            let typingUntil = now + PresencePolicy.typingLifetime - .nanoseconds(age)
+            let isTyping = item.entry.isTyping && typingUntil > now
+            insert(
+                Device(presence: presence, until: until, typingUntil: isTyping ? typingUntil : nil), device, of: user)
         }
     }
 
     /// Forgets what counts no more.
     mutating func expire(at now: ContinuousClock.Instant) {
         for (user, devices) in users {
-            for (name, device) in devices where device.until <= now { remove(name, of: user) }
+            for (name, device) in devices {
+                if device.until <= now {
+                    remove(name, of: user)
+                } else if let typingUntil = device.typingUntil, typingUntil <= now {
+                    users[user]?[name]?.typingUntil = nil
+                }
+            }
         }
     }
 

@@ -31,6 +31,30 @@ extension RelayClient {
         announcePresence()
     }
 
+    /// Tells others that the person types a line in a topic, or in none any more. To be called as keys are pressed.
+    ///
+    /// Others know it for ``PresencePolicy/typingLifetime`` (``PresentUser/isTyping``), so that a person who stops without
+    /// a word types no more by then. While the calls go on it is told again every ``PresencePolicy/typingInterval``, and
+    /// not more often. It is told where the user appears (``appear(in:)``) and nowhere else, and only as long as there is a
+    /// connection: what was typed without one is not told later.
+    ///
+    /// - Parameter topic: where the person types; nil when the line was sent or taken back.
+    /// - Throws: ``RelayError/invalidTopic(_:)`` for a text that is no topic, or that has wildcards.
+    public func setTyping(in topic: String?) throws(RelayError) {
+        if let topic { try Self.checkPlace(topic) }
+        guard configuration.presence.announcesTyping else { return }
+        presence.timers.cancel(.typing)
+        let now = surroundings.clock.now
+        guard let due = presence.announcement.setTyping(in: topic, at: now) else { return }
+        guard due > now else { return announcePresence() }
+        presence.timers.start(.typing, at: due, on: surroundings.clock) { [weak self] in await self?.goOnTyping() }
+    }
+
+    private func goOnTyping() {
+        presence.announcement.goOnTyping(at: surroundings.clock.now)
+        announcePresence()
+    }
+
     /// Who is in a topic: now, and whenever that changes, through all connections. It goes on until nobody reads it.
     ///
     /// Each element is the roster as it has become. A slow reader finds the newest one.
@@ -105,6 +129,7 @@ extension RelayClient {
     private func askForPresence() {
         presence.isAvailable = nil
         presence.hasMissed = false
+        presence.announcement.forgetTyping()
         announcePresence(renews: true)
         for topic in presence.watches.keys { watchPresence(of: topic) }
     }
@@ -149,7 +174,7 @@ extension RelayClient {
         }
         let policy = configuration.presence
         let writes = presence.announcement.writes(
-            as: user, granted: namespace?.topics, limit: policy.topics, renews: renews)
+            as: user, granted: namespace?.topics, limit: policy.topics, renews: renews, at: surroundings.clock.now)
         if presence.announcement.topics.isEmpty {
             stopRenewing()
         } else if !presence.isRenewing {
@@ -184,7 +209,8 @@ extension RelayClient {
         jetStream.connection.together {
             for (index, write) in writes.enumerated() {
                 let subject = PresenceEntry.subject(user: user, device: device, topic: write.topic)
-                let value = ByteBuffer(bytes: write.presence.map(PresenceEntry.value) ?? [])
+                let value = ByteBuffer(
+                    bytes: write.presence.map { PresenceEntry.value($0, isTyping: write.isTyping) } ?? [])
                 let headers: NATSHeaders? = write.presence == nil ? ["KV-Operation": "DEL"] : nil
                 if index == 0, let link {
                     try? jetStream.send(value, to: subject, headers: headers) { answer in
@@ -251,7 +277,8 @@ extension RelayClient {
     }
 
     private func awaitExpiry(of topic: String) {
-        guard let watch = presence.watches[topic], let next = watch.table.nextExpiry else { return }
+        guard let watch = presence.watches[topic], var next = watch.table.nextExpiry else { return }
+        if let last = watch.lastExpiry { next = max(next, last + PresenceKeeping.expiryPause) }
         // Renewals move the end; the timer that runs already finds that out.
         if let expiry = watch.expiry, expiry <= next { return }
         presence.watches[topic]?.expiry = next
@@ -262,6 +289,7 @@ extension RelayClient {
 
     private func expirePresence(of topic: String) {
         presence.watches[topic]?.expiry = nil
+        presence.watches[topic]?.lastExpiry = surroundings.clock.now
         presence.watches[topic]?.table.expire(at: surroundings.clock.now)
         tellPresence(of: topic)
         awaitExpiry(of: topic)

@@ -52,6 +52,9 @@ public struct LineEditor: Sendable {
     /// True when no further character is kept.
     public var isFull: Bool { characters.count >= limit }
 
+    /// Whether the text begins with some characters; it costs as much as these, however long the text is.
+    public func hasPrefix(_ prefix: String) -> Bool { characters.starts(with: prefix) }
+
     /// The number of characters.
     public var count: Int { characters.count }
 

@@ -78,7 +78,7 @@ struct SettingTests {
     func shown() throws {
         let file = """
             {
-              mutes: ["alerts.>"], retention: { age: "30d", size: "2GB" },
+              mutes: ["alerts.>"], typing: false, retention: { age: "30d", size: "2GB" },
               layout: { sidebar: 30 },
               profiles: { work: { servers: ["tls://chat.example.org"], user: 'bob', suspendAfter: 5, } },
             }
@@ -87,7 +87,8 @@ struct SettingTests {
         #expect(plain.contains("servers [\"tls://chat.example.org\"] c:4:32"))
         #expect(plain.contains("user \"bob\" c:4:66") && plain.contains("session \"shared\" -"))
         #expect(plain.contains("mutes [\"alerts.>\"] c:2:10") && plain.contains("layout.sidebar 30 c:3:22"))
-        #expect(plain.contains("retention {\"age\":\"30d\",\"size\":\"2GB\"} c:2:35"), "\(plain)")
+        #expect(plain.contains("retention {\"age\":\"30d\",\"size\":\"2GB\"} c:2:50"), "\(plain)")
+        #expect(plain.contains("typing false c:2:32"))
         #expect(plain.contains("creds null -") && plain.contains("join [] -"))
         // The screen's own stand in no profile.
         #expect(plain.contains("links \"auto\" -") && plain.count == Profile.CodingKeys.allCases.count + 1)
@@ -117,6 +118,8 @@ struct SettingTests {
         #expect(try settings(text).join == ["a", "b.>"])
         #expect(try settings(text, profile: "work").join == [])
         #expect(try settings(text, profile: "work").highlights.words == ["deploy"])
+        let quiet = "{ typing: false, profiles: { default: {}, work: { typing: true } } }"
+        #expect(try !settings(quiet).typing && settings(quiet, profile: "work").typing && settings("{}").typing)
     }
 
     @Test(
@@ -124,6 +127,7 @@ struct SettingTests {
         arguments: [
             ("join: 'a'", 8, "join is not a list"), ("join: ['a', 'b..c']", 14, "join.1: "),
             ("mutes: [7]", 10, "mutes.0 is not a text"), ("highlights: ['']", 15, "highlights.0: it takes a word"),
+            ("typing: 'no'", 10, "typing is not true or false"),
             ("layout: { sidebar: 7 }", 21, "layout.sidebar: it takes a number of columns from 8 to 60, or 0"),
             ("layout: { sidebar: 20.5 }", 21, "layout.sidebar: "),
             ("layout: { width: 7 }", 12, "layout: “width” is not"),

@@ -9,6 +9,8 @@ struct Desk {
     var effects: [ChatEffect] = []
     /// What was asked for about people, apart from all else: it follows from what is in view.
     var peopleEffects: [ChatEffect] = []
+    /// Where others were told that the person types, apart from all else: it follows from every line.
+    var typingEffects: [ChatEffect] = []
     /// Whether the core accepts what goes to it before anything else happens.
     var acceptsAtOnce = true
 
@@ -34,11 +36,11 @@ struct Desk {
             desk.send(.topic(topic, .live))
             desk.send(.topic(topic, .history([], isComplete: true)))
         }
-        (desk.effects, desk.peopleEffects) = ([], [])
+        (desk.effects, desk.peopleEffects, desk.typingEffects) = ([], [], [])
         return desk
     }
 
-    /// Sends an event and returns what followed, titles and people left out.
+    /// Sends an event and returns what followed, titles, people and typing left out.
     @discardableResult
     mutating func send(_ event: ChatEvent) -> [ChatEffect] {
         var new: [ChatEffect] = []
@@ -46,6 +48,7 @@ struct Desk {
             switch effect {
             case .setTitle: break
             case .watchPeople, .appear: peopleEffects.append(effect)
+            case .typing: typingEffects.append(effect)
             default: new.append(effect)
             }
         }

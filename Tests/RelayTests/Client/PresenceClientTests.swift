@@ -233,4 +233,152 @@ struct PresenceClientTests {
         kept.removeAll()
         try await eventually("the end of the watches") { await client.presence.watches.isEmpty }
     }
+
+    // MARK: Typing
+
+    /// Waits until a roster says that these type, of those who are here.
+    private func wait(forTypists names: [String], _ rosters: Gathered<PresenceRoster>) async throws {
+        try await rosters.wait(for: "those who type: \(names)") {
+            $0.last.map { $0.users.filter(\.isTyping).map(\.name) } == names
+        }
+    }
+
+    /// How often a user has written an entry of the topic: the memory of each bucket's key is one entry long.
+    private func newest(_ network: MemoryNetwork, of user: String) -> UInt64? {
+        entries(network).last { $0.subject.hasPrefix("$KV.\(PresenceEntry.bucket).\(user).") }?.sequence
+    }
+
+    @Test("A user is seen typing until the line is sent, in the topic alone where it types")
+    func typing() async throws {
+        let network = try network()
+        let alice = try await connected("alice", network)
+        let bob = try await connected("bob", network)
+        for client in [alice, bob] { try await client.appear(in: [Self.topic, "chat.other"]) }
+        let seen = Gathered(try await bob.presence(topic: Self.topic))
+        let elsewhere = Gathered(try await bob.presence(topic: "chat.other"))
+        for rosters in [seen, elsewhere] { try await wait(for: ["alice", "bob"], rosters) }
+        try await alice.setTyping(in: Self.topic)
+        try await wait(forTypists: ["alice"], seen)
+        try await wait(for: ["alice", "bob"], seen)
+        try await alice.setTyping(in: nil)
+        try await wait(forTypists: [], seen)
+        // A person who is away types like any other.
+        try await alice.setPresence(.away("lunch"))
+        try await alice.setTyping(in: "chat.other")
+        try await wait(forTypists: ["alice"], elsewhere)
+        try await wait(for: ["alice away: lunch", "bob"], elsewhere)
+        #expect(seen.all.last?.users.contains(where: \.isTyping) == false)
+        await alice.close()
+        try await wait(for: ["bob"], elsewhere)
+        await bob.close()
+    }
+
+    @Test("Who stops without a word types no more after six seconds, and who goes on is written every four")
+    func typingByTime() async throws {
+        let network = try network()
+        let alice = try await connected("alice", network)
+        let bob = try await connected("bob", network)
+        try await alice.appear(in: [Self.topic])
+        let seen = Gathered(try await bob.presence(topic: Self.topic))
+        try await wait(for: ["alice"], seen)
+        try await alice.setTyping(in: Self.topic)
+        try await wait(forTypists: ["alice"], seen)
+        let first = newest(network, of: "alice")
+        // Known already, so nothing is written.
+        for _ in 0..<3 { try await alice.setTyping(in: Self.topic) }
+        network.time.advance(by: .seconds(3.5))
+        try await alice.setTyping(in: Self.topic)
+        try await eventually("the wait for the fourth second") { network.time.waits.contains(.milliseconds(500)) }
+        #expect(newest(network, of: "alice") == first)
+        network.time.advance(by: .milliseconds(500))
+        try await eventually("the second entry") { newest(network, of: "alice") != first }
+        // Bob's timer is still that of the first entry, whose typing would end now; it finds that of the second.
+        try await eventually("the second entry at bob's") {
+            await bob.presence.watches[Self.topic]?.table.nextExpiry == network.time.now + .seconds(6)
+        }
+        network.time.advance(by: .seconds(2))
+        try await eventually("the wait for the other end") { network.time.waits.contains(.seconds(4)) }
+        #expect(seen.all.last?.users.map(\.isTyping) == [true])
+        network.time.advance(by: .seconds(4))
+        try await wait(forTypists: [], seen)
+        try await wait(for: ["alice"], seen)
+        for client in [alice, bob] { await client.close() }
+    }
+
+    @Test("With the switch off nobody is told, and what cannot be typed in is refused with a reason")
+    func untoldTyping() async throws {
+        let network = try network()
+        let alice = try await connected("alice", network) { $0.presence.announcesTyping = false }
+        try await alice.appear(in: [Self.topic])
+        try await eventually("the entry") { stored(network, of: "alice") == [Self.topic] }
+        let before = newest(network, of: "alice")
+        try await alice.setTyping(in: Self.topic)
+        // Written behind it on the same connection, so what was to come before has come.
+        try await alice.appear(in: [Self.topic, "chat.other"])
+        try await eventually("the other entry") { stored(network, of: "alice").count == 2 }
+        #expect(before.map { $0 + 1 } == newest(network, of: "alice"))
+        for topic in ["chat.*", "a b", ""] {
+            await #expect(throws: RelayError.self) { try await alice.setTyping(in: topic) }
+        }
+        await alice.close()
+    }
+
+    @Test("What was typed without a connection is not told with the next one, and the next key is")
+    func typingOffline() async throws {
+        let network = try network()
+        let alice = try await connected("alice", network)
+        let bob = try await connected("bob", network)
+        try await alice.appear(in: [Self.topic])
+        let seen = Gathered(try await bob.presence(topic: Self.topic))
+        try await wait(for: ["alice"], seen)
+        await alice.setReachable(false)
+        try await wait(for: [], seen)
+        try await alice.setTyping(in: Self.topic)
+        await alice.setReachable(true)
+        try await wait(for: ["alice"], seen)
+        #expect(seen.all.last?.users.map(\.isTyping) == [false])
+        try await alice.setTyping(in: Self.topic)
+        try await wait(forTypists: ["alice"], seen)
+        for client in [alice, bob] { await client.close() }
+    }
+
+    @Test("On a network that keeps no presence typing is told to nobody, and nothing fails for it")
+    func typingWithoutBucket() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        try await client.appear(in: [Self.topic])
+        try await eventually("that there is none") { await client.isPresenceAvailable == false }
+        try await client.setTyping(in: Self.topic)
+        try await client.setTyping(in: nil)
+        #expect(client.status.state == .connected && client.status.reason == nil)
+        await client.close()
+    }
+
+    @Test("Those who type end one after another, and are told of a few times a second")
+    func typingFlood() async throws {
+        let network = try network()
+        let client = try await connected("alice", network)
+        let seen = Gathered(try await client.presence(topic: Self.topic))
+        let value = PresenceEntry.value(.here, isTyping: true)
+        for number in 0..<20 {
+            let user = "user\(number)"
+            try network.server.store(PresenceEntry.subject(user: user, device: "d", topic: Self.topic), value)
+            try await seen.wait(for: user) { $0.last?.users.contains { $0.name == user && $0.isTyping } == true }
+            network.time.advance(by: .milliseconds(10))
+        }
+        let before = seen.all.count
+        try await eventually("the wait for the first end") {
+            network.time.waits.contains(.seconds(6) - .milliseconds(200))
+        }
+        network.time.advance(by: .seconds(6) - .milliseconds(200))
+        try await seen.wait(for: "the first end") {
+            $0.last?.users.contains { $0.name == "user0" && !$0.isTyping } == true
+        }
+        // All the others end before it is looked again.
+        try await eventually("the pause") { network.time.waits.contains(PresenceKeeping.expiryPause) }
+        network.time.advance(by: PresenceKeeping.expiryPause)
+        try await wait(forTypists: [], seen)
+        #expect(seen.all.count == before + 2 && seen.all.last?.users.count == 20)
+        await client.close()
+    }
 }

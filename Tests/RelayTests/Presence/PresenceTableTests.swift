@@ -1,5 +1,7 @@
+import NIOCore
 import Testing
 
+@testable import NATS
 @testable import Relay
 
 @Suite("Presence: who is in a topic, as a value")
@@ -13,12 +15,15 @@ struct PresenceTableTests {
     }
 
     private func item(
-        _ user: String, _ presence: Presence?, device: String = "d", at seconds: Int64 = 0, isListed: Bool = false
+        _ user: String, _ presence: Presence?, device: String = "d", at seconds: Int64 = 0, isListed: Bool = false,
+        isTyping: Bool = false
     ) -> PresenceTable.Item {
         PresenceTable.Item(
-            entry: PresenceEntry(user: user, device: device, presence: presence), time: seconds * 1_000_000_000,
-            isListed: isListed)
+            entry: PresenceEntry(user: user, device: device, presence: presence, isTyping: isTyping),
+            time: seconds * 1_000_000_000, isListed: isListed)
     }
+
+    private func typists(_ table: PresenceTable) -> [String] { table.roster.users.filter(\.isTyping).map(\.name) }
 
     private func words(_ table: PresenceTable) -> [String] {
         table.roster.users.map { user in
@@ -104,6 +109,73 @@ struct PresenceTableTests {
         #expect(table.roster.users.contains { $0.name == "late" } && !table.roster.isTruncated)
     }
 
+    // MARK: Typing
+
+    @Test("Who types is shown until an entry says otherwise, and stays where they were: here or away")
+    func typing() {
+        var table = table()
+        table.take([item("bob", .here, isTyping: true), item("carol", .away("lunch"), isTyping: true)], at: start)
+        #expect(typists(table) == ["bob", "carol"] && words(table) == ["bob", "carol away: lunch"])
+        table.take([item("bob", .here)], at: start + .seconds(1))
+        #expect(typists(table) == ["carol"])
+        table.take([item("carol", nil)], at: start + .seconds(2))
+        #expect(typists(table).isEmpty && words(table) == ["bob"])
+    }
+
+    @Test("Who is not heard of again types no more after six seconds, to the second, and is still here")
+    func typingEnds() {
+        var table = table()
+        table.take([item("bob", .here, isTyping: true)], at: start)
+        table.take([item("carol", .here, isTyping: true)], at: start + .seconds(1))
+        #expect(table.nextExpiry == start + .seconds(6))
+        table.take([item("bob", .here, isTyping: true)], at: start + .seconds(4))
+        table.expire(at: start + .seconds(7) - .nanoseconds(1))
+        #expect(typists(table) == ["bob", "carol"])
+        table.expire(at: start + .seconds(7))
+        #expect(typists(table) == ["bob"] && table.nextExpiry == start + .seconds(10))
+        table.expire(at: start + .seconds(10))
+        #expect(typists(table).isEmpty && words(table) == ["bob", "carol"])
+        #expect(table.nextExpiry == start + .seconds(91))
+    }
+
+    @Test("Of what was there before, typing is as old as the server's own times say, whatever a sender's clock says")
+    func listedTyping() {
+        var table = table()
+        let items = [
+            item("dora", .here, at: 994, isListed: true, isTyping: true),
+            item("carol", .here, at: 995, isListed: true, isTyping: true),
+            item("alice", .here, at: 1_000, isListed: true),
+        ]
+        table.take(items, at: start)
+        #expect(typists(table) == ["carol"] && words(table) == ["alice", "carol", "dora"])
+        table.expire(at: start + .seconds(1))
+        #expect(typists(table).isEmpty)
+        // What comes now was written now, whatever time it has.
+        table.take([item("dora", .here, at: 5, isTyping: true)], at: start + .seconds(1))
+        #expect(typists(table) == ["dora"])
+    }
+
+    @Test("A user types where any device does, and a device that gives way to others takes its typing along")
+    func typingDevices() {
+        var table = table()
+        table.take([item("bob", .away("old"), device: "a", isTyping: true)], at: start)
+        table.take([item("bob", .here, device: "b")], at: start + .seconds(1))
+        #expect(typists(table) == ["bob"])
+        for number in 0..<PresenceTable.deviceLimit - 1 {
+            table.take([item("bob", .here, device: "c\(number)")], at: start + .seconds(2))
+        }
+        #expect(typists(table).isEmpty && words(table) == ["bob"])
+    }
+
+    @Test("Of ten thousand who type, no more are kept than there is room for, and all end at once")
+    func typingCrowd() {
+        var table = table()
+        table.take((0..<10_000).map { item("user\($0)", .here, isTyping: true) }, at: start)
+        #expect(typists(table).count == PresenceTable.entryLimit && table.roster.isTruncated)
+        table.expire(at: start + .seconds(6))
+        #expect(typists(table).isEmpty && table.roster.users.count == PresenceTable.entryLimit)
+    }
+
     @Test("Without a connection nobody is known to be here")
     func closed() {
         var table = table()
@@ -122,9 +194,52 @@ struct PresenceTableTests {
     }
 }
 
+@Suite("Presence: what an entry says, as a value")
+struct PresenceEntryTests {
+    private func entry(_ value: [UInt8]) -> PresenceEntry? {
+        let message = StoredMessage(
+            subject: PresenceEntry.subject(user: "bob", device: "d", topic: "chat.room"), sequence: 1,
+            time: ServerTime(nanoseconds: 0), headers: [:], payload: ByteBuffer(bytes: value))
+        return PresenceEntry(KeyValueEntry(message))
+    }
+
+    @Test("What is written reads back, with typing and without", arguments: [Presence.here, .away("lunch")])
+    func roundTrip(presence: Presence) {
+        for isTyping in [true, false] {
+            let expected = PresenceEntry(user: "bob", device: "d", presence: presence, isTyping: isTyping)
+            #expect(entry(PresenceEntry.value(presence, isTyping: isTyping)) == expected)
+        }
+        // What clients from before typing was known write, and read.
+        #expect(String(decoding: PresenceEntry.value(.here), as: UTF8.self) == #"{"state":"here"}"#)
+        #expect(
+            String(decoding: PresenceEntry.value(.here, isTyping: true), as: UTF8.self)
+                == #"{"state":"here","typing":true}"#)
+    }
+
+    @Test(
+        "What says nothing of typing is none, and what else an entry has does no harm",
+        arguments: [
+            (#"{"state":"here"}"#, false), (#"{"state":"here","typing":true,"mood":[1]}"#, true),
+            (#"{"state":"here","typing":false}"#, false), (#"{"state":"here","typing":1}"#, false),
+            (#"{"state":"here","typing":"true"}"#, false), (#"{"state":"here","typing":{"typing":true}}"#, false),
+        ])
+    func reading(text: String, isTyping: Bool) {
+        #expect(entry(Array(text.utf8))?.isTyping == isTyping)
+        #expect(entry(Array(text.utf8))?.presence == .here)
+    }
+
+    @Test("Typing alone makes nobody present")
+    func typingAlone() {
+        #expect(entry(Array(#"{"typing":true}"#.utf8)) == nil)
+        #expect(entry(Array(#"{"state":"gone","typing":true}"#.utf8)) == nil)
+    }
+}
+
 @Suite("Presence: what is written of the own user, as a value")
 struct PresenceAnnouncementTests {
     private typealias Write = PresenceAnnouncement.Write
+
+    private let start = ContinuousClock.now
 
     private func announcement(_ topics: [String]) -> PresenceAnnouncement {
         var announcement = PresenceAnnouncement(device: "d")
@@ -135,15 +250,15 @@ struct PresenceAnnouncementTests {
     @Test("What is new is written, and all of it again with each renewal")
     func renewals() {
         var one = announcement(["a", "b"])
-        let first = one.writes(as: "me", granted: nil, limit: 9, renews: false)
+        let first = one.writes(as: "me", granted: nil, limit: 9, renews: false, at: start)
         #expect(first == [Write(topic: "a", presence: .here), Write(topic: "b", presence: .here)])
-        let nothing = one.writes(as: "me", granted: nil, limit: 9, renews: false)
+        let nothing = one.writes(as: "me", granted: nil, limit: 9, renews: false, at: start)
         #expect(nothing.isEmpty)
-        let again = one.writes(as: "me", granted: nil, limit: 9, renews: true)
+        let again = one.writes(as: "me", granted: nil, limit: 9, renews: true, at: start)
         #expect(again == first)
         one.presence = .away("lunch")
         one.topics = ["b", "c"]
-        let changed = one.writes(as: "me", granted: nil, limit: 9, renews: false)
+        let changed = one.writes(as: "me", granted: nil, limit: 9, renews: false, at: start)
         #expect(
             changed == [
                 Write(topic: "a"), Write(topic: "b", presence: .away("lunch")),
@@ -153,27 +268,118 @@ struct PresenceAnnouncementTests {
         #expect(farewell == [Write(topic: "b"), Write(topic: "c")])
         let none = one.withdrawal()
         #expect(none.isEmpty)
-        let back = one.writes(as: "me", granted: nil, limit: 9, renews: false)
+        let back = one.writes(as: "me", granted: nil, limit: 9, renews: false, at: start)
         #expect(back.count == 2)
     }
 
     @Test("Thousands of topics are a bounded number of entries: the first ones that are granted, each once")
     func bounded() {
         var one = announcement(["ops.x", "chat.0", "chat.0"] + (1..<5_000).map { "chat.\($0)" })
-        let writes = one.writes(as: "me", granted: ["chat.>"], limit: 32, renews: true)
+        let writes = one.writes(as: "me", granted: ["chat.>"], limit: 32, renews: true, at: start)
         #expect(writes.map(\.topic) == (0..<32).map { "chat.\($0)" })
         // The topic that is looked at now moves to the front, and the last one makes room.
         one.topics.insert("chat.4000", at: 0)
-        let moved = one.writes(as: "me", granted: ["chat.>"], limit: 32, renews: false)
+        let moved = one.writes(as: "me", granted: ["chat.>"], limit: 32, renews: false, at: start)
         #expect(moved == [Write(topic: "chat.31"), Write(topic: "chat.4000", presence: .here)])
     }
 
     @Test("Another user's entries are not touched after a sign-in as somebody else")
     func anotherUser() {
         var one = announcement(["a"])
-        _ = one.writes(as: "me", granted: nil, limit: 9, renews: false)
+        _ = one.writes(as: "me", granted: nil, limit: 9, renews: false, at: start)
         one.topics = []
-        let writes = one.writes(as: "you", granted: nil, limit: 9, renews: false)
+        let writes = one.writes(as: "you", granted: nil, limit: 9, renews: false, at: start)
         #expect(writes.isEmpty)
+    }
+
+    // MARK: Typing
+
+    /// What is written now, in short: a mark of typing is a star behind the topic.
+    private func written(
+        _ announcement: inout PresenceAnnouncement, renews: Bool = false, after seconds: Double
+    ) -> [String] {
+        let now = start + .seconds(seconds)
+        return announcement.writes(as: "me", granted: nil, limit: 9, renews: renews, at: now).map { write in
+            write.presence == nil ? "-\(write.topic)" : write.topic + (write.isTyping ? "*" : "")
+        }
+    }
+
+    /// Tells where the person types, and what is to be written at once.
+    private func typed(
+        _ announcement: inout PresenceAnnouncement, _ topic: String?, after seconds: Double
+    ) -> [String] {
+        let now = start + .seconds(seconds)
+        let due = announcement.setTyping(in: topic, at: now)
+        return due == now ? written(&announcement, after: seconds) : []
+    }
+
+    @Test("A key is told at once, the keys after it every four seconds, and the end at once")
+    func typing() {
+        var one = announcement(["a", "b"])
+        _ = written(&one, after: 0)
+        #expect(typed(&one, "a", after: 1) == ["a*"])
+        for second in [1, 2, 3, 4, 4.999] { #expect(typed(&one, "a", after: second) == []) }
+        #expect(typed(&one, "a", after: 5) == ["a*"])
+        #expect(typed(&one, nil, after: 5.5) == ["a"])
+        #expect(typed(&one, nil, after: 6) == [])
+        #expect(typed(&one, "a", after: 6.5) == ["a*"])
+    }
+
+    @Test("A minute of keys, twenty a second, is no more than a write each four seconds")
+    func keysGoOn() {
+        var one = announcement(["a"])
+        _ = written(&one, after: 0)
+        var count = 0
+        for key in 0..<1_200 { count += typed(&one, "a", after: Double(key) / 20).count }
+        #expect(count == 15)
+    }
+
+    @Test("A key that is a little early counts when the time has come, unless the line has ended by then")
+    func early() {
+        var one = announcement(["a"])
+        _ = typed(&one, "a", after: 0)
+        #expect(one.setTyping(in: "a", at: start + .seconds(2.5)) == nil)
+        #expect(one.setTyping(in: "a", at: start + .seconds(3.5)) == start + .seconds(4))
+        one.goOnTyping(at: start + .seconds(4))
+        #expect(written(&one, after: 4) == ["a*"])
+        #expect(typed(&one, nil, after: 4.5) == ["a"])
+        one.goOnTyping(at: start + .seconds(8))
+        #expect(written(&one, after: 8) == [])
+    }
+
+    @Test("Typing in another topic ends it in the one before")
+    func anotherTopic() {
+        var one = announcement(["a", "b"])
+        _ = written(&one, after: 0)
+        _ = typed(&one, "a", after: 1)
+        #expect(typed(&one, "b", after: 2) == ["a", "b*"])
+    }
+
+    @Test("A renewal does not tell that the typing goes on, and takes it back where others know better already")
+    func renewedTyping() {
+        var one = announcement(["a", "b"])
+        _ = written(&one, after: 0)
+        _ = typed(&one, "a", after: 27)
+        #expect(written(&one, renews: true, after: 30) == ["b"])
+        #expect(written(&one, renews: true, after: 60) == ["a", "b"])
+        #expect(typed(&one, nil, after: 61) == [])
+    }
+
+    @Test("Where the user does not appear, nobody learns that it types")
+    func invisible() {
+        var one = announcement(["a"])
+        _ = written(&one, after: 0)
+        #expect(typed(&one, "secret", after: 1) == [])
+        one.topics = []
+        #expect(typed(&one, "a", after: 2) == ["-a"])
+    }
+
+    @Test("A new connection begins without typing")
+    func forgotten() {
+        var one = announcement(["a"])
+        _ = typed(&one, "a", after: 0)
+        one.forgetTyping()
+        #expect(written(&one, renews: true, after: 1) == ["a"])
+        #expect(typed(&one, "a", after: 1) == ["a*"])
     }
 }

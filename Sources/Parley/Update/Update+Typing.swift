@@ -1,0 +1,43 @@
+import Relay
+import Terminal
+
+/// That others were told of this person's typing.
+struct ToldTyping: Equatable, Sendable {
+    /// Where the person types.
+    let topic: String
+    /// When others were told last.
+    let time: ContinuousClock.Instant
+}
+
+extension ChatModel {
+    /// What follows from any event for what others know of this person's typing. It is told when a line is begun, every few
+    /// seconds while keys are pressed, and when there is no such line any more: it was sent, taken back or made a command,
+    /// or the person looks at something else. A person who stops without any of these needs no word: others forget it.
+    ///
+    /// - Parameter hasTyped: whether the event was the person's writing.
+    mutating func typingToTell(hasTyped: Bool) -> [ChatEffect] {
+        guard hasTyped || typing != nil else { return [] }
+        let topic = topicOfTyping
+        if hasTyped, let topic {
+            if let typing, typing.topic == topic,
+                typing.time.duration(to: now.instant) < PresencePolicy.typingInterval
+            {
+                return []
+            }
+            typing = ToldTyping(topic: topic, time: now.instant)
+            return [.typing(topic: topic)]
+        }
+        guard let typing, typing.topic != topic else { return [] }
+        self.typing = nil
+        return [.typing(topic: nil)]
+    }
+
+    /// The topic that the text would go to if it were sent now; nil where it is no line for a topic, and where the person
+    /// does not want it told.
+    private var topicOfTyping: String? {
+        guard settings.typing, compose.hasContent, !compose.isCommand,
+            case .topic(let topic) = view.pane.addressee(in: self)
+        else { return nil }
+        return topic
+    }
+}
