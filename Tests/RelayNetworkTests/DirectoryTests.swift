@@ -128,4 +128,19 @@ struct DirectoryTests {
             #expect(directory.user(ofAccount: other) == nil, "\(other)")
         }
     }
+
+    @Test("An account is known as its user's while the server writes its token")
+    func accountsBeingWritten() throws {
+        let folder = try TemporaryDirectory()
+        let directory = NetworkDirectory(path: folder.path + "/local")
+        for user in ["alice", "bob"] { _ = try directory.credentials(for: user) }
+        let bob = try UserName("bob")
+        let account = try directory.knownRecord(of: bob).account
+        let path = directory.tokenPath(ofAccount: account)
+        let token = try #require(try PrivateFile.read(path))
+        for length in [0, 1, token.count / 2, token.count - 1] {
+            try Data(token.prefix(length)).write(to: URL(filePath: path))
+            #expect(directory.user(ofAccount: account) == bob, "\(length) bytes of it")
+        }
+    }
 }

@@ -89,6 +89,12 @@ struct SystemInterface: Sendable {
         _ = try answer.content()
     }
 
+    /// The token that holds for an account; nil while the server has not had to do with the account.
+    func token(ofAccount account: String) async throws(NetworkError) -> String? {
+        let answer: Answer<AccountInformation> = try await ask("", "$SYS.REQ.ACCOUNT.\(account).INFO")
+        return answer.data?.jwt
+    }
+
     private func ask<Content: Decodable>(
         _ question: String, _ subject: String
     ) async throws(NetworkError) -> Answer<Content> {
@@ -131,4 +137,6 @@ struct SystemInterface: Sendable {
     }
 
     private struct Acceptance: Decodable {}
+
+    private struct AccountInformation: Decodable { var jwt: String? }
 }

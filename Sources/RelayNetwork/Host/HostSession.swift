@@ -132,7 +132,10 @@ struct HostSession: Sendable {
                 guard let record = try directory.record(of: name), record.signed >= start,
                     let token = try PrivateFile.read(directory.tokenPath(ofAccount: record.account))
                 else { continue }
-                try await system.install(String(decoding: token, as: UTF8.self))
+                let text = String(decoding: token, as: UTF8.self)
+                // An account's imports are made anew with every token, and requests on their way are lost with the old.
+                guard try await system.token(ofAccount: record.account) != text else { continue }
+                try await system.install(text)
             }
         } catch {
             if case .connection(let cause) = error { throw cause }

@@ -112,11 +112,8 @@ struct NetworkServices: Sendable {
         do throws(NATSError) {
             while let message = try await iterator.next(isolation: nil) {
                 guard message.reply != nil, let account = Self.account(of: message) else { continue }
-                // A client that asks for the names too often gets no answer, as if the answer had been lost.
                 let isTaken = desk.take(Request(account: account, message: message))
-                if !isTaken, message.subject != NamespaceService.subject {
-                    send(Wire.json(PostboxReply(error: .unavailable)), to: message)
-                }
+                if !isTaken, let answer = refusal(of: message) { send(answer, to: message) }
             }
             return nil
         } catch {
@@ -125,7 +122,7 @@ struct NetworkServices: Sendable {
     }
 
     private func answer(_ message: NATSMessage, _ account: String) async -> [UInt8]? {
-        guard let user = users.user(ofAccount: account) else { return nil }
+        guard let user = users.user(ofAccount: account) else { return refusal(of: message) }
         if message.subject == NamespaceService.subject {
             await postboxes.prepare(user)
             return await namespace.reply(to: user)
@@ -136,6 +133,11 @@ struct NetworkServices: Sendable {
         // The imports keep users from asking under another user's name; that is still checked here.
         guard tokens[2] == user.text else { return nil }
         return await postboxes.reply(to: message.bytes, verb: tokens[3], of: user)
+    }
+
+    /// The answer to a request that is not worked on now. One for the names gets none, as if the answer had been lost.
+    private func refusal(of message: NATSMessage) -> [UInt8]? {
+        message.subject == NamespaceService.subject ? nil : Wire.json(PostboxReply(error: .unavailable))
     }
 
     /// An answer that cannot leave is the asker's time-out; the connection's end is seen by the reader.
