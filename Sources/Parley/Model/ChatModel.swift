@@ -57,6 +57,8 @@ struct ChatModel: Equatable, Sendable {
     var sidebar = Sidebar()
     /// The text being written.
     var compose = Compose()
+    /// Where it is being written, and what is being written elsewhere.
+    var writing = Writing()
     /// What lies over the panes.
     var overlay: Overlay?
     /// The first steps; nil where they are done, or the person was here before.
@@ -92,7 +94,7 @@ struct ChatModel: Equatable, Sendable {
     /// Whether what the person is at is kept in the local store.
     var keepsDesk = false
     /// The text that is kept as the one being written.
-    var keptDraft = Draft()
+    var keptDraft = ""
     private var lastNumber: UInt64 = 0
     /// What the ids of all messages written here begin with.
     private let origin: String

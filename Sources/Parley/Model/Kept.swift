@@ -7,7 +7,7 @@ struct KeptDesk: Equatable, Sendable {
     /// What was typed and not sent, by conversation; by an empty name where none was open.
     var drafts: [String: String] = [:]
     /// The lines that were typed, oldest first.
-    var lines: [String] = []
+    var lines: [KeptLine] = []
     /// What waits to be sent and what was not sent, oldest first.
     var unsent: [UnsentMessage] = []
     /// The names of those who are ignored.

@@ -32,7 +32,7 @@ enum ChatEffect: Equatable, Sendable {
     /// Keep which topics are joined, in their order.
     case keepJoined([String])
     /// Keep a line that was typed.
-    case keepLine(String)
+    case keepLine(KeptLine)
     /// Keep the text being written; an empty one is forgotten. It may take a moment.
     case keepDraft(Draft)
     /// Keep that a name is ignored, or is no more.

@@ -24,32 +24,42 @@ extension ChatModel {
         for topic in joined { effects += join(topic, shows: false) }
         effects += catchUpWithNews()
         tellOfHidden(kept.unsent)
-        let left = draft(of: kept)
-        keptDraft = left
-        var lines = kept.lines
-        if !left.text.isEmpty {
-            // Whoever types already finds it among the lines.
-            if compose.isEmpty { compose.set(left.text) } else { lines.append(left.text) }
-        }
-        compose.editor.history = lines + compose.editor.history
-        if view == .welcome { view = viewAtStart(named, left) }
+        effects += bringBackWriting(kept, named)
         let names = conversations.all.map(\.name)
         if keepsDesk, names != kept.topics { effects.append(.keepJoined(names)) }
         return effects
     }
 
-    /// The draft that comes back: that of the first conversation that has one.
-    private func draft(of desk: KeptDesk) -> Draft {
-        for name in desk.topics + [""] {
-            if let text = desk.drafts[name], !text.isEmpty { return Draft(conversation: name, text: text) }
+    /// Takes in what was being written in each conversation, and opens one at the start. Whoever types already goes on
+    /// there, and finds what was left there among its lines.
+    private mutating func bringBackWriting(_ desk: KeptDesk, _ named: [String]) -> [ChatEffect] {
+        let typed = compose
+        writing.begin(with: desk.lines)
+        for (name, text) in desk.drafts where !text.isEmpty { writing.bringBack(text, for: name) }
+        let isOpening = view == .welcome
+        if isOpening { view = viewAtStart(named, desk) }
+        guard isOpening, !typed.isEmpty else {
+            compose.editor.history = writing.history
+            return []
         }
-        return Draft()
+        compose.editor.clear()
+        _ = showWriting()
+        var effects: [ChatEffect] = []
+        if compose.hasContent {
+            effects.append(.keepLine(writing.add(compose.text)))
+            compose.editor.clear()
+        }
+        compose.editor.history = writing.history
+        compose.set(typed.text)
+        keptDraft = typed.text
+        return effects + [.keepDraft(Draft(conversation: writing.place, text: typed.text))]
     }
 
     /// What is in view at the start: what the person has named, else where they were typing, else the first topic.
-    private func viewAtStart(_ named: [String], _ left: Draft) -> MainView {
+    private func viewAtStart(_ named: [String], _ desk: KeptDesk) -> MainView {
         if let first = named.first, conversations.index(of: first) != nil { return .conversation(first) }
-        if conversations.index(of: left.conversation) != nil { return .conversation(left.conversation) }
+        let left = desk.topics.first { !(desk.drafts[$0] ?? "").isEmpty }
+        if let left, conversations.index(of: left) != nil { return .conversation(left) }
         return fallbackView
     }
 
@@ -60,11 +70,12 @@ extension ChatModel {
         let isKept: Bool
         /// The revision of which topics are joined, in which order.
         let topics: UInt64
-        let line: String?
+        /// How many lines the editor has kept.
+        let lines: Int
     }
 
     var deskMark: DeskMark {
-        DeskMark(isKept: keepsDesk, topics: conversations.revision, line: compose.editor.history.last)
+        DeskMark(isKept: keepsDesk, topics: conversations.revision, lines: compose.editor.keptCount)
     }
 
     /// What an event has changed of what is kept.
@@ -73,10 +84,9 @@ extension ChatModel {
     ///   - mark: what was before the event.
     ///   - isTyping: whether the event can have changed the text that is being written.
     mutating func changesToKeep(since mark: DeskMark, isTyping: Bool) -> [ChatEffect] {
+        let typed = compose.editor.history.suffix(max(0, compose.editor.keptCount - mark.lines)).map { writing.add($0) }
         guard mark.isKept, keepsDesk else { return [] }
-        var effects: [ChatEffect] = []
-        // A line that is the same as the one before it is not kept twice.
-        if let line = compose.editor.history.last, line != mark.line { effects.append(.keepLine(line)) }
+        var effects: [ChatEffect] = typed.map { .keepLine($0) }
         if conversations.revision != mark.topics { effects.append(.keepJoined(conversations.all.map(\.name))) }
         if isTyping { effects += draftToKeep() }
         if isWatching, let name = lookedAt, let read = conversations.update(name, { $0.noteRead() }),
@@ -88,16 +98,9 @@ extension ChatModel {
     }
 
     private mutating func draftToKeep() -> [ChatEffect] {
-        var present = Draft(conversation: "", text: compose.text)
-        if case .conversation(let name) = view { present.conversation = name }
-        let before = keptDraft
-        guard present != before else { return [] }
-        keptDraft = present
-        var effects: [ChatEffect] = []
-        if before.conversation != present.conversation, !before.text.isEmpty {
-            effects.append(.keepDraft(Draft(conversation: before.conversation)))
-        }
-        if before.conversation == present.conversation || !present.text.isEmpty { effects.append(.keepDraft(present)) }
-        return effects
+        let text = compose.text
+        guard text != keptDraft else { return [] }
+        keptDraft = text
+        return [.keepDraft(Draft(conversation: writing.place, text: text))]
     }
 }

@@ -59,14 +59,15 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.say(text, isFailure ? .failure : .information)
     }
     model.followTour(effects)
+    // Whatever is typed changes how long the text is, but for what the next key makes up for.
+    let hasTyped = event.isWriting && model.compose.editor.utf8Count != textBefore
     model.settle(lookedAtBefore: lookedAt)
     let read = model.inbox.takeNewlyRead()
     if model.keepsDesk { effects += read.map { .keepLetterRead(id: $0.id, postbox: $0.postbox) } }
     // First, so that what was typed is safe before it is sent.
     effects = model.changesToKeep(since: mark, isTyping: event.mayChangeText) + effects
+    if model.showWriting() { model.keepCursorsVisible() }
     effects += model.peopleToFollow()
-    // Whatever is typed changes how long the text is, but for what the next key makes up for.
-    let hasTyped = event.isWriting && model.compose.editor.utf8Count != textBefore
     effects += model.typingToTell(hasTyped: hasTyped)
     let title = model.windowTitle
     if title != model.title {
@@ -160,7 +161,7 @@ extension ChatModel {
         conversations.all.first.map { .conversation($0.name) } ?? .welcome
     }
 
-    private mutating func keepCursorsVisible() {
+    fileprivate mutating func keepCursorsVisible() {
         let layout = layout(on: size)
         SidebarPane().settle(layout, on: &self)
         view.pane.settle(layout, on: &self)

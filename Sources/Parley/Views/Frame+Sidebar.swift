@@ -35,10 +35,12 @@ extension Frame {
             var failed = false
             if case .failed = conversation.subscription { failed = true }
             let style = conversation.unread > 0 ? theme.unread : failed ? theme.failure : .plain
+            let marks = marks(of: conversation)
             drawName(
-                (failed ? "✗ " : "") + conversation.name, in: line, besides: max(0, conversation.unreadWords.count - 4),
-                isShown: isShown, style: style)
-            if conversation.unread > 0 { drawUnread(conversation, in: line) }
+                (failed ? "✗ " : "") + conversation.name, in: line, besides: max(0, marks.count - 4), isShown: isShown,
+                style: style)
+            let markStyle = conversation.unread > 0 ? theme.unread : theme.dimmed
+            canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: markStyle)
         case .postbox(let place):
             let box = model.inbox.boxes[place]
             let count = model.inbox.unreadCount(ofBox: box.id)
@@ -57,10 +59,10 @@ extension Frame {
         canvas.write(text, row: line.row, column: line.column + 1, style: style)
     }
 
-    /// How many messages are unread, and before that how many of them speak to the person.
-    private mutating func drawUnread(_ conversation: Conversation, in line: Rect) {
-        let words = conversation.unreadWords
-        canvas.write(words, row: line.row, column: line.endColumn - words.count - 1, style: theme.unread)
+    /// Whether something is being written there, how many of the unread messages speak to the person, and how many there are.
+    private func marks(of conversation: Conversation) -> String {
+        let unread = conversation.unread > 0 ? [conversation.unreadWords] : []
+        return ((model.writing.hasText(for: conversation.name) ? ["✎"] : []) + unread).joined(separator: " ")
     }
 
     private mutating func drawCount(_ count: Int, in line: Rect) {

@@ -29,6 +29,7 @@ enum HelpText {
             .entry("@", "before the time: the line calls you by your name"),
             .blank, .heading("Beside the topics"),
             .entry("@2 9", "lines that speak to you, and all that are unread"),
+            .entry("✎", "something is being written there"),
             .blank, .heading("In the title"),
             .entry("○ ◌ ●", "not connected, connecting, connected with the round trip"),
             .entry("↻", "reconnecting: the attempt, when it comes or how long it lasts, the reason"),

@@ -46,7 +46,7 @@ package enum StoreChange: Hashable, Sendable {
     /// ``StoreBounds/drafts`` are kept.
     case draft(conversation: String, String)
     /// Adds a line to what the person has typed. The newest ``StoreBounds/lines`` are kept.
-    case line(String)
+    case line(KeptLine)
     /// Keeps that a name is ignored, or is no more. The newest ``StoreBounds/ignored`` are kept.
     case ignored(String, Bool)
     /// Keeps which topics are joined, in their order on the screen.
@@ -88,6 +88,20 @@ package enum StoreChange: Hashable, Sendable {
             .letterRead, .letterDeleted, .lettersListed:
             false
         }
+    }
+}
+
+/// A line that the person typed.
+package struct KeptLine: Hashable, Sendable {
+    /// Where it was typed; nil where it belongs to no conversation, as a command does.
+    package var conversation: String?
+    /// The line.
+    package var text: String
+
+    /// Describes a line.
+    package init(_ text: String, in conversation: String? = nil) {
+        self.conversation = conversation
+        self.text = text
     }
 }
 

@@ -74,11 +74,11 @@ extension LocalStore {
     ///
     /// - Parameter limit: most lines, the newest.
     /// - Throws: ``RelayError/storage(_:)``.
-    package func lines(limit: Int = StoreBounds.lines) async throws(RelayError) -> [String] {
+    package func lines(limit: Int = StoreBounds.lines) async throws(RelayError) -> [KeptLine] {
         try await reading { database in
-            let sql = "SELECT text FROM lines ORDER BY number DESC LIMIT ?"
-            let lines = try String.fetchAll(database, sql: sql, arguments: [max(0, limit)])
-            return Array(lines.reversed())
+            let sql = "SELECT text, conversation FROM lines ORDER BY number DESC LIMIT ?"
+            let rows = try Row.fetchAll(database, sql: sql, arguments: [max(0, limit)])
+            return rows.reversed().map { KeptLine($0[0], in: $0[1]) }
         }
     }
 

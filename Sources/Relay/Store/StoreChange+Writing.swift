@@ -30,9 +30,10 @@ extension StoreChange {
                         SELECT number FROM outbox WHERE state = 2 ORDER BY number DESC LIMIT 1 OFFSET ?)
                     """, arguments: [StoreBounds.notSent])
         case .draft(let conversation, let text): try Self.keepDraft(text, of: conversation, in: database)
-        case .line(let text):
+        case .line(let line):
             try database.execute(
-                sql: "INSERT INTO lines (text) VALUES (?)", arguments: [Self.bounded(text, StoreBounds.textBytes)])
+                sql: "INSERT INTO lines (conversation, text) VALUES (?, ?)",
+                arguments: [line.conversation, Self.bounded(line.text, StoreBounds.textBytes)])
             try database.execute(
                 sql: "DELETE FROM lines WHERE number <= ?",
                 arguments: [database.lastInsertedRowID - Int64(StoreBounds.lines)])

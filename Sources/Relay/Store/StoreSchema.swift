@@ -31,6 +31,9 @@ enum StoreSchema {
             for statement in burstFile { try database.execute(sql: statement) }
         }
         migrator.registerMigration("10 ignored") { database in try database.execute(sql: ignored) }
+        migrator.registerMigration("11 conversations of lines") { database in
+            try database.execute(sql: "ALTER TABLE lines ADD COLUMN conversation TEXT")
+        }
         return migrator
     }
 

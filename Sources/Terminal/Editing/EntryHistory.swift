@@ -10,6 +10,8 @@ struct EntryHistory: Sendable {
     private static let byteLimit = 1 << 20
 
     private(set) var entries: [String] = []
+    /// How many texts were kept, those included that had to go again.
+    private(set) var added = 0
     private var bytes = 0
     private let limit: Int
     /// The entry that is shown; nil for the text being written.
@@ -27,7 +29,9 @@ struct EntryHistory: Sendable {
         leave()
         self.entries = []
         bytes = 0
+        let before = added
         for entry in entries.suffix(limit) { append(entry) }
+        added = before
     }
 
     /// Keeps a text that was taken, behind the one that was being written when the person turned to the history.
@@ -52,6 +56,7 @@ struct EntryHistory: Sendable {
     private mutating func append(_ text: String) {
         guard limit > 0, text.contains(where: { !$0.isWhitespace }), entries.last != text else { return }
         entries.append(text)
+        added += 1
         bytes += text.utf8.count
         while entries.count > limit || bytes > Self.byteLimit && entries.count > 1 {
             bytes -= entries.removeFirst().utf8.count

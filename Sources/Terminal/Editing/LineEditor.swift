@@ -67,6 +67,12 @@ public struct LineEditor: Sendable {
         set { entries.set(newValue) }
     }
 
+    /// How many texts were kept in the history, those included that it has dropped; what it was set to does not count.
+    public var keptCount: Int { entries.added }
+
+    /// Takes over what another editor has cut, so that ^Y puts it in here.
+    public mutating func takeKilled(from other: LineEditor) { killRing = other.killRing }
+
     /// Puts the cursor before the character at `place`, or at the nearest end.
     public mutating func moveCursor(to place: Int) {
         cursor = min(max(0, place), characters.count)

@@ -219,7 +219,7 @@ struct KeptTests {
         #expect(desk.texts("chat.qa").isEmpty)
     }
 
-    @Test("What is typed is kept as it grows, for the conversation in view, and comes back there")
+    @Test("What is typed is kept as it grows, each text for its conversation, and comes back there")
     func drafts() {
         var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
         desk.effects = []
@@ -227,30 +227,113 @@ struct KeptTests {
         let first = Draft(conversation: "chat.lobby", text: "a")
         let second = Draft(conversation: "chat.lobby", text: "ab")
         #expect(desk.effects == [.keepDraft(first), .keepDraft(second)])
-        let moved = desk.press(.down, .alt)
-        let there = Draft(conversation: "chat.qa", text: "ab")
-        #expect(moved == [.keepDraft(Draft(conversation: "chat.lobby")), .keepDraft(there)])
+        #expect(desk.press(.down, .alt).allSatisfy { if case .keepDraft = $0 { false } else { true } })
+        #expect(desk.model.compose.isEmpty)
+        desk.effects = []
+        desk.type("c")
+        #expect(desk.effects.contains(.keepDraft(Draft(conversation: "chat.qa", text: "c"))))
+        desk.press(.up, .alt)
+        #expect(desk.model.compose.text == "ab" && desk.model.compose.editor.cursor == 2)
+        desk.press(.enter)
+        #expect(desk.texts("chat.lobby").last?.hasSuffix("ab") == true && desk.texts("chat.qa").isEmpty)
+        desk.press(.down, .alt)
+        #expect(desk.model.compose.text == "c")
 
-        var again = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"], drafts: ["chat.qa": "ab"]))
+        let drafts = ["chat.qa": "ab", "chat.ops": "left alone", "": "/post bob/"]
+        var again = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"], drafts: drafts))
         #expect(again.model.compose.text == "ab" && again.model.view == .conversation("chat.qa"))
-        let sent = again.press(.enter)
-        #expect(sent.contains(.keepDraft(Draft(conversation: "chat.qa"))))
+        #expect(again.press(.enter).contains(.keepDraft(Draft(conversation: "chat.qa"))))
+        again.enter("/join chat.ops")
+        #expect(again.model.compose.text == "left alone")
+        again.press(.function(2))
+        #expect(again.model.compose.text == "/post bob/")
+    }
+
+    @Test("A text that nobody sees is told of in the sidebar")
+    func draftMark() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        desk.type("half a line")
+        #expect(!desk.screen().contains { $0.contains("✎") })
+        desk.press(.down, .alt)
+        #expect(desk.screen().contains { $0.contains("✎") })
+        desk.press(.up, .alt)
+        #expect(!desk.screen().contains { $0.contains("✎") })
+    }
+
+    @Test("What was typed before the conversations came goes on where one opens; what was left there is not lost")
+    func typedEarly() {
+        var desk = Desk(state: .connecting)
+        desk.send(.start(topics: [], keeps: true))
+        desk.type("early")
+        desk.effects = []
+        desk.send(.opened(KeptDesk(topics: ["chat.lobby"], drafts: ["chat.lobby": "left"])))
+        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.compose.text == "early")
+        #expect(desk.effects.contains(.keepDraft(Draft(conversation: "chat.lobby", text: "early"))))
+        #expect(desk.effects.contains(.keepLine(KeptLine("left", in: "chat.lobby"))))
+        desk.press(.up)
+        #expect(desk.model.compose.text == "left")
+        desk.press(.down)
+        #expect(desk.model.compose.text == "early")
+    }
+
+    @Test("What was cut in one conversation can be put into another, and undo stays in its own")
+    func cut() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        desk.type("moved")
+        desk.press(.control("u"))
+        desk.press(.down, .alt)
+        desk.press(.control("y"))
+        #expect(desk.model.compose.text == "moved")
+        desk.press(.control("_"))
+        #expect(desk.model.compose.isEmpty)
+        desk.press(.up, .alt)
+        desk.press(.control("_"))
+        #expect(desk.model.compose.isEmpty)
     }
 
     @Test("A line that was typed is kept before it is sent, and Up brings the lines of earlier runs back")
     func lines() throws {
-        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"], lines: ["one", "two"]))
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby"], lines: [KeptLine("one"), KeptLine("two")]))
         desk.press(.up)
         #expect(desk.model.compose.text == "two")
         desk.press(.up)
         #expect(desk.model.compose.text == "one")
         desk.press(.control("c"))
         let sent = desk.enter("three")
-        let kept = try #require(sent.firstIndex(of: .keepLine("three")))
+        let kept = try #require(sent.firstIndex(of: .keepLine(KeptLine("three", in: "chat.lobby"))))
         let published = try #require(sent.firstIndex { if case .publish = $0 { true } else { false } })
         #expect(kept < published)
         desk.effects = []
         desk.enter("/leave")
-        #expect(desk.effects.contains(.keepLine("/leave")) && desk.effects.contains(.keepJoined([])))
+        #expect(desk.effects.contains(.keepLine(KeptLine("/leave"))) && desk.effects.contains(.keepJoined([])))
+    }
+
+    @Test("Up goes through the lines of the conversation in view, and through commands in each")
+    func linesOfConversations() {
+        let lines = [KeptLine("to qa", in: "chat.qa"), KeptLine("to lobby", in: "chat.lobby")]
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"], lines: lines))
+        desk.enter("here")
+        desk.enter("/who")
+        desk.press(.escape)
+        let here = (0..<4).map { _ in
+            desk.press(.up)
+            return desk.model.compose.text
+        }
+        #expect(here == ["/who", "here", "to lobby", "to lobby"])
+        desk.press(.down, .alt)
+        #expect(desk.model.compose.isEmpty)
+        let there = (0..<3).map { _ in
+            desk.press(.up)
+            return desk.model.compose.text
+        }
+        #expect(there == ["/who", "to qa", "to qa"])
+        // What was being written when the person turned to the lines is one of them.
+        desk.press(.control("c"))
+        desk.type("begun")
+        desk.press(.up)
+        desk.effects = []
+        desk.press(.enter)
+        let kept = desk.effects.filter { if case .keepLine = $0 { true } else { false } }
+        #expect(kept == [.keepLine(KeptLine("begun", in: "chat.qa")), .keepLine(KeptLine("/who"))])
     }
 }

@@ -47,7 +47,7 @@ struct TourTests {
     @Test("Who was here before sees none of it, nor does who keeps nothing")
     func notAgain() {
         for kept in [
-            KeptDesk(topics: ["chat.lobby"]), KeptDesk(lines: ["hello"]), KeptDesk(drafts: ["": "hel"]), nil,
+            KeptDesk(topics: ["chat.lobby"]), KeptDesk(lines: [KeptLine("hello")]), KeptDesk(drafts: ["": "hel"]), nil,
         ] {
             #expect(title(Self.first(kept)) == nil)
         }

@@ -117,12 +117,14 @@ struct StoreDeskTests {
     @Test("Lines are bounded, in number and in length")
     func lines() async throws {
         let store = try StoreFixture.inMemory()
-        try await store.commit((1...1_005).map { StoreChange.line("line \($0)") })
+        try await store.commit((1...1_005).map { StoreChange.line(KeptLine("line \($0)")) })
         let lines = try await store.lines()
-        #expect(lines.count == StoreBounds.lines && lines.first == "line 6" && lines.last == "line 1005")
-        #expect(try await store.lines(limit: 2) == ["line 1004", "line 1005"])
-        try await store.commit([.line(String(repeating: "é", count: StoreBounds.textBytes))])
-        #expect(try await store.lines(limit: 1)[0].utf8.count == StoreBounds.textBytes)
+        #expect(lines.count == StoreBounds.lines && lines.first?.text == "line 6" && lines.last?.text == "line 1005")
+        #expect(try await store.lines(limit: 2) == [KeptLine("line 1004"), KeptLine("line 1005")])
+        try await store.commit([.line(KeptLine("there", in: "chat.lobby"))])
+        #expect(try await store.lines(limit: 1) == [KeptLine("there", in: "chat.lobby")])
+        try await store.commit([.line(KeptLine(String(repeating: "é", count: StoreBounds.textBytes)))])
+        #expect(try await store.lines(limit: 1)[0].text.utf8.count == StoreBounds.textBytes)
     }
 
     @Test("Letters are kept once, by their direction and time")
@@ -152,7 +154,7 @@ struct StoreDeskTests {
         let store = try StoreFixture.inMemory()
         try await store.database.write { try $0.execute(sql: "DROP TABLE lines") }
         await #expect(throws: RelayError.self) {
-            try await store.commit([.outbox(StoreFixture.publish("1")), .line("x")])
+            try await store.commit([.outbox(StoreFixture.publish("1")), .line(KeptLine("x"))])
         }
         #expect(try await store.outbox().isEmpty)
     }

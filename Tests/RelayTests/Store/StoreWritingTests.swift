@@ -39,7 +39,7 @@ struct StoreWritingTests {
         let (begun, gate) = (Completion<Void>(), DispatchSemaphore(value: 0))
         let writer = Task {
             try await store.database.write { database in
-                try StoreChange.line("under way").write(to: database)
+                try StoreChange.line(KeptLine("under way")).write(to: database)
                 begun.fulfil(())
                 gate.wait()
             }
@@ -49,7 +49,7 @@ struct StoreWritingTests {
         #expect(try await store.lines() == [])
         gate.signal()
         try await writer.value
-        #expect(try await store.lines() == ["under way"])
+        #expect(try await store.lines() == [KeptLine("under way")])
         try await store.close()
     }
 
@@ -90,20 +90,20 @@ struct StoreWritingTests {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.commit([.outbox(StoreFixture.publish("1")), .draft(conversation: "chat.lobby", "half a li")])
-        try store.commitBlocking([.line("typed")])
+        try store.commitBlocking([.line(KeptLine("typed"))])
         try await store.keep([StoreFixture.line(1)])
         // As after `kill -9`: what is under way is not committed, and nobody has closed anything.
         let copy = fixture.folder.path("copy.sqlite")
         try await store.database.writeWithoutTransaction { database in
             try database.beginTransaction()
-            try StoreChange.line("not committed").write(to: database)
+            try StoreChange.line(KeptLine("not committed")).write(to: database)
             for ending in ["", "-wal"] { try copyFile(fixture.path + ending, copy + ending) }
             try database.rollback()
         }
         let other = try LocalStore.open(.file(copy)).store
         #expect(try await other.outbox() == [StoreFixture.publish("1")])
         #expect(try await other.drafts() == ["chat.lobby": "half a li"])
-        #expect(try await other.lines() == ["typed"])
+        #expect(try await other.lines() == [KeptLine("typed")])
         #expect(try await other.sequences() == [1])
         try await other.close()
         try await store.close()
@@ -117,7 +117,7 @@ struct StoreWritingTests {
         try await store.close()
         let isKept = await store.append([StoreFixture.line(2)])
         #expect(!isKept)
-        await #expect(throws: RelayError.self) { try await store.commit([.line("late")]) }
+        await #expect(throws: RelayError.self) { try await store.commit([.line(KeptLine("late"))]) }
         let again = try fixture.open()
         #expect(try await again.sequences() == [1])
         try await again.close()
