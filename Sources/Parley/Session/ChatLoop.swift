@@ -33,7 +33,9 @@ struct ChatLoop {
     private let queue: EventQueue
     private let clock: () -> Moment
     private let send: (ChatEffect) -> Bool
+    private let atRest: (() -> Void)?
     private var pace = ScreenPace()
+    private var rest = Rest()
     private let texts = WrappedTexts()
     private var appearance: Appearance
     private let colors: Int
@@ -51,10 +53,13 @@ struct ChatLoop {
     ///   - colors: how many colours the terminal has; 0 for none.
     ///   - clock: tells the time.
     ///   - send: takes what is not for the terminal; false when it cannot.
+    ///   - atRest: what is done when nothing was drawn for a while.
     init(
         _ screen: any ChatScreen, queue: EventQueue, model: ChatModel, appearance: Appearance = Appearance(),
-        colors: Int = 256, clock: @escaping () -> Moment, send: @escaping (ChatEffect) -> Bool
+        colors: Int = 256, clock: @escaping () -> Moment, send: @escaping (ChatEffect) -> Bool,
+        atRest: (() -> Void)? = nil
     ) {
+        self.atRest = atRest
         self.appearance = appearance
         self.colors = colors
         theme = appearance.theme(colors: colors)
@@ -92,9 +97,10 @@ struct ChatLoop {
 
     private mutating func wait(until deadline: ContinuousClock.Instant?) {
         handOver()
-        let wakes = screen.wait(until: deadline)
+        let wakes = screen.wait(until: [deadline, rest.due].compactMap(\.self).min())
         apply(.tick(clock()), by: .news)
         for wake in wakes { handle(wake) }
+        if wakes.allSatisfy({ $0 == .timedOut }), rest.begins(at: clock().instant) { atRest?() }
     }
 
     private mutating func handle(_ wake: TerminalSession.Wake) {
@@ -172,7 +178,9 @@ struct ChatLoop {
         if rings { screen.bell() }
         title = nil
         rings = false
-        pace.drew(taking: begin.duration(to: clock().instant))
+        let end = clock().instant
+        pace.drew(taking: begin.duration(to: end))
+        if atRest != nil { rest.drew(at: end) }
         handOver()
     }
 

@@ -44,7 +44,7 @@ struct ChatSession {
         model.configure(configuration.settings)
         loop = ChatLoop(
             terminal, queue: queue, model: model, appearance: appearance, colors: terminal.colorCount,
-            clock: { Self.now }, send: engine.send)
+            clock: { Self.now }, send: engine.send, atRest: CodePages.giveBack)
     }
 
     private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }

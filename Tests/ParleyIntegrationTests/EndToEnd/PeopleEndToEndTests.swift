@@ -44,6 +44,42 @@ extension EndToEndTests {
         }
 
         @Test(
+            "Who begins a line is seen to be typing, and no more when the line is there or the text is gone",
+            arguments: NATSServerProcess.binaries)
+        func typing(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                let alice = try await network.connected("alice", columns: 120)
+                let bob = try await network.connected("bob", columns: 120)
+                for terminal in [alice, bob] {
+                    try await terminal.waitFor("both", deadline: .seconds(60)) { $0.contains("chat.lobby ─ 2 here ─") }
+                }
+                try bob.type("hel")
+                try await alice.waitFor(text: "bob is typing …", deadline: .seconds(60))
+                #expect(!bob.screen.contains("is typing"), "nobody is told of oneself")
+                try bob.type("lo")
+                try bob.press(.enter)
+                try await alice.waitFor("the line in place of the notice", deadline: .seconds(60)) { screen in
+                    screen.contains("bob  hello") && !screen.contains("is typing")
+                }
+                try bob.type("never mind")
+                try await alice.waitFor(text: "bob is typing …", deadline: .seconds(60))
+                try bob.press(.ctrl("c"))
+                try await alice.waitFor("the end of the notice", deadline: .seconds(60)) { !$0.contains("is typing") }
+                // A command is nobody's business.
+                try bob.type("/away lunch")
+                try bob.press(.enter)
+                try await alice.waitFor("that bob is away", deadline: .seconds(60)) { screen in
+                    screen.contains("1 here, 1 away")
+                }
+                #expect(!alice.screen.contains("is typing"))
+                for terminal in [alice, bob] {
+                    try terminal.press(.ctrl("q"))
+                    #expect(try await terminal.waitForExit(deadline: .seconds(60)) == .exited(0))
+                }
+            }
+        }
+
+        @Test(
             "After a crash of the server, which forgets everybody, the chats see each other again as they were",
             arguments: NATSServerProcess.binaries)
         func crash(_ binary: NATSServerBinary) async throws {

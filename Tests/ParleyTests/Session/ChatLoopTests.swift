@@ -101,6 +101,23 @@ struct ChatLoopTests {
         ChatLoop(screen, queue: screen.queue, model: desk.model, clock: { screen.now() }, send: { _ in true })
     }
 
+    @Test("Soon after the start nothing is drawn any more and there is a rest; later there is one after half a minute")
+    func rests() {
+        let screen = RehearsedScreen()
+        screen.inputs = [
+            (at: Desk.start + .seconds(5), wake: key("Q")), (at: Desk.start + .seconds(10), wake: key("W")),
+        ]
+        var rests: [Duration] = []
+        var loop = ChatLoop(
+            screen, queue: screen.queue, model: desk.model, clock: { screen.now() }, send: { _ in true },
+            atRest: { rests.append(Desk.start.duration(to: screen.instant)) })
+        loop.begin([], keeps: false)
+        loop.run()
+        #expect(rests.count == 2)
+        #expect(rests.first.map { (.milliseconds(250)..<(.milliseconds(300))).contains($0) } == true, "\(rests)")
+        #expect(rests.last.map { (.seconds(40)..<(.seconds(41))).contains($0) } == true, "\(rests)")
+    }
+
     private func key(_ character: Character) -> TerminalSession.Wake { .input([.key(Key(.character(character)))]) }
 
     /// Messages of four topics in turns, all at once or one after another.

@@ -1,0 +1,33 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    @Suite("Links on a real terminal")
+    struct Links {
+        @Test("A terminal that is to know is told where a link leads, by the link's own text and by nothing else")
+        func hyperlinks() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let address = "https://example.org/a?b=1"
+                let evil = "\u{1B}]8;;https://evil.example\u{1B}\\click\u{1B}]8;;\u{1B}\\"
+                for text in ["see \(address) now", evil] {
+                    let sent = try await network.parley("send", "--as", "bob", "chat.lobby", text)
+                    #expect(sent.exitCode == 0, "\(sent)")
+                }
+                let file = try network.configuration("user: 'alice', links: 'osc8'", name: "links.json")
+                let alice = try network.terminal(["--config", file])
+                try await alice.waitFor("both lines") { $0.contains(address) && $0.contains("click") }
+                let output = String(decoding: alice.output, as: UTF8.self)
+                let openings = output.matches(of: /\u{1B}\]8;id=[^;]*;([^\u{1B}]*)\u{1B}\\/).map { String($0.output.1) }
+                #expect(!openings.isEmpty && openings.allSatisfy { $0 == address }, "\(openings)")
+                #expect(!output.contains("8;;https"), "a text's own sequences reach no terminal")
+                // Every link ends, so that what is written behind it leads nowhere.
+                let endings = output.matches(of: /\u{1B}\]8;;\u{1B}\\/).count
+                #expect(endings >= openings.count)
+                try alice.press(.ctrl("q"))
+                #expect(try await alice.waitForExit() == .exited(0))
+                #expect(alice.modes.isSane, "\(alice.modes)")
+            }
+        }
+    }
+}
