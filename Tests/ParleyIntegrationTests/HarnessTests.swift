@@ -27,6 +27,14 @@ struct HarnessTests {
         #expect(terminal.cell(row: 0, column: 5).text == "e\u{301}")
     }
 
+    @Test("A terminal of one column takes a wide character, as of any other width")
+    func narrowest() async throws {
+        let terminal = try PseudoTerminal("printf", ["日本"], rows: 3, columns: 1)
+        #expect(try await terminal.waitForExit() == .exited(0))
+        #expect(terminal.screen.columns == 1 && terminal.screen.rows.count == 3)
+        #expect(terminal.screen.cursorColumn == 0)
+    }
+
     @Test("Attributes and colours of a cell are seen")
     func attributes() async throws {
         let text = "\\033[1;4;7;31;48;2;1;2;3mA\\033[0mB\\033[38;5;200mC"

@@ -5,15 +5,16 @@ final class Emulator {
     private let terminal: OpaquePointer
     private let screen: OpaquePointer
     private let answers = Answers()
+    private var columns: Int
 
     private final class Answers {
         var bytes: [UInt8] = []
     }
 
     init(rows: Int, columns: Int) throws {
-        guard let terminal = vterm_new(Int32(rows), Int32(columns)), let screen = vterm_obtain_screen(terminal) else {
-            throw TestFailure("the terminal emulator cannot be made")
-        }
+        guard let terminal = vterm_new(Int32(rows), Self.width(columns)), let screen = vterm_obtain_screen(terminal)
+        else { throw TestFailure("the terminal emulator cannot be made") }
+        self.columns = columns
         self.terminal = terminal
         self.screen = screen
         vterm_set_utf8(terminal, 1)
@@ -41,19 +42,25 @@ final class Emulator {
         return answers.bytes
     }
 
-    func resize(rows: Int, columns: Int) { vterm_set_size(terminal, Int32(rows), Int32(columns)) }
+    func resize(rows: Int, columns: Int) {
+        self.columns = columns
+        vterm_set_size(terminal, Int32(rows), Self.width(columns))
+    }
+
+    /// In a single column the library writes a wide character beyond the screen, which ends the process: it gets a second
+    /// one, which nobody sees.
+    private static func width(_ columns: Int) -> Int32 { Int32(max(2, columns)) }
 
     var size: (rows: Int, columns: Int) {
         var rows: Int32 = 0
-        var columns: Int32 = 0
-        vterm_get_size(terminal, &rows, &columns)
-        return (Int(rows), Int(columns))
+        vterm_get_size(terminal, &rows, nil)
+        return (Int(rows), columns)
     }
 
     var cursor: (row: Int, column: Int) {
         var position = VTermPos()
         vterm_state_get_cursorpos(vterm_obtain_state(terminal), &position)
-        return (Int(position.row), Int(position.col))
+        return (Int(position.row), min(Int(position.col), columns - 1))
     }
 
     /// A row's text without the blanks at its end.
