@@ -38,7 +38,7 @@ struct Writing: Equatable, Sendable {
 
     /// Puts a text away and gives the one that is being written in another conversation, with its own lines before it.
     mutating func move(_ compose: Compose, to name: String) -> Compose {
-        elsewhere[place] = compose.isEmpty ? nil : compose
+        if !compose.isEmpty { elsewhere[place] = compose }
         place = name
         var next = elsewhere.removeValue(forKey: name) ?? Compose()
         next.editor.takeKilled(from: compose.editor)
@@ -60,15 +60,18 @@ struct Writing: Equatable, Sendable {
 extension ChatModel {
     /// The conversation that a text written now is for; empty where what is in view is none.
     private var placeOfWriting: String {
-        var shown = view
-        if case .reader = view, let below = trail.last { shown = below }
-        switch shown {
-        case .conversation(let name): return name
-        case .excerpt(let excerpt):
-            let name = excerpt.conversation.name
-            return conversations.index(of: name) == nil ? "" : name
-        case .welcome, .inbox, .search, .reader: return ""
+        // What was found, and what is read whole, lies over something.
+        for shown in [view] + trail.reversed() {
+            switch shown {
+            case .conversation(let name): return name
+            case .excerpt(let excerpt):
+                let name = excerpt.conversation.name
+                if conversations.index(of: name) != nil { return name }
+            case .welcome, .inbox: return ""
+            case .search, .reader: break
+            }
         }
+        return ""
     }
 
     /// Shows the text that is being written in the conversation in view.

@@ -39,7 +39,9 @@ extension ChatModel {
         let isOpening = view == .welcome
         if isOpening { view = viewAtStart(named, desk) }
         guard isOpening, !typed.isEmpty else {
+            if typed.isEmpty { compose = writing.move(compose, to: writing.place) }
             compose.editor.history = writing.history
+            keptDraft = compose.text
             return []
         }
         compose.editor.clear()

@@ -29,13 +29,17 @@ extension Frame {
         case .allLetters:
             if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
             canvas.write("POSTBOX", row: line.row, column: line.column + 1, style: theme.heading)
-            if model.inbox.boxes.isEmpty, model.unreadLetters > 0 { drawCount(model.unreadLetters, in: line) }
+            let unread = model.inbox.boxes.isEmpty && model.unreadLetters > 0 ? model.unreadLetters : 0
+            let marks = marks(model.writing.hasText(for: ""), unread > 0 ? Wording.compact(unread) : "")
+            let style = unread > 0 ? theme.unread : theme.dimmed
+            canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: style)
         case .topic(let place):
             let conversation = model.conversations.all[place]
             var failed = false
             if case .failed = conversation.subscription { failed = true }
             let style = conversation.unread > 0 ? theme.unread : failed ? theme.failure : .plain
-            let marks = marks(of: conversation)
+            let marks = marks(
+                model.writing.hasText(for: conversation.name), conversation.unread > 0 ? conversation.unreadWords : "")
             drawName(
                 (failed ? "✗ " : "") + conversation.name, in: line, besides: max(0, marks.count - 4), isShown: isShown,
                 style: style)
@@ -59,10 +63,9 @@ extension Frame {
         canvas.write(text, row: line.row, column: line.column + 1, style: style)
     }
 
-    /// Whether something is being written there, how many of the unread messages speak to the person, and how many there are.
-    private func marks(of conversation: Conversation) -> String {
-        let unread = conversation.unread > 0 ? [conversation.unreadWords] : []
-        return ((model.writing.hasText(for: conversation.name) ? ["✎"] : []) + unread).joined(separator: " ")
+    /// Whether something is being written there, and what is unread.
+    private func marks(_ hasText: Bool, _ unread: String) -> String {
+        [hasText ? "✎" : "", unread].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
     private mutating func drawCount(_ count: Int, in line: Rect) {

@@ -5,7 +5,7 @@ import Testing
 extension EndToEndTests {
     @Suite("Finding one's way")
     struct Finding {
-        @Test("The palette finds a command by some letters, ^G and Alt-1 switch, and the text that is written stays")
+        @Test("The palette finds a command by some letters, ^G and Alt-1 switch, and a text stays in its topic")
         func palette() async throws {
             try await PrivateNetworkFixture.run { network in
                 let alice = try await network.connected("alice", ["chat.lobby", "chat.qa"], columns: 100)
@@ -23,12 +23,14 @@ extension EndToEndTests {
                 try alice.type("chat.new")
                 try await alice.waitFor(text: "> /join chat.new")
                 try alice.press(.enter)
-                try await alice.waitFor("the new topic, and the text as it was") { screen in
-                    screen.rows[1].contains("chat.new") && screen.contains("> half a line")
+                try await alice.waitFor("the new topic, with no text yet") { screen in
+                    screen.rows[1].contains("chat.new") && screen.contains("write to chat.new")
                         && !screen.contains("┌─ Commands")
                 }
 
                 // Before other text ^K deletes it.
+                try alice.type("another text")
+                try await alice.waitFor(text: "> another text")
                 try alice.press(.ctrl("a"))
                 try alice.press(.ctrl("k"))
                 try await alice.waitFor(text: "write to chat.new")
@@ -42,7 +44,7 @@ extension EndToEndTests {
                 try alice.press(.enter)
                 try await alice.waitFor(text: "write to chat.qa")
                 try alice.press(.alt("1"))
-                try await alice.waitFor(text: "write to chat.lobby")
+                try await alice.waitFor(text: "> half a line")
                 try alice.press(.alt("/"))
                 try await alice.waitFor(text: "write to chat.qa")
 

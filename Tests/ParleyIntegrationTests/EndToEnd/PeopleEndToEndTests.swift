@@ -59,7 +59,7 @@ extension EndToEndTests {
                 try bob.type("lo")
                 try bob.press(.enter)
                 try await alice.waitFor("the line in place of the notice", deadline: .seconds(60)) { screen in
-                    screen.contains("bob  hello") && !screen.contains("is typing")
+                    screen.contains("hello") && !screen.contains("is typing")
                 }
                 try bob.type("never mind")
                 try await alice.waitFor(text: "bob is typing …", deadline: .seconds(60))

@@ -245,8 +245,10 @@ struct KeptTests {
         #expect(again.press(.enter).contains(.keepDraft(Draft(conversation: "chat.qa"))))
         again.enter("/join chat.ops")
         #expect(again.model.compose.text == "left alone")
-        again.press(.function(2))
+        again.press(.function(3))
         #expect(again.model.compose.text == "/post bob/")
+        again.press(.control("n"))
+        #expect(again.screen().contains { $0.contains("POSTBOX") && $0.contains("✎") })
     }
 
     @Test("A text that nobody sees is told of in the sidebar")

@@ -110,6 +110,8 @@ struct PaletteTests {
         let effects = desk.press(.enter)
         #expect(effects == [.subscribe(topic: "chat.new")])
         #expect(desk.model.view == .conversation("chat.new") && desk.model.palette == nil)
+        #expect(desk.model.compose.isEmpty)
+        desk.press(.alt("1"))
         #expect(desk.model.compose.text == "a draft")
 
         // Tab completes the topic.

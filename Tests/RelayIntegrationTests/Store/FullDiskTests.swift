@@ -121,7 +121,7 @@
             // What is there can be read, and nothing of the rest is there in part.
             #expect(try await store.messages(of: TopicPattern(">"), limit: 1_000).messages.map(\.place.sequence) == [1])
             let lines = (1...400).map { "\($0) " + String(repeating: "x", count: 4_000) }
-            await #expect(throws: RelayError.self) { try await store.commit(lines.map { .line($0) }) }
+            await #expect(throws: RelayError.self) { try await store.commit(lines.map { .line(KeptLine($0)) }) }
 
             try makeRoom()
             try await store.flush()
