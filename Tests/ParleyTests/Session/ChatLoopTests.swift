@@ -101,21 +101,21 @@ struct ChatLoopTests {
         ChatLoop(screen, queue: screen.queue, model: desk.model, clock: { screen.now() }, send: { _ in true })
     }
 
-    @Test("Soon after the start nothing is drawn any more and there is a rest; later there is one after half a minute")
-    func rests() {
+    @Test("A rest begins soon after the start and after a connection, and half a minute after any other frame")
+    func rests() throws {
         let screen = RehearsedScreen()
-        screen.inputs = [
-            (at: Desk.start + .seconds(5), wake: key("Q")), (at: Desk.start + .seconds(10), wake: key("W")),
-        ]
+        screen.inputs = [5, 10].map { (at: Desk.start + .seconds($0), wake: key("Q")) }
+        screen.news = [(Desk.start + .seconds(50), .statusChanged(ConnectionStatus(state: .connected)))]
         var rests: [Duration] = []
         var loop = ChatLoop(
             screen, queue: screen.queue, model: desk.model, clock: { screen.now() }, send: { _ in true },
             atRest: { rests.append(Desk.start.duration(to: screen.instant)) })
         loop.begin([], keeps: false)
         loop.run()
-        #expect(rests.count == 2)
-        #expect(rests.first.map { (.milliseconds(250)..<(.milliseconds(300))).contains($0) } == true, "\(rests)")
-        #expect(rests.last.map { (.seconds(40)..<(.seconds(41))).contains($0) } == true, "\(rests)")
+        try #require(rests.count == 3, "\(rests)")
+        for (rest, begin) in zip(rests, [250, 40_000, 50_250]) {
+            #expect((.milliseconds(begin)..<(.milliseconds(begin + 50))).contains(rest), "\(rests)")
+        }
     }
 
     private func key(_ character: Character) -> TerminalSession.Wake { .input([.key(Key(.character(character)))]) }
