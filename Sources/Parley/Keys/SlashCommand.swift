@@ -12,7 +12,8 @@ enum SlashCommand: Hashable, Sendable {
     case edit
     case search(String)
     case find(String)
-    case read
+    /// The letter with a number, or what is selected or cut short.
+    case read(Int?)
     case links
     case link(Int)
     case who
@@ -22,7 +23,10 @@ enum SlashCommand: Hashable, Sendable {
     case away(String)
     case back
     case inbox
-    case delete
+    /// The letter with a number, or those that are marked or selected.
+    case delete(Int?)
+    case topics
+    case next
     case keyValue(KeyValueRequest)
     case close
     case reconnect
@@ -56,7 +60,11 @@ enum SlashCommand: Hashable, Sendable {
             name: "search", arguments: "WORDS",
             words: "look through what is kept here: words, \"a phrase\", from: in: after: before:"),
         Entry(name: "find", arguments: "LETTERS", words: "go to the messages here that have them; n and N go on"),
-        Entry(name: "read", arguments: "", words: "read a message whole that is cut short, or the letter"),
+        Entry(name: "topics", arguments: "", words: "list your topics, with what is unread"),
+        Entry(name: "next", arguments: "", words: "go to what calls you, or to the next topic with something unread"),
+        Entry(
+            name: "read", arguments: "[NUMBER]",
+            words: "read a message whole that is cut short, or the letter; in a list of letters, that one"),
         Entry(name: "links", arguments: "", words: "list the links in view, newest first"),
         Entry(name: "link", arguments: "NUMBER", words: "copy that link of the list"),
         Entry(name: "who", arguments: "", words: "list who is in this topic, with away texts"),
@@ -65,7 +73,9 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "away", arguments: "[TEXT]", words: "tell others that you are away, and why"),
         Entry(name: "back", arguments: "", words: "tell others that you are here again"),
         Entry(name: "inbox", arguments: "", words: "open the postbox"),
-        Entry(name: "delete", arguments: "", words: "delete the marked letters, or the selected one"),
+        Entry(
+            name: "delete", arguments: "[NUMBER]",
+            words: "delete the marked letters, or the selected one; or that one of the list"),
         Entry(
             name: "kv", arguments: "get|put|delete|keys|watch …",
             words: "the keys and values that all users of the network share"),
@@ -135,7 +145,9 @@ enum SlashCommand: Hashable, Sendable {
         case "find":
             guard !argument.isEmpty else { throw usage("find") }
             return .find(argument)
-        case "read": return .read
+        case "read": return .read(try number(topic, of: "read"))
+        case "topics": return .topics
+        case "next": return .next
         case "links": return .links
         case "link":
             guard let number = Int(topic), number > 0 else { throw usage("link") }
@@ -148,7 +160,7 @@ enum SlashCommand: Hashable, Sendable {
         case "away": return .away(topic)
         case "back": return .back
         case "inbox": return .inbox
-        case "delete": return .delete
+        case "delete": return .delete(try number(topic, of: "delete"))
         case "kv":
             guard let request = KeyValueRequest(argument) else { throw .usage(KeyValueRequest.usage) }
             return .keyValue(request)
@@ -165,6 +177,13 @@ enum SlashCommand: Hashable, Sendable {
     /// The message in a text that is not a command: a doubled slash means one.
     static func message(in text: String) -> String {
         text.hasPrefix("//") ? String(text.dropFirst()) : text
+    }
+
+    /// A number that may be left out.
+    private static func number(_ text: String, of command: String) throws(Failure) -> Int? {
+        guard !text.isEmpty else { return nil }
+        guard let number = Int(text), number > 0 else { throw usage(command) }
+        return number
     }
 
     private static func usage(_ name: String) -> Failure {

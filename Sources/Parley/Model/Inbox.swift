@@ -30,6 +30,8 @@ struct Inbox: Equatable, Sendable {
     var isLoaded = false
     /// That the page is what this machine keeps; nil where the network told it.
     var kept: Kept?
+    /// The letters' ids in the order in which they were listed, or came later: their numbers stay when some are deleted.
+    private(set) var numbered: [String] = []
     /// The selected row.
     var selected = 0
     /// The first row shown.
@@ -195,7 +197,8 @@ struct Inbox: Equatable, Sendable {
         kept = nil
         isLoaded = true
         hasNewer = false
-        let present = Set(letters.map(\.id))
+        numbered = letters.map(\.id)
+        let present = Set(numbered)
         marked.formIntersection(present)
         if let open, !present.contains(open) { self.open = nil }
         clampSelection()
@@ -205,7 +208,12 @@ struct Inbox: Equatable, Sendable {
     mutating func add(_ letter: PostboxMessage, shownBox: String?) -> Bool {
         guard !tombstones.contains(letter.id), !letters.contains(where: { $0.id == letter.id }) else { return false }
         guard isLoaded, nextToken == nil, shownBox == nil || shownBox == letter.postboxId else { return true }
-        if letters.count < Self.screenLimit { letters.append(letter) } else { hasNewer = true }
+        if letters.count < Self.screenLimit {
+            letters.append(letter)
+            numbered.append(letter.id)
+        } else {
+            hasNewer = true
+        }
         return true
     }
 
@@ -240,6 +248,7 @@ struct Inbox: Equatable, Sendable {
     /// Forgets the page, as when another postbox is opened.
     mutating func reset() {
         letters = []
+        numbered = []
         nextToken = nil
         trail = [nil]
         fetch = nil

@@ -12,6 +12,23 @@ extension ChatModel {
     /// Errors that are listed at most, the newest.
     private static let errorLimit = 200
 
+    /// Lists the joined topics in their order, with what of each is unread.
+    mutating func listTopics() {
+        guard !conversations.isEmpty else { return say("No topic is joined. /join TOPIC joins one.") }
+        let lines = (0..<conversations.count).compactMap { conversations.shown(at: $0) }.map { conversation in
+            var words: [String] = []
+            if view == .conversation(conversation.name) { words.append("in view") }
+            if conversation.unread > 0 { words.append("\(Wording.grouped(conversation.unread)) unread") }
+            if !conversation.mentions.isEmpty {
+                words.append("\(Wording.grouped(conversation.mentions.count)) to you")
+            }
+            if conversations.isMuted(conversation.name) { words.append("muted") }
+            if writing.hasText(for: conversation.name) { words.append("something is being written there") }
+            return HelpText.Line.entry(conversation.name, words.joined(separator: ", "))
+        }
+        overlay = .listing(Listing(title: "Your topics", lines: lines))
+    }
+
     /// Lists what went wrong since the program began, the newest first.
     mutating func showErrors() {
         let year = CivilTime(now.wall, zone: zone).year

@@ -11,6 +11,8 @@ struct PlainAnnouncer {
     static let recent = 10
     /// Characters of a message or letter that are said.
     private static let textLimit = 16_384
+    /// Characters of a letter in a list.
+    private static let lineLimit = 200
     /// Own messages whose end is waited for; beyond it the oldest are forgotten.
     private static let ownLimit = 1_000
 
@@ -204,13 +206,16 @@ struct PlainAnnouncer {
     private func letters(_ letters: [PostboxMessage], _ hasMore: Bool, _ model: ChatModel) -> [String] {
         guard case .inbox = model.view else { return [] }
         if letters.isEmpty { return ["There is no letter."] }
-        let lines = letters.map { letter in
+        let lines = letters.enumerated().map { place, letter in
             let stamp = CivilTime(letter.createdAt, zone: model.zone).shortStamp.drop { $0 == " " }
             let box = model.inbox.name(ofBox: letter.postboxId)
-            return "\(stamp), \(Self.sender(letter)) to \(box): \(Self.cut(letter.message))"
+            let begin = letter.message.prefix { !$0.isNewline }.prefix(Self.lineLimit)
+            let isWhole = begin.endIndex == letter.message.endIndex
+            return "\(place + 1). \(stamp), \(Self.sender(letter)) to \(box): \(begin)\(isWhole ? "" : " …")"
         }
+        let hint = "/read NUMBER reads one, /delete NUMBER deletes it."
         return ["\(Wording.count(letters.count, "letter")):"] + lines
-            + (hasMore ? ["There are more; parley inbox list --all has all of them."] : [])
+            + [hasMore ? "There are more; parley inbox list --all has all of them. \(hint)" : hint]
     }
 
     private static func sender(_ letter: PostboxMessage) -> String {

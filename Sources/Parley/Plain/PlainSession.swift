@@ -143,10 +143,16 @@ struct PlainSession {
     /// Takes the lines in, once it is known what was joined and what is in view.
     private mutating func takeWaiting() {
         guard model.opening == nil, !waiting.isEmpty else { return }
-        let lines = waiting
-        waiting = []
-        for line in lines where !isOver { apply(.line(line)) }
-        taken.signal()
+        while !isOver, let line = waiting.first, !needsLetters(line) {
+            waiting.removeFirst()
+            apply(.line(line))
+        }
+        if waiting.isEmpty { taken.signal() }
+    }
+
+    /// Whether a line is about a letter of a list that is still on its way.
+    private func needsLetters(_ line: String) -> Bool {
+        model.inbox.awaitsPage && (line.hasPrefix("/read ") || line.hasPrefix("/delete "))
     }
 
     // MARK: Events

@@ -95,12 +95,14 @@ extension ChatModel {
         case .inbox:
             focus = .main
             return openInbox(nil)
-        case .delete:
+        case .delete(let number):
             guard case .inbox = view else {
-                say("Open the postbox first" + (settings.keys.label(of: .openPostbox).map { ": \($0)" } ?? "."))
+                sayPostboxFirst()
                 return []
             }
-            askToDelete()
+            if let number { askToDelete(number) } else { askToDelete() }
+        case .topics: listTopics()
+        case .next: return showNextUnread()
         case .edit: return [.edit(compose.text)]
         case .search(let text): return search(text)
         case .find(let words): find(words)
@@ -116,7 +118,16 @@ extension ChatModel {
         case .reconnect:
             say("Connecting …", about: .connection)
             return [.reconnect]
-        case .read: readWhole()
+        case .read(let number):
+            guard let number else {
+                readWhole()
+                return []
+            }
+            guard case .inbox = view else {
+                sayPostboxFirst()
+                return []
+            }
+            if selectLetter(number) { readWhole() }
         case .log: openLog()
         case .errors: showErrors()
         case .help(let subject): openHelp(subject)

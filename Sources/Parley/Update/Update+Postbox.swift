@@ -135,6 +135,28 @@ extension ChatModel {
         if inbox.marked.isEmpty { askToDeleteSelected() } else { askToDeleteMarked() }
     }
 
+    /// Asks whether a letter is to be deleted, whatever is marked.
+    mutating func askToDelete(_ number: Int) { if selectLetter(number) { askToDeleteSelected() } }
+
+    /// Goes to a letter by its number in the list, from 1; says so where there is none.
+    mutating func selectLetter(_ number: Int) -> Bool {
+        guard inbox.numbered.indices.contains(number - 1) else {
+            say("The list has \(Wording.count(inbox.numbered.count, "letter")).", .failure)
+            return false
+        }
+        guard let place = inbox.letters.firstIndex(where: { $0.id == inbox.numbered[number - 1] }) else {
+            say("Letter \(number) is not there any more.", .failure)
+            return false
+        }
+        inbox.open = nil
+        inbox.selected = place
+        return true
+    }
+
+    mutating func sayPostboxFirst() {
+        say("Open the postbox first" + (settings.keys.label(of: .openPostbox).map { ": \($0)" } ?? "."))
+    }
+
     private mutating func askToDeleteSelected() {
         guard let letter = inbox.selectedLetter, !inbox.isBeingDeleted(letter.id) else { return }
         let sender = letter.from.flatMap { $0.isEmpty ? nil : " from \($0.prefix(64))" } ?? ""

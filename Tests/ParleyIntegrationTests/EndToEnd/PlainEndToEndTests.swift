@@ -50,5 +50,56 @@ extension EndToEndTests {
                         == ["hello from a pipe", "alice: one\u{1B}[2J", "said meanwhile", "and the last"])
             }
         }
+
+        @Test("What could not be sent is said at the end, by status 75 too, and leaves with the next run, once")
+        func unsent() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try network.start("--plain", "--as", "alice", "chat.lobby")
+                func output() -> String { alice.output }
+                try await eventually("a connection", deadline: .seconds(60)) { output().contains("Connected.\n") }
+                let before = try #require(network.description)
+                kill(before.hostPid, SIGSTOP)
+                kill(before.serverPid, SIGKILL)
+                try await eventually("the outage", deadline: .seconds(60)) {
+                    output().contains("The connection is lost.")
+                }
+                try alice.write("for later\n")
+                try await eventually("that it waits", deadline: .seconds(60)) {
+                    output().contains("Waits for a connection: for later\n")
+                }
+                alice.closeInput()
+                let first = try await alice.waitForExit(deadline: .seconds(60))
+                #expect(first.status == .exited(75), "\(output())")
+                #expect(first.diagnostics.contains("1 message not sent yet: Parley sends them when it runs again."))
+                kill(before.hostPid, SIGCONT)
+                let again = try network.start("--plain", "--as", "alice")
+                again.closeInput()
+                #expect(try await again.waitForExit(deadline: .seconds(60)).status == .exited(0), "\(again.output)")
+                #expect(try await network.texts(on: "chat.lobby") == ["for later"])
+            }
+        }
+
+        @Test("A letter is listed, read and deleted by lines alone, and a signal ends the program")
+        func letters() async throws {
+            try await PrivateNetworkFixture.run { network in
+                #expect(try await network.parley("postbox", "list", "--as", "alice").status.isSuccess)
+                #expect(
+                    try await network.parley("inbox", "post", "--as", "bob", "alice/personal", "one\ntwo").status
+                        .isSuccess)
+                let alice = try network.start("--plain", "--as", "alice")
+                func output() -> String { alice.output }
+                // All at once: what is about a letter waits for the list.
+                try alice.write("/inbox\n/read 2\n/inbox\n/delete 2\n")
+                try await eventually("the letter and the question", deadline: .seconds(60)) {
+                    output().contains("\ntwo\n") && output().contains("Delete the letter from bob")
+                }
+                try alice.write("y\n")
+                try await eventually("the letter to be gone", deadline: .seconds(60)) {
+                    try await network.letters(of: "alice").count == 1
+                }
+                alice.signal(SIGTERM)
+                #expect(try await alice.waitForExit(deadline: .seconds(60)).status == .exited(143), "\(output())")
+            }
+        }
     }
 }

@@ -132,7 +132,7 @@ struct PlainAnnouncerTests {
         #expect(plain.enter("hello").id != nil)
     }
 
-    @Test("Letters are listed whole; what is written then goes to the topic as before")
+    @Test("Letters are listed with their first lines; what is written then goes to the topic as before")
     func letters() {
         var plain = Self.lobby()
         _ = plain.send(.postbox(.boxes([postbox("b1", "personal")])))
@@ -144,8 +144,46 @@ struct PlainAnnouncerTests {
         let request = plain.desk.model.inbox.fetch?.request ?? 0
         let page = plain.send(
             .postbox(.page(request: request, ListOutput(items: [letter(1, "one\ntwo")], nextToken: nil))))
-        #expect(page == ["1 letter:", "21 Nov 10:01, bob to personal: one", "    two"])
+        let hint = "/read NUMBER reads one, /delete NUMBER deletes it."
+        #expect(page == ["1 letter:", "1. 21 Nov 10:01, bob to personal: one …", hint])
         #expect(plain.enter("hello").id != nil && plain.desk.model.view == .conversation("chat.lobby"))
+    }
+
+    @Test("Letters have numbers that stay while some are deleted; a letter is read and deleted by its own")
+    func numbers() throws {
+        var plain = Self.lobby()
+        #expect(plain.enter("/read 1").lines == ["Open the postbox first: F3"])
+        _ = plain.enter("/inbox")
+        let request = try #require(plain.desk.model.inbox.fetch?.request)
+        let page = ListOutput(items: (1...3).map { letter($0, "text \($0)\nmore of it") }, nextToken: nil)
+        let listed = plain.send(.postbox(.page(request: request, page)))
+        #expect(listed.count == 5 && listed[0] == "3 letters:")
+        #expect(listed[2].hasPrefix("2. ") && listed[2].hasSuffix(": text 2 …"))
+        #expect(listed[4] == "/read NUMBER reads one, /delete NUMBER deletes it.")
+
+        #expect(plain.enter("/delete 1").lines.first?.hasPrefix("Delete the letter from bob of") == true)
+        _ = plain.enter("yes")
+        let deletion = try #require(plain.desk.model.inbox.deletion?.request)
+        let ids = [page.items[0].id]
+        _ = plain.send(.postbox(.deletion(request: deletion, BulkDeletion(deleted: ids))))
+        #expect(plain.desk.model.inbox.letters.count == 2)
+        let read = plain.enter("/read 3").lines
+        #expect(read.contains("text 3") && read.contains("more of it"))
+        _ = plain.enter("/inbox")
+        #expect(plain.enter("/read 1").lines == ["Letter 1 is not there any more."])
+        #expect(plain.enter("/delete 4").lines == ["The list has 3 letters."])
+        #expect(plain.enter("/read 0").lines == ["Write it as /read [NUMBER]"])
+    }
+
+    @Test("The topics are listed with what is unread, and /next goes to it")
+    func topics() {
+        var plain = Self.lobby(line(1, "here"))
+        #expect(plain.enter("/topics").lines == ["Your topics:", "chat.lobby: in view", "chat.ops"])
+        _ = plain.send(.topic("chat.ops", .messages([line(2, "alice: there", topic: "chat.ops")])))
+        #expect(plain.enter("/topics").lines.last == "chat.ops: 1 unread, 1 to you")
+        #expect(plain.enter("/next").lines.first == "Now in chat.ops.")
+        #expect(plain.enter("/next").lines.first == "Now in chat.lobby.")
+        #expect(plain.enter("/next").lines == ["Nothing is unread."])
     }
 }
 

@@ -487,7 +487,7 @@ struct GoldenFrames {
             """
              parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS             │── chat.lobby ─────────────────────────────────────────────
-            ▌cha┌─ Commands ─────────────────────────────────────────────── 36 of 110 ─┐
+            ▌cha┌─ Commands ─────────────────────────────────────────────── 38 of 112 ─┐
              cha│ > lea                                                                │
              ale│──────────────────────────────────────────────────────────────────────│
              POS│ ▌/leave [TOPIC]  leave this topic, or that one                       │
@@ -508,7 +508,7 @@ struct GoldenFrames {
                 │  /link NUMBER  copy that link of the list                            │   ↺
             ────└──────────────────────────────────────────────────────────────────────┘────
              > write to chat.lobby
-             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/36
+             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/38
             """)
     }
 
