@@ -236,6 +236,7 @@ public final class LocalStore: Sendable {
         }
         var failure: RelayError?
         do throws(RelayError) { try await flush() } catch { failure = error }
+        await emptyBurstFile()
         // The last connection that SQLite closes carries the log over into the file, which one that only reads cannot.
         (database as? DatabasePool)?.invalidateReadOnlyConnections()
         try? database.close()

@@ -88,6 +88,7 @@ extension EndToEndTests {
                         .isSuccess)
                 let alice = try network.start("--plain", "--as", "alice")
                 func output() -> String { alice.output }
+                try await eventually("a connection", deadline: .seconds(60)) { output().contains("Connected.\n") }
                 // All at once: what is about a letter waits for the list.
                 try alice.write("/inbox\n/read 2\n/inbox\n/delete 2\n")
                 try await eventually("the letter and the question", deadline: .seconds(60)) {
