@@ -15,6 +15,9 @@ struct PostboxCommand: AsyncParsableCommand {
 struct PostboxOptions: ParsableArguments {
     @OptionGroup var connection: ConnectionOptions
 
+    @Option(help: ArgumentHelp("Only this persona's postboxes; a new one belongs to it.", valueName: "id"))
+    var sudoId: String?
+
     @Flag(help: "Print one JSON object for each postbox.")
     var json = false
 
@@ -56,7 +59,7 @@ struct PostboxListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "Print the postboxes.")
     @OptionGroup var options: PostboxOptions
 
-    func run() async throws { try await options.run { try await $0.postboxes() } }
+    func run() async throws { try await options.run { try await $0.postboxes(sudoId: options.sudoId) } }
 }
 
 /// `parley postbox create`.
@@ -65,7 +68,7 @@ struct PostboxCreateCommand: AsyncParsableCommand {
     @OptionGroup var options: PostboxOptions
     @Argument(help: "Its name: letters, digits, _ and -.") var name: String
 
-    func run() async throws { try await options.run { [try await $0.createPostbox(name)] } }
+    func run() async throws { try await options.run { [try await $0.createPostbox(name, sudoId: options.sudoId)] } }
 }
 
 /// `parley postbox enable`.
@@ -74,7 +77,9 @@ struct PostboxEnableCommand: AsyncParsableCommand {
     @OptionGroup var options: PostboxOptions
     @Argument(help: "Its name.") var name: String
 
-    func run() async throws { try await options.run { [try await $0.updatePostbox(name, isEnabled: true)] } }
+    func run() async throws {
+        try await options.run { [try await $0.updatePostbox(name, isEnabled: true, sudoId: options.sudoId)] }
+    }
 }
 
 /// `parley postbox disable`.
@@ -84,7 +89,9 @@ struct PostboxDisableCommand: AsyncParsableCommand {
     @OptionGroup var options: PostboxOptions
     @Argument(help: "Its name.") var name: String
 
-    func run() async throws { try await options.run { [try await $0.updatePostbox(name, isEnabled: false)] } }
+    func run() async throws {
+        try await options.run { [try await $0.updatePostbox(name, isEnabled: false, sudoId: options.sudoId)] }
+    }
 }
 
 /// `parley postbox delete`.
@@ -94,5 +101,7 @@ struct PostboxDeleteCommand: AsyncParsableCommand {
     @OptionGroup var options: PostboxOptions
     @Argument(help: "Its name.") var name: String
 
-    func run() async throws { try await options.run("deleted") { [try await $0.deletePostbox(name)] } }
+    func run() async throws {
+        try await options.run("deleted") { [try await $0.deletePostbox(name, sudoId: options.sudoId)] }
+    }
 }

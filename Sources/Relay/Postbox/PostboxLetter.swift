@@ -25,7 +25,8 @@ public struct PostboxLetter: Codable, Hashable, Sendable {
 public struct PostboxRequest: Codable, Hashable, Sendable {
     /// The postbox that is meant: its name, which is also its id.
     public var name: String?
-    /// The identity (Sudo) that a new postbox belongs to; the user's default one when nil.
+    /// The identity (Sudo) that a new postbox belongs to, the user's default one when nil; of any other request, whose
+    /// postboxes are meant, all of the user's when nil.
     public var sudoId: String?
 
     /// Makes a request.

@@ -13,28 +13,37 @@ struct PostboxRegister: Sendable {
     let owner: String
     let connection: NATSConnection
 
-    /// All postboxes. A user's first call has the network set up one named `personal`.
-    func postboxes() async throws(RelayError) -> [Postbox] {
-        try await ask("list", PostboxRequest())
+    /// All postboxes, or those of a persona. A user's first call has the network set up one named `personal`.
+    func postboxes(of persona: String?) async throws(RelayError) -> [Postbox] {
+        let all = try await ask("list", PostboxRequest(sudoId: persona))
+        guard let persona else { return all }
+        // A host of an earlier version lists all.
+        return all.filter { $0.sudoId == persona }
     }
 
     /// Makes a postbox and enables it.
-    func create(_ name: String) async throws(RelayError) -> Postbox {
-        try await ask("create", name: name)
+    func create(_ name: String, for persona: String?) async throws(RelayError) -> Postbox {
+        if let persona, !Self.personaBytes.contains(persona.utf8.count) {
+            throw .invalidArgument("A persona's id has 1 to 128 bytes")
+        }
+        return try await ask("create", name, persona)
     }
 
     /// Enables a postbox, or disables it.
-    func update(_ name: String, isEnabled: Bool) async throws(RelayError) -> Postbox {
-        try await ask(isEnabled ? "enable" : "disable", name: name)
+    func update(_ name: String, isEnabled: Bool, of persona: String?) async throws(RelayError) -> Postbox {
+        try await ask(isEnabled ? "enable" : "disable", name, persona)
     }
 
     /// Deletes a postbox with its letters.
-    func delete(_ name: String) async throws(RelayError) -> Postbox {
-        try await ask("delete", name: name)
+    func delete(_ name: String, of persona: String?) async throws(RelayError) -> Postbox {
+        try await ask("delete", name, persona)
     }
 
-    private func ask(_ verb: String, name: String) async throws(RelayError) -> Postbox {
-        guard let postbox = try await ask(verb, PostboxRequest(name: name)).first else { throw .notFound(name) }
+    private static let personaBytes = 1...128
+
+    private func ask(_ verb: String, _ name: String, _ persona: String?) async throws(RelayError) -> Postbox {
+        let request = PostboxRequest(name: name, sudoId: persona)
+        guard let postbox = try await ask(verb, request).first else { throw .notFound(name) }
         return postbox
     }
 

@@ -130,25 +130,43 @@ extension RelayClient {
     // MARK: The user's own postboxes
 
     /// The user's postboxes. A user's first call has the network set up one named `personal`.
-    public func postboxes() async throws(RelayError) -> [Postbox] {
-        try await postboxRegister().postboxes()
+    ///
+    /// - Parameter sudoId: only those of this persona (Sudo); nil for all.
+    public func postboxes(sudoId: String? = nil) async throws(RelayError) -> [Postbox] {
+        try await postboxRegister().postboxes(of: sudoId)
     }
 
     /// Makes a postbox and enables it.
     ///
-    /// - Parameter name: 1 to 64 letters, digits, `_` and `-`.
-    public func createPostbox(_ name: String) async throws(RelayError) -> Postbox {
-        try await postboxRegister().create(name)
+    /// - Parameters:
+    ///   - name: 1 to 64 letters, digits, `_` and `-`; no other postbox of the user has it.
+    ///   - sudoId: the persona (Sudo) that it belongs to, 1 to 128 bytes; nil for the user's first one.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for either, ``RelayError/notConnected``, or the network's refusal.
+    public func createPostbox(_ name: String, sudoId: String? = nil) async throws(RelayError) -> Postbox {
+        try await postboxRegister().create(name, for: sudoId)
     }
 
     /// Enables a postbox, or disables it: a disabled one takes no letters and keeps those it has.
-    public func updatePostbox(_ name: String, isEnabled: Bool) async throws(RelayError) -> Postbox {
-        try await postboxRegister().update(name, isEnabled: isEnabled)
+    ///
+    /// - Parameters:
+    ///   - name: the postbox.
+    ///   - isEnabled: whether it takes letters.
+    ///   - sudoId: the persona (Sudo) that it has to belong to; nil for any of the user's.
+    /// - Throws: ``RelayError/notFound(_:)`` where that persona has no such postbox.
+    public func updatePostbox(
+        _ name: String, isEnabled: Bool, sudoId: String? = nil
+    ) async throws(RelayError) -> Postbox {
+        try await postboxRegister().update(name, isEnabled: isEnabled, of: sudoId)
     }
 
     /// Deletes a postbox with its letters.
-    public func deletePostbox(_ name: String) async throws(RelayError) -> Postbox {
-        try await postboxRegister().delete(name)
+    ///
+    /// - Parameters:
+    ///   - name: the postbox.
+    ///   - sudoId: the persona (Sudo) that it has to belong to; nil for any of the user's.
+    /// - Throws: ``RelayError/notFound(_:)`` where that persona has no such postbox.
+    public func deletePostbox(_ name: String, sudoId: String? = nil) async throws(RelayError) -> Postbox {
+        try await postboxRegister().delete(name, of: sudoId)
     }
 
     // MARK: Steps

@@ -42,7 +42,9 @@ struct PostboxRegister: Codable, Hashable, Sendable {
             postboxes.append(entry)
             return entry
         }
-        guard let index else { throw Refusal(.notFound) }
+        guard let index, request.sudoId.map({ $0 == postboxes[index].sudoId }) ?? true else {
+            throw Refusal(.notFound)
+        }
         switch change {
         case .delete: return postboxes.remove(at: index)
         case .enable, .create: postboxes[index].isEnabled = true

@@ -72,7 +72,10 @@ struct PostboxService: Sendable {
     private func reply(to request: PostboxRequest, verb: String, of user: UserName) async -> PostboxReply {
         do {
             let (register, _) = try await register(of: user)
-            if verb == "list" { return PostboxReply(postboxes: register.postboxes) }
+            if verb == "list" {
+                return PostboxReply(
+                    postboxes: register.postboxes.filter { request.sudoId.map([$0.sudoId].contains) ?? true })
+            }
             guard let change = PostboxRegister.Change(rawValue: verb) else {
                 return PostboxReply(error: .invalidRequest)
             }

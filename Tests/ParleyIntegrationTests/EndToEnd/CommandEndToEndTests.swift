@@ -193,6 +193,32 @@ extension EndToEndTests {
             }
         }
 
+        @Test(
+            "A postbox belongs to a persona, and with another one's id it is not there",
+            arguments: NATSServerProcess.binaries)
+        func personas(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                let made = try await network.objects(
+                    "postbox", "create", "shop", "--sudo-id", "the-seller", "--as", "bob", "--json")
+                #expect(made.first?["sudoId"].string == "the-seller")
+                func names(_ arguments: String...) async throws -> [String] {
+                    let list = ["postbox", "list", "--as", "bob", "--json"] + arguments
+                    return try await network.objects(list).compactMap { $0["name"].string }
+                }
+                #expect(try await names() == ["personal", "shop"])
+                #expect(try await names("--sudo-id", "the-seller") == ["shop"])
+                #expect(try await names("--sudo-id", "nobody") == [])
+                for act in ["disable", "enable", "delete"] {
+                    let other = try await network.parley("postbox", act, "shop", "--sudo-id", "nobody", "--as", "bob")
+                    #expect(!other.status.isSuccess && other.diagnostics.contains("The postbox shop"), "\(other)")
+                    let own = try await network.parley("postbox", act, "shop", "--sudo-id", "the-seller", "--as", "bob")
+                    #expect(own.exitCode == 0, "\(own)")
+                }
+                let empty = try await network.parley("postbox", "create", "x", "--sudo-id", "", "--as", "bob")
+                #expect(!empty.status.isSuccess && empty.diagnostics.contains("1 to 128 bytes"), "\(empty)")
+            }
+        }
+
         @Test("A reader that has gone away ends a command without a word, as it ends every filter")
         func goneReader() async throws {
             try await PrivateNetworkFixture.run { network in
