@@ -14,18 +14,20 @@ struct Letters: Sendable {
 
     /// What a subscription to a user's letters tells.
     ///
-    /// - Parameter keep: takes each letter in before the reader has it.
+    /// - Parameter completed: adds to letters what they do not say themselves, before the reader has them.
     static func words(
-        for owner: String, keep: @escaping @Sendable (PostboxMessage) -> Void = { _ in }
+        for owner: String, completed: @escaping @Sendable ([PostboxMessage]) async -> [PostboxMessage]
     ) -> SubscriptionWords<PostboxEvent> {
         SubscriptionWords<PostboxEvent>(
             message: { message, incarnation, _ in
-                let letter = PostboxMessage(reading: message, incarnation: incarnation, owner: owner)
-                keep(letter)
-                return (.message(letter), nil)
+                (.message(PostboxMessage(reading: message, incarnation: incarnation, owner: owner)), nil)
             },
             live: .status(.connected), lost: { .gap(lost: $0) }, restarted: nil,
-            interrupted: { error, passes in .status(passes ? .connecting : .error(error)) })
+            interrupted: { error, passes in .status(passes ? .connecting : .error(error)) },
+            completed: { events in
+                let letters = events.compactMap { if case .message(let letter) = $0 { letter } else { nil } }
+                return await completed(letters).map { .message($0) }
+            })
     }
 
     // MARK: Reading

@@ -1,7 +1,8 @@
 /// A message on its way to a postbox: the JSON that is published to `postbox.<user>.<postboxId>`.
 ///
 /// The server's store time is the message's `createdAt` for the reader; the field of the same name here is what the
-/// sender's clock said. Who sends it is no field: the server puts the sender's name behind the subject.
+/// sender's clock said. Who sends it is no field: the server puts the sender's name behind the subject. Nor is the persona
+/// (Sudo) that it is for, which is its postbox's.
 public struct PostboxLetter: Codable, Hashable, Sendable {
     /// The sender's id of the message, also its `Nats-Msg-Id`, so that a repeated send stores it once.
     public var id: String
@@ -9,15 +10,12 @@ public struct PostboxLetter: Codable, Hashable, Sendable {
     public var createdAt: Int64
     /// The text.
     public var message: String
-    /// The identity (Sudo) that it is meant for, when the sender knows it.
-    public var sudoId: String?
 
     /// Makes a letter.
-    public init(id: String, createdAt: Int64, message: String, sudoId: String? = nil) {
+    public init(id: String, createdAt: Int64, message: String) {
         self.id = id
         self.createdAt = createdAt
         self.message = message
-        self.sudoId = sudoId
     }
 }
 

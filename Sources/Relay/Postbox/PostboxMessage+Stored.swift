@@ -2,7 +2,7 @@ import NATS
 import NIOCore
 
 extension PostboxMessage {
-    /// What a stored letter says.
+    /// What a stored letter says. Whose persona it is for, only its postbox says: until that is known it is the owner's.
     ///
     /// - Parameters:
     ///   - message: the letter, which anybody may have written with any client.
@@ -14,7 +14,7 @@ extension PostboxMessage {
         let address = PostboxAddress(message.subject)
         self.init(
             id: PostboxMessageID(incarnation: incarnation, sequence: message.sequence).text, createdAt: stored,
-            updatedAt: stored, ownerId: owner, sudoId: letter.sudoId ?? owner, postboxId: address?.postbox ?? "",
+            updatedAt: stored, ownerId: owner, sudoId: owner, postboxId: address?.postbox ?? "",
             message: letter.message, from: address?.sender)
     }
 }

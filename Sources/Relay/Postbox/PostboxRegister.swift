@@ -12,6 +12,8 @@ struct PostboxRegister: Sendable {
     /// Whose postboxes they are.
     let owner: String
     let connection: NATSConnection
+    /// How long an answer may take.
+    let timeLimit: Duration
 
     /// All postboxes, or those of a persona. A user's first call has the network set up one named `personal`.
     func postboxes(of persona: String?) async throws(RelayError) -> [Postbox] {
@@ -53,7 +55,7 @@ struct PostboxRegister: Sendable {
         let answer: NATSMessage
         do throws(NATSError) {
             answer = try await connection.request(
-                ByteBuffer(bytes: question), to: "relay.postbox.\(owner).\(verb)", timeout: .seconds(10))
+                ByteBuffer(bytes: question), to: "relay.postbox.\(owner).\(verb)", timeout: timeLimit)
         } catch .noResponders {
             throw .server(code: 503, "this network has no postbox service")
         } catch {

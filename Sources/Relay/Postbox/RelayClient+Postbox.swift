@@ -22,7 +22,10 @@ extension RelayClient {
         limit: Int? = nil, nextToken: String? = nil, postbox: String?
     ) async throws(RelayError) -> ListOutput<PostboxMessage> {
         let wanted = try LetterPage(limit: limit, nextToken: nextToken, postbox: postbox)
-        let (page, incarnation, part) = try await letters().list(wanted)
+        var (page, incarnation, part) = try await inLetters { letters throws(RelayError) in
+            try await letters.list(wanted)
+        }
+        page.items = await withPersonas(page.items)
         await keep(
             .lettersListed(
                 KeptLetterPage(
@@ -56,7 +59,7 @@ extension RelayClient {
 
     /// How many letters each postbox holds, by its identifier.
     public func countMessages() async throws(RelayError) -> [String: Int] {
-        try await letters().counts()
+        try await inLetters { letters throws(RelayError) in try await letters.counts() }
     }
 
     /// Deletes a letter.
@@ -94,8 +97,12 @@ extension RelayClient {
     public func postboxMessages() throws(RelayError) -> PostboxEvents {
         guard let user else { throw .notInitialized }
         let intake = keepsMessages ? LetterIntake(openingStore()) : nil
-        let stream = StreamSubscription<PostboxEvent>(
-            from: .new, Letters.words(for: user) { letter in intake?.take(.letter(KeptLetter(letter))) })
+        let words = Letters.words(for: user) { [weak self] letters in
+            let letters = await self?.withPersonas(letters) ?? letters
+            for letter in letters { intake?.take(.letter(KeptLetter(letter))) }
+            return letters
+        }
+        let stream = StreamSubscription<PostboxEvent>(from: .new, words)
         return follow(stream, as: "the postbox") { _, jetStream in
             Letters(owner: user, jetStream: jetStream).source
         }.events
@@ -143,7 +150,9 @@ extension RelayClient {
     ///   - sudoId: the persona (Sudo) that it belongs to, 1 to 128 bytes; nil for the user's first one.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for either, ``RelayError/notConnected``, or the network's refusal.
     public func createPostbox(_ name: String, sudoId: String? = nil) async throws(RelayError) -> Postbox {
-        try await postboxRegister().create(name, for: sudoId)
+        let made = try await postboxRegister().create(name, for: sudoId)
+        link?.personas.forget(made.id)
+        return made
     }
 
     /// Enables a postbox, or disables it: a disabled one takes no letters and keeps those it has.
@@ -171,16 +180,45 @@ extension RelayClient {
 
     // MARK: Steps
 
+    /// Letters with the personas to which their postboxes belong. Where the network does not say, they are the owner's.
+    private func withPersonas(_ letters: [PostboxMessage]) async -> [PostboxMessage] {
+        guard let link, let owner = user, let register = try? postboxRegister(timeLimit: .seconds(2)) else {
+            return letters
+        }
+        let unknown = link.personas.unknownPostboxes(of: letters)
+        if !unknown.isEmpty {
+            do throws(RelayError) {
+                link.personas.take(try await register.postboxes(of: nil), asked: unknown, owner: owner)
+            } catch {
+                // A network without the service has no personas. One that is slow is asked again for the next letter.
+                if case .server = error { link.personas.take([], asked: unknown, owner: owner) }
+            }
+        }
+        return link.personas.assigned(to: letters)
+    }
+
+    /// Reads the letters. A new user has none yet, until the network is asked for the postboxes.
+    private func inLetters<Value: Sendable>(
+        _ read: @Sendable (Letters) async throws(RelayError) -> Value
+    ) async throws(RelayError) -> Value {
+        do throws(RelayError) {
+            return try await read(letters())
+        } catch {
+            guard case .notFound = error, (try? await postboxes()) != nil else { throw error }
+        }
+        return try await read(letters())
+    }
+
     private func letters() throws(RelayError) -> Letters {
         let owner = try postboxOwner()
         guard let jetStream = link?.jetStream else { throw .notConnected }
         return Letters(owner: owner, jetStream: jetStream)
     }
 
-    private func postboxRegister() throws(RelayError) -> PostboxRegister {
+    private func postboxRegister(timeLimit: Duration = .seconds(10)) throws(RelayError) -> PostboxRegister {
         let owner = try postboxOwner()
         guard let connection = link?.connection else { throw .notConnected }
-        return PostboxRegister(owner: owner, connection: connection)
+        return PostboxRegister(owner: owner, connection: connection, timeLimit: timeLimit)
     }
 
     private func postboxOwner() throws(RelayError) -> String {

@@ -329,7 +329,9 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                 batch.kept.take(), through: KeptPlace(stream: batch.stream, sequence: ends.last), hole?.gap,
                 from: max(follows, batch.wholeFrom))
         }
-        let news = SubscriptionNews.events(exchange(&batch.events, with: []), bytes: batch.bytes)
+        var events = exchange(&batch.events, with: [])
+        if let completed = words.completed { events = await completed(events) }
+        let news = SubscriptionNews.events(consume events, bytes: batch.bytes)
         guard let unsent = await channel.hand(consume news) else { return true }
         state.withLockedValue { $0.held.append(.news(unsent)) }
         return false

@@ -15,6 +15,8 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
     var interrupted: @Sendable (RelayError, _ passes: Bool) -> Event
     /// The stream lost its newest messages, and their sequences come again; nil where that is in the order of things.
     var rewound: Event?
+    /// Adds to messages that came together what has to be asked for; they wait for it.
+    var completed: (@Sendable ([Event]) async -> [Event])?
 }
 
 /// What a subscription hands to its reader, and what it says of itself.

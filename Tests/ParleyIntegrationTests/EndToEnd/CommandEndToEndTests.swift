@@ -208,6 +208,15 @@ extension EndToEndTests {
                 #expect(try await names() == ["personal", "shop"])
                 #expect(try await names("--sudo-id", "the-seller") == ["shop"])
                 #expect(try await names("--sudo-id", "nobody") == [])
+                for box in ["personal", "shop"] {
+                    let sent = try await network.parley("inbox", "post", "bob/\(box)", "to \(box)", "--as", "alice")
+                    #expect(sent.exitCode == 0, "\(sent)")
+                }
+                let letters = try await network.objects("inbox", "list", "--all", "--as", "bob", "--json")
+                    .flatMap { $0["items"].array }
+                let shop = letters.filter { $0["sudoId"].string == "the-seller" }
+                #expect(shop.map { $0["message"].string } == ["to shop"] && letters.count == 3)
+
                 for act in ["disable", "enable", "delete"] {
                     let other = try await network.parley("postbox", act, "shop", "--sudo-id", "nobody", "--as", "bob")
                     #expect(!other.status.isSuccess && other.diagnostics.contains("The postbox shop"), "\(other)")

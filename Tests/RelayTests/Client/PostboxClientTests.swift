@@ -115,6 +115,68 @@ struct PostboxClientTests {
         await client.close()
     }
 
+    // MARK: Personas
+
+    private static func entry(_ id: String, of persona: String) -> String {
+        #"{"id":"\#(id)","name":"\#(id)","sudoId":"\#(persona)","isEnabled":true,"createdAt":42}"#
+    }
+
+    @Test("B51 a letter belongs to its postbox's persona, in lists as in the subscription, whatever it says of itself")
+    func personas() async throws {
+        let network = try MemoryNetwork()
+        let entries = NIOLockedValueBox([Self.entry("personal", of: "alice-1"), Self.entry("shop", of: "seller")])
+        let questions = Collected()
+        network.server.service("relay.postbox.alice.list") { _ in
+            questions.add("list")
+            return Array(#"{"postboxes":[\#(entries.withLockedValue(\.self).joined(separator: ","))]}"#.utf8)
+        }
+        let client = try await network.connected()
+        let heard = Collected()
+        let token = try await client.subscribeToMessageCreated { status in
+            heard.add(status.name)
+        } resultHandler: { result in
+            if case .success(let letter) = result { heard.add("\(letter.message) for \(letter.sudoId)") }
+        }
+        try await eventually("the live subscription") { heard.all.last == "connected" }
+        try network.postLetter("one")
+        try network.server.store(
+            "postbox.alice.shop.bob", Array(#"{"id":"x","createdAt":1,"message":"two","sudoId":"alice-1"}"#.utf8))
+        try await eventually("both letters") { heard.all.suffix(2) == ["one for alice-1", "two for seller"] }
+        #expect(questions.all.count == 1)
+
+        // Another device makes a postbox, whose first letter has the network asked again; one that is gone is the owner's.
+        entries.withLockedValue { $0.append(Self.entry("club", of: "player")) }
+        try network.postLetter("three", postbox: "club")
+        try network.postLetter("four", postbox: "gone")
+        try network.postLetter("five", postbox: "gone")
+        try await eventually("the other letters") {
+            heard.all.suffix(3) == ["three for player", "four for alice", "five for alice"]
+        }
+        let listed = try await client.listMessages(limit: 10).items.map(\.sudoId)
+        #expect(listed == ["alice-1", "seller", "player", "alice", "alice"])
+        #expect(questions.all.count <= 3)
+        #expect(try await client.postboxes(sudoId: "seller").map(\.id) == ["shop"])
+        withExtendedLifetime(token) {}
+        await client.close()
+    }
+
+    @Test("A new user's first call finds the postbox that the network makes for it")
+    func newUser() async throws {
+        let network = try MemoryNetwork()
+        network.server.deleteStream("PB_alice")
+        let client = try await network.connected()
+        await #expect(throws: RelayError.notFound("The postbox")) { try await client.listMessages() }
+        network.server.service("relay.postbox.alice.list") { _ in
+            try? network.createPostbox()
+            _ = try? network.postLetter("welcome")
+            return Array(#"{"postboxes":[\#(Self.entry("personal", of: "alice-1"))]}"#.utf8)
+        }
+        let first = try await client.listMessages()
+        #expect(first.items.map(\.message) == ["welcome"] && first.items.map(\.sudoId) == ["alice-1"])
+        #expect(try await client.countMessages() == ["personal": 1])
+        await client.close()
+    }
+
     // MARK: Sending
 
     /// Servers before 2.10 do not always say that no postbox takes a letter, so the client asks the network as well.

@@ -21,6 +21,8 @@ final class LiveLink: Sendable {
     /// Which dial this is, for the machine.
     let generation: UInt64
     let surroundings: Surroundings
+    /// Whose each of the user's postboxes is.
+    let personas = Personas()
     private let client: @Sendable () -> RelayClient?
     private let state = NIOLockedValueBox(State())
 
