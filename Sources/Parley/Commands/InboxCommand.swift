@@ -4,8 +4,11 @@ import Relay
 /// `parley inbox`: the letters of the user's postboxes.
 struct InboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "inbox", abstract: "List, delete, send and watch letters.",
-        subcommands: [InboxListCommand.self, InboxDeleteCommand.self, InboxPostCommand.self, InboxWatchCommand.self])
+        commandName: "inbox", abstract: "List, read, delete, send and watch letters.",
+        subcommands: [
+            InboxListCommand.self, InboxReadCommand.self, InboxSaveCommand.self, InboxDeleteCommand.self,
+            InboxPostCommand.self, InboxForwardCommand.self, InboxWatchCommand.self,
+        ])
 }
 
 /// `parley inbox list`.
@@ -196,22 +199,19 @@ struct InboxPostCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let parts = address.split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count == 2 else {
-                throw CommandFailure(CommandFailure.badData, "Name the postbox as USER/POSTBOX.")
-            }
+            let recipient = try LetterAddress(address)
             let body = text ?? StandardInput.all()
             guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
             let plan = try connection.plan()
             let client = try await Connector(plan).connect()
             let receipt: PublishReceipt
             do throws(RelayError) {
-                receipt = try await client.post(to: String(parts[0]), postbox: String(parts[1]), text: body)
+                receipt = try await client.post(to: recipient.user, postbox: recipient.postbox, text: body)
             } catch { throw client.explained(error) }
             if json { Output.json(["id": .string(receipt.id), "seq": .integer(receipt.sequence)]) }
             await client.close()
             let letter = KeptLetter(
-                direction: .sent, id: receipt.id, person: String(parts[0]), postbox: String(parts[1]),
+                direction: .sent, id: receipt.id, person: recipient.user, postbox: recipient.postbox,
                 time: WallClock.now, text: body)
             await StoreAccess.note([.letter(letter)], plan)
         }

@@ -53,6 +53,23 @@ struct Letters: Sendable {
         return (page.output(incarnation: incarnation, owner: owner), incarnation, part)
     }
 
+    /// Reads one of them.
+    ///
+    /// - Throws: ``RelayError/notFound(_:)`` for one that is not there.
+    func letter(_ id: String) async throws(RelayError) -> PostboxMessage {
+        let operation = "reading a letter"
+        let incarnation = try await incarnation(during: operation)
+        guard let place = PostboxMessageID(id), place.incarnation == incarnation else { throw .notFound(id) }
+        do throws(NATSError) {
+            let message = try await jetStream.message(in: stream, sequence: place.sequence)
+            return PostboxMessage(reading: message, incarnation: incarnation, owner: owner)
+        } catch .jetStream(let failure) where failure.meansMissingMessage {
+            throw .notFound(id)
+        } catch {
+            throw Self.explained(error, during: operation)
+        }
+    }
+
     private func filled(_ wanted: LetterPage) async throws(NATSError) -> LetterPage {
         var page = wanted
         var start = page.token?.sequence ?? 1

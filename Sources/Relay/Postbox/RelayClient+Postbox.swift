@@ -57,6 +57,16 @@ extension RelayClient {
         await store.append([], changes)
     }
 
+    /// Reads one letter.
+    ///
+    /// - Parameter id: a ``PostboxMessage``'s, of this user's.
+    /// - Throws: ``RelayError/notFound(_:)`` when it is gone, or is no letter of this user's;
+    ///   ``RelayError/notConnected``, or the server's refusal.
+    public func postboxMessage(withMessageId id: String) async throws(RelayError) -> PostboxMessage {
+        let letter = try await letters().letter(id)
+        return await withPersonas([letter]).first ?? letter
+    }
+
     /// How many letters each postbox holds, by its identifier.
     public func countMessages() async throws(RelayError) -> [String: Int] {
         try await inLetters { letters throws(RelayError) in try await letters.counts() }

@@ -194,6 +194,49 @@ extension EndToEndTests {
         }
 
         @Test(
+            "A letter is read, saved to a file of its own, and forwarded; one that is gone is none of it",
+            arguments: NATSServerProcess.binaries)
+        func oneLetter(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                #expect(try await network.parley("postbox", "list", "--as", "bob").exitCode == 0)
+                let text = "first line\nsecond \u{1B}[31mline"
+                #expect(try await network.parley("inbox", "post", "bob/personal", text, "--as", "alice").exitCode == 0)
+                let letters = try await network.objects("inbox", "list", "--all", "--as", "bob", "--json")
+                    .flatMap { $0["items"].array }
+                let id = try #require(letters.last?["id"].string)
+                let read = try await network.parley("inbox", "read", id, "--as", "bob")
+                #expect(read.output.hasPrefix("from    alice\nto      personal\n"), "\(read)")
+                #expect(read.output.contains("\n\nfirst line\nsecond ") && !read.output.contains("\u{1B}"), "\(read)")
+                let whole = try await network.objects("inbox", "read", id, "--as", "bob", "--json")
+                #expect(whole.first?["message"].string == text && whole.first?["from"].string == "alice")
+
+                let file = network.folder.path("saved.txt")
+                let saved = try await network.parley("inbox", "save", id, file, "--as", "bob")
+                #expect(saved.exitCode == 0 && saved.output == file + "\n", "\(saved)")
+                #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
+                let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+                #expect(mode == 0o600)
+                let again = try await network.parley("inbox", "save", id, file, "--as", "bob")
+                #expect(again.exitCode == 73 && again.diagnostics.contains("it is there already"), "\(again)")
+
+                #expect(try await network.parley("postbox", "list", "--as", "carol").exitCode == 0)
+                let on = try await network.parley("inbox", "forward", id, "carol/personal", "see below", "--as", "bob")
+                #expect(on.exitCode == 0, "\(on)")
+                let forwarded = try #require(try await network.letters(of: "carol").last)
+                #expect(forwarded.hasPrefix("see below\n\nForwarded: from alice to personal, "))
+                #expect(forwarded.hasSuffix("\n\n" + text))
+
+                #expect(try await network.parley("inbox", "delete", id, "--as", "bob").exitCode == 0)
+                for gone in [id, "forged"] {
+                    let missing = try await network.parley("inbox", "read", gone, "--as", "bob")
+                    #expect(!missing.status.isSuccess && missing.output.isEmpty, "\(missing)")
+                }
+                let foreign = try await network.parley("inbox", "read", id, "--as", "mallory")
+                #expect(!foreign.status.isSuccess && foreign.output.isEmpty, "\(foreign)")
+            }
+        }
+
+        @Test(
             "A postbox belongs to a persona, and with another one's id it is not there",
             arguments: NATSServerProcess.binaries)
         func personas(_ binary: NATSServerBinary) async throws {

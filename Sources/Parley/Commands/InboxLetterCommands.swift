@@ -1,0 +1,194 @@
+import ArgumentParser
+import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// `parley inbox read`.
+struct InboxReadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "read", abstract: "Print one letter whole.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    @Argument(help: "The letter's id.")
+    var id: String
+
+    func run() async throws {
+        try await reportingFailures {
+            let plan = try connection.plan()
+            let client = try await Connector(plan).connect()
+            let letter = try await client.letter(id)
+            await client.close()
+            if json {
+                Output.json(letter.json)
+            } else {
+                for line in letter.heading { Output.line(line) }
+                Output.line("")
+                for line in Output.safeLines(letter.message) { Output.line(line) }
+            }
+            await StoreAccess.note([.letter(KeptLetter(letter)), .letterRead(id: id, postbox: letter.postboxId)], plan)
+        }
+    }
+}
+
+/// `parley inbox save`.
+struct InboxSaveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "save", abstract: "Write a letter's text to a file that only you can read, and print its name.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Argument(help: "The letter's id.")
+    var id: String
+
+    @Argument(help: "The file, which must not be there yet; a name with the letter's time and sender when left out.")
+    var file: String?
+
+    func run() async throws {
+        try await reportingFailures {
+            let client = try await Connector(connection.plan()).connect()
+            let letter = try await client.letter(id)
+            await client.close()
+            let path = file ?? letter.fileName
+            try Self.write(letter.message, to: path)
+            Output.line(Output.safe(path))
+        }
+    }
+
+    /// Writes the text as it was sent. Nothing that is there is written over, and no link is followed.
+    static func write(_ text: String, to path: String) throws(CommandFailure) {
+        func failure(_ words: String) -> CommandFailure {
+            CommandFailure(CommandFailure.cannotCreate, "\(path): \(words)")
+        }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            let code = errno
+            throw failure(code == EEXIST ? "it is there already" : String(cString: strerror(code)))
+        }
+        var rest = Array(text.utf8)[...]
+        var isWritten = true
+        while !rest.isEmpty, isWritten {
+            let count = rest.withUnsafeBytes { Self.put(descriptor, $0) }
+            if count > 0 { rest = rest.dropFirst(count) } else { isWritten = count < 0 && errno == EINTR }
+        }
+        // Some file systems find out at the end that there is no room.
+        isWritten = close(descriptor) == 0 && isWritten
+        guard isWritten else {
+            unlink(path)
+            throw failure("the letter could not be written whole. Is the disk full?")
+        }
+    }
+
+    private static func put(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        #if canImport(Glibc)
+            Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+        #elseif canImport(Musl)
+            Musl.write(descriptor, bytes.baseAddress, bytes.count)
+        #elseif canImport(Darwin)
+            Darwin.write(descriptor, bytes.baseAddress, bytes.count)
+        #endif
+    }
+}
+
+/// `parley inbox forward`.
+struct InboxForwardCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forward", abstract: "Send a letter on to a postbox, with whose it was and when.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    @Argument(help: "The letter's id.")
+    var id: String
+
+    @Argument(help: ArgumentHelp("The postbox.", valueName: "user/postbox"))
+    var address: String
+
+    @Argument(help: "A text above it.")
+    var text: String?
+
+    func run() async throws {
+        try await reportingFailures {
+            let recipient = try LetterAddress(address)
+            let plan = try connection.plan()
+            let client = try await Connector(plan).connect()
+            let letter = try await client.letter(id)
+            let body = letter.forwarded(under: text)
+            let receipt: PublishReceipt
+            do throws(RelayError) {
+                receipt = try await client.post(to: recipient.user, postbox: recipient.postbox, text: body)
+            } catch { throw client.explained(error) }
+            if json { Output.json(["id": .string(receipt.id), "seq": .integer(receipt.sequence)]) }
+            await client.close()
+            let sent = KeptLetter(
+                direction: .sent, id: receipt.id, person: recipient.user, postbox: recipient.postbox,
+                time: WallClock.now, text: body)
+            await StoreAccess.note([.letter(sent)], plan)
+        }
+    }
+}
+
+/// Somebody's postbox, as it is written.
+struct LetterAddress {
+    let user: String
+    let postbox: String
+
+    init(_ text: String) throws(CommandFailure) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 2 else {
+            throw CommandFailure(CommandFailure.badData, "Name the postbox as USER/POSTBOX.")
+        }
+        (user, postbox) = (parts[0], parts[1])
+    }
+}
+
+extension RelayClient {
+    /// One letter, for a command.
+    fileprivate func letter(_ id: String) async throws -> PostboxMessage {
+        do throws(RelayError) { return try await postboxMessage(withMessageId: id) } catch { throw explained(error) }
+    }
+}
+
+extension PostboxMessage {
+    /// Who sent it where, and when, for a person.
+    var heading: [String] {
+        [
+            "from    \(from.map { Output.safe($0) } ?? "–")", "to      \(Output.safe(postboxId))",
+            "sent    \(createdAt.iso8601)",
+        ]
+    }
+
+    /// A file's name for it, of characters that mean nothing to any shell or file system.
+    var fileName: String {
+        func plain(_ text: String) -> String {
+            String(
+                text.unicodeScalars.map {
+                    $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil) ? Character($0) : "-"
+                })
+        }
+        let sender = plain(String((from ?? "").prefix(64)))
+        return "letter-\(plain(createdAt.iso8601))-\(sender.isEmpty ? "unknown" : sender).txt"
+    }
+
+    /// The letter as it is sent on.
+    func forwarded(under text: String?) -> String {
+        let above = text.map { $0 + "\n\n" } ?? ""
+        return "\(above)Forwarded: from \(from ?? "–") to \(postboxId), \(createdAt.iso8601)\n\n\(message)"
+    }
+}
