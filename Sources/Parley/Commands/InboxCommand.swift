@@ -123,64 +123,6 @@ struct InboxListCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley inbox delete`.
-struct InboxDeleteCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "delete", abstract: "Delete letters by their ids, at most 25 at once.")
-
-    @OptionGroup var connection: ConnectionOptions
-
-    @Flag(help: "Delete any number, 25 at a time.")
-    var chunked = false
-
-    @Flag(help: "Print one JSON object.")
-    var json = false
-
-    @Argument(help: "The letters' ids.")
-    var ids: [String]
-
-    func run() async throws {
-        try await reportingFailures {
-            guard chunked || ids.count <= BulkDeletion.maximumCount else {
-                throw CommandFailure(
-                    CommandFailure.badData,
-                    "At most \(BulkDeletion.maximumCount) letters are deleted at once; --chunked takes any number.")
-            }
-            let plan = try connection.plan()
-            let client = try await Connector(plan).connect()
-            _ = try? await client.postboxes()
-            var result = BulkDeletion()
-            for start in stride(from: 0, to: ids.count, by: BulkDeletion.maximumCount) {
-                let chunk = Array(ids[start..<min(ids.count, start + BulkDeletion.maximumCount)])
-                let part: BulkDeletion
-                do throws(RelayError) { part = try await client.bulkDeleteMessage(withMessageIds: chunk) } catch {
-                    throw client.explained(error)
-                }
-                result.deleted += part.deleted
-                result.failed += part.failed
-            }
-            await client.close()
-            await StoreAccess.note(result.deleted.map { .letterDeleted(.received, id: $0) }, plan)
-            try report(result)
-        }
-    }
-
-    private func report(_ result: BulkDeletion) throws {
-        if json {
-            let failed = result.failed.map {
-                MessageValue.map(["id": .string($0.id), "error": .string($0.error.words)])
-            }
-            Output.json(["deleted": .array(result.deleted.map { .string($0) }), "failed": .array(failed)])
-        } else {
-            for id in result.deleted { Output.line(id) }
-        }
-        guard let failure = result.failed.first else { return }
-        if json { throw ExitCode(CommandFailure(failure.error).code) }
-        for failure in result.failed.dropLast() { Output.complain("parley: \(failure.error.words)") }
-        throw CommandFailure(result.failed[result.failed.count - 1].error)
-    }
-}
-
 /// `parley inbox post`.
 struct InboxPostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

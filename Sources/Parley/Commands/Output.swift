@@ -30,6 +30,9 @@ enum Output {
         write(Array((safeLines(text).joined(separator: "\n") + "\n").utf8)[...], to: STDERR_FILENO)
     }
 
+    /// Says something of the program's own on standard error, in a line that goes on.
+    static func prompt(_ text: String) { write(Array(text.utf8)[...], to: STDERR_FILENO) }
+
     /// Remote text for a person: whatever it holds, it moves no cursor and reorders no line.
     static func safe(_ text: String) -> String {
         // Most text is plain, and needs no look at its characters.

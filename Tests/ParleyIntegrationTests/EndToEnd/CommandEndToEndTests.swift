@@ -236,6 +236,46 @@ extension EndToEndTests {
             }
         }
 
+        @Test("All letters of a postbox are deleted after a question, or without one where that is said")
+        func deletingAll() async throws {
+            try await PrivateNetworkFixture.run { network in
+                for box in ["work", "shop"] {
+                    #expect(try await network.parley("postbox", "create", box, "--as", "bob").exitCode == 0)
+                }
+                for number in 1...30 {
+                    let box = number == 30 ? "shop" : "work"
+                    let sent = try await network.parley("inbox", "post", "bob/\(box)", "\(number)", "--as", "alice")
+                    #expect(sent.exitCode == 0, "\(sent)")
+                }
+                let unasked = try await network.parley("inbox", "delete", "--all", "--as", "bob")
+                #expect(
+                    unasked.exitCode == 64 && unasked.diagnostics.contains("--yes deletes 31 letters"), "\(unasked)")
+                let mistyped = try await network.parley(
+                    "inbox", "delete", "--all", "--yes", "--postbox", "wrok", "--as", "bob")
+                #expect(!mistyped.status.isSuccess && mistyped.diagnostics.contains("no postbox “wrok”"), "\(mistyped)")
+                for misused in [["--all", "x"], [], ["x", "--yes"], ["x", "--postbox", "work"]] {
+                    let refused = try await network.run(["inbox", "delete", "--as", "bob"] + misused)
+                    #expect(refused.exitCode == 64, "\(refused)")
+                }
+                let asked = try network.terminal(["inbox", "delete", "--all", "--postbox", "work", "--as", "bob"])
+                try await asked.waitFor(text: "Delete 29 letters? (y/n)", deadline: .seconds(60))
+                try asked.type("n")
+                try asked.press(.enter)
+                #expect(try await asked.waitForExit(deadline: .seconds(60)) == .exited(0))
+                #expect(asked.screen.contains("nothing was deleted"))
+                let meant = try network.terminal(["inbox", "delete", "--all", "--postbox", "work", "--as", "bob"])
+                try await meant.waitFor(text: "Delete 29 letters? (y/n)", deadline: .seconds(60))
+                try meant.type("y")
+                try meant.press(.enter)
+                #expect(try await meant.waitForExit(deadline: .seconds(60)) == .exited(0))
+                #expect(String(decoding: meant.output, as: UTF8.self).contains("29 of 29 letters"))
+                #expect(try await network.letters(of: "bob").filter { !$0.hasPrefix("Welcome") } == ["30"])
+                let rest = try await network.objects("inbox", "delete", "--all", "--yes", "--as", "bob", "--json")
+                #expect(rest.first?["deleted"].array.count == 2)
+                #expect(try await network.letters(of: "bob").isEmpty)
+            }
+        }
+
         @Test(
             "A postbox belongs to a persona, and with another one's id it is not there",
             arguments: NATSServerProcess.binaries)
