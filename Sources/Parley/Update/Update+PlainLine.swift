@@ -16,9 +16,12 @@ extension ChatModel {
         while case .reader(let reader) = view { _ = ReaderPane(reader: reader).escape(on: &self) }
         // A list that was read is behind them too: what is no command is for the topic where they were.
         if line.first != "/" { returnToTopic() }
+        // What was begun on a screen waits for the screen.
+        let begun = compose.text
         compose.set(line)
         effects += submit()
         compose.editor.clear()
+        if !begun.isEmpty { compose.set(begun) }
         return effects
     }
 

@@ -175,6 +175,18 @@ struct PlainAnnouncerTests {
         #expect(plain.enter("/read 0").lines == ["Write it as /read [NUMBER]"])
     }
 
+    @Test("What was begun on a screen is still there when lines were sent without one")
+    func draft() {
+        var desk = Desk.joined("chat.lobby", "chat.ops")
+        desk.type("half a line")
+        var plain = PlainDesk(desk)
+        #expect(plain.enter("hello").id != nil)
+        _ = plain.enter("/join chat.ops")
+        #expect(plain.desk.model.view == .conversation("chat.ops") && plain.desk.model.compose.isEmpty)
+        _ = plain.enter("/join chat.lobby")
+        #expect(plain.desk.model.compose.text == "half a line")
+    }
+
     @Test("The topics are listed with what is unread, and /next goes to it")
     func topics() {
         var plain = Self.lobby(line(1, "here"))
