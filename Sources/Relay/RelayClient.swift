@@ -39,7 +39,8 @@ public actor RelayClient {
 
     // What a dial needs, but for the credentials.
     private var pool = ServerPool()
-    private var generator = SystemRandomNumberGenerator()
+    /// A generator with a state: the system's has no bytes and so no address that the thread sanitizer could watch.
+    private var generator = RandomWords()
     private var network = WatchedNetwork()
     /// Opens the local store once; every dial waits for it.
     private var storeOpening: Task<LocalStore?, Never>?
