@@ -166,9 +166,13 @@ struct PostboxClientTests {
         network.server.deleteStream("PB_alice")
         let client = try await network.connected()
         await #expect(throws: RelayError.notFound("The postbox")) { try await client.listMessages() }
+        let questions = Collected()
         network.server.service("relay.postbox.alice.list") { _ in
-            try? network.createPostbox()
-            _ = try? network.postLetter("welcome")
+            if questions.all.isEmpty {
+                try? network.createPostbox()
+                _ = try? network.postLetter("welcome")
+            }
+            questions.add("list")
             return Array(#"{"postboxes":[\#(Self.entry("personal", of: "alice-1"))]}"#.utf8)
         }
         let first = try await client.listMessages()
