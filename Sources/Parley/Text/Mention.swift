@@ -55,21 +55,22 @@ struct Mention: Hashable, Sendable {
     /// Whether the letters of a term are there at all.
     private static func mayHave(_ term: Term, _ text: String) -> Bool {
         guard let wanted = term.ascii, let first = wanted.first else { return true }
-        let bytes = text.utf8
-        var start = bytes.startIndex
-        for _ in 0..<byteLimit where start < bytes.endIndex {
-            if small(bytes[start]) == first {
-                var place = start
-                var count = 0
-                while count < wanted.count, place < bytes.endIndex, small(bytes[place]) == wanted[count] {
-                    place = bytes.index(after: place)
-                    count += 1
+        let looked: Bool? = text.utf8.withContiguousStorageIfAvailable { bytes in
+            // A term may begin at the last byte that is looked at.
+            let starts = min(byteLimit, bytes.count - wanted.count + 1)
+            var start = 0
+            while start < starts {
+                if small(bytes[start]) == first {
+                    var count = 1
+                    while count < wanted.count, small(bytes[start + count]) == wanted[count] { count += 1 }
+                    if count == wanted.count { return true }
                 }
-                if count == wanted.count { return true }
+                start += 1
             }
-            start = bytes.index(after: start)
+            return false
         }
-        return false
+        // A text of another kind of storage is looked at as a whole.
+        return looked ?? true
     }
 
     /// Whether a term is called in a text without code and links.
