@@ -218,11 +218,11 @@ struct GuardTests {
         #expect(disk.observe(free: 0) == false)
     }
 
-    @Test("A consumer that pushes to anything but an inbox is found, as the server made it")
+    @Test("A consumer that pushes to anything but an inbox, or pushes letters, is found, as the server made it")
     func pushing() {
-        func offender(_ call: String, _ target: String?) -> String? {
+        func offender(_ call: String, _ target: String?, in stream: String = "S") -> String? {
             let config = target.map { #"{"deliver_subject":"\#($0)"}"# } ?? "{}"
-            let response = #"{"stream_name":"S","name":"c","num_pending":0,"config":\#(config)}"#
+            let response = #"{"stream_name":"\#(stream)","name":"c","num_pending":0,"config":\#(config)}"#
             let escaped = response.replacing("\"", with: "\\\"")
             let report = #"{"subject":"\#(call)","request":"{}","response":"\#(escaped)"}"#
             return PushConsumerGuard.offender(in: Array(report.utf8)).map { "\($0.stream).\($0.consumer)" }
@@ -231,6 +231,7 @@ struct GuardTests {
         #expect(offender(call, "relay.control.bob") == "S.c")
         #expect(offender(call, "_INBOX_~keeping.x") == "S.c")
         #expect(offender(call, "_INBOX.x") == nil && offender(call, nil) == nil && offender(call, "") == nil)
+        #expect(offender(call, "_INBOX.x", in: "PB_bob") == "PB_bob.c" && offender(call, nil, in: "PB_bob") == nil)
         #expect(offender("$JS.API.STREAM.CREATE.S", "relay.control.bob") == nil)
         #expect(PushConsumerGuard.offender(in: Array("{".utf8)) == nil)
     }

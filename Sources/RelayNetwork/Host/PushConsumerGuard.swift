@@ -6,14 +6,15 @@ import NATS
     import Foundation
 #endif
 
-/// Deletes consumers that would have JetStream write to subjects of their maker's choice.
+/// Deletes consumers that would have JetStream write to subjects of their maker's choice, and those that push letters.
 ///
 /// The delivery subject of a push consumer is part of the request's body, which no permission covers. The server hands
-/// such deliveries to literal subscriptions only, and the network has none; this is a second safeguard.
+/// such deliveries to literal subscriptions only, and the network has none; this is a second safeguard. Letters are for
+/// their owner alone, and what is pushed to an inbox reaches everybody who listens to all inboxes.
 struct PushConsumerGuard: Sendable {
     /// Where the server reports each call that changes something.
     static let subject = "$JS.EVENT.ADVISORY.API"
-    /// Where push consumers may deliver: to the inboxes of clients.
+    /// Where push consumers may deliver what is in topics and buckets: to the inboxes of clients.
     private static let inboxes = "_INBOX."
 
     private let jetStream: JetStream
@@ -42,7 +43,8 @@ struct PushConsumerGuard: Sendable {
         guard let report = try? JSONDecoder().decode(Report.self, from: Data(report)),
             report.subject.hasPrefix("$JS.API.CONSUMER."), let response = report.response,
             let made = try? JSONDecoder().decode(ConsumerInfo.self, from: Data(response.utf8)),
-            let target = made.deliverSubject, !target.isEmpty, !target.hasPrefix(inboxes)
+            let target = made.deliverSubject, !target.isEmpty,
+            !target.hasPrefix(inboxes) || made.stream.hasPrefix(UserName.postboxStreamPrefix)
         else { return nil }
         return (made.stream, made.name)
     }

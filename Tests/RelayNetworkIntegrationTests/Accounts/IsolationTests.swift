@@ -121,6 +121,39 @@ struct IsolationTests {
         }
     }
 
+    @Test("Letters are pushed to no inbox, which others might hear", arguments: TestServers.all)
+    func pushedLetters(server: String) async throws {
+        try await IsolationScene.run(server) { scene in
+            // Who is granted every topic hears what is pushed to any inbox.
+            let carol = try await scene.network.connect(as: "carol")
+            let ear = try carol.subscribe(to: "_INBOX.>")
+            try await carol.flush()
+            let inbox = try scene.bob.subscribe(to: "_INBOX.bobs")
+            try await scene.bob.flush()
+            let body = """
+                {"stream_name":"PB_bob","config":{"name":"push","deliver_subject":"_INBOX.bobs",\
+                "deliver_policy":"new","ack_policy":"none"}}
+                """
+            let made = try await scene.bob.request(ByteBuffer(string: body), to: "net.API.CONSUMER.CREATE.PB_bob.push")
+            #expect(made.text.contains(#""deliver_subject":"_INBOX.bobs""#), "\(made.text)")
+            try await eventually("no push consumer is left") {
+                try await JetStream(scene.keeper).consumers(in: "PB_bob").allSatisfy { $0.deliverSubject == nil }
+            }
+            _ = try await scene.network.jetStream(scene.alice).publish(
+                ByteBuffer(string: #"{"message":"for bob alone"}"#), to: "postbox.bob.personal")
+            try await scene.settle()
+            try await carol.flush()
+            for subscription in [ear, inbox] {
+                subscription.unsubscribe()
+                var iterator = subscription.makeAsyncIterator()
+                while let message = try? await iterator.next() {
+                    #expect(!message.text.contains("for bob alone"), "\(message.subject)")
+                }
+            }
+            await carol.close()
+        }
+    }
+
     @Test("Alice's acts against bob, and her ears for what is his, come to nothing", arguments: TestServers.all)
     func actsAndEars(server: String) async throws {
         try await IsolationScene.run(server) { scene in
