@@ -8,9 +8,9 @@ extension ConnectionHandler {
         content: ByteBuffer
     ) {
         if sid == ConnectionCore.inboxSID {
-            return core.requests.resolve(subject) {
+            return core.requests.resolve(subject) { wantsSubject in
                 NATSMessage(
-                    subject: String(decoding: subject, as: UTF8.self),
+                    subject: wantsSubject ? String(decoding: subject, as: UTF8.self) : "",
                     reply: reply.map { String(decoding: $0, as: UTF8.self) }, content: content,
                     headerLength: headerLength)
             }

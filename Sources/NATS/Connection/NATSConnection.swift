@@ -338,12 +338,12 @@ public final class NATSConnection: Sendable {
     /// of a subject and an id that were checked.
     func requestStorage(
         _ payload: some PublishPayload, to subject: String, messageID: String, timeout: Duration,
-        answer: @escaping RequestTable.Answer
+        for asker: RequestTable.Asker
     ) throws(NATSError) {
         try checkSize(payload.count + ProtocolEncoder.blockLength(messageID: messageID))
         let time = TimeAmount.nanoseconds(timeout.nanoseconds)
         let requests = core.requests
-        let token = try requests.add(subject: subject, deadline: .now() + time, patience: time, answer: answer)
+        let token = try requests.add(subject: subject, deadline: .now() + time, patience: time, for: asker)
         startClockIfNeeded()
         do throws(NATSError) {
             try core.send {

@@ -49,13 +49,35 @@ struct RequestToken: Hashable {
 final class RequestTable: Sendable {
     typealias Answer = @Sendable (Result<NATSMessage, NATSError>) -> Void
 
+    /// Who asked.
+    enum Asker {
+        /// Whoever wants the whole message.
+        case message(Answer)
+        /// Whoever had a message stored: many share one observer, so that none needs a closure of its own.
+        case storage(any StorageObserver, id: String, tag: UInt64)
+
+        fileprivate func answer(_ result: Result<NATSMessage, NATSError>) {
+            switch self {
+            case .message(let answer): answer(result)
+            case .storage(let observer, let id, let tag):
+                let acknowledgement = result.flatMap { message in
+                    Result { () throws(NATSError) in try PublishAcknowledgement(message) }
+                }
+                observer.answered(id, tag: tag, acknowledgement)
+            }
+        }
+
+        /// Whether the message's subject is of use.
+        fileprivate var wantsSubject: Bool { if case .message = self { true } else { false } }
+    }
+
     private struct Entry {
         var order: UInt64
         var subject: String
         var deadline: NIODeadline
         /// How long the answer may take once the server has the request; nil where the deadline holds in any case.
         var patience: TimeAmount?
-        var answer: Answer
+        var asker: Asker
     }
 
     private struct State {
@@ -92,14 +114,14 @@ final class RequestTable: Sendable {
     /// - Parameter patience: the time that a request gets once more if it may still be on its way when the deadline passes,
     ///   counted from the moment when the server is known to have it.
     func add(
-        subject: String, deadline: NIODeadline, patience: TimeAmount? = nil, answer: @escaping Answer
+        subject: String, deadline: NIODeadline, patience: TimeAmount? = nil, for asker: Asker
     ) throws(NATSError) -> RequestToken {
         try state.withLockedValueThrowing { state throws(NATSError) -> RequestToken in
             if let error = state.closedBy { throw error }
             var token = state.random.next()
             state.added += 1
             let entry = Entry(
-                order: state.added, subject: subject, deadline: deadline, patience: patience, answer: answer)
+                order: state.added, subject: subject, deadline: deadline, patience: patience, asker: asker)
             // Whose place was taken by chance gets it back, and the newcomer another.
             while let other = state.entries.updateValue(entry, forKey: token) {
                 state.entries[token] = other
@@ -109,23 +131,31 @@ final class RequestTable: Sendable {
         }
     }
 
+    /// Registers a request whose whole answer is wanted.
+    func add(
+        subject: String, deadline: NIODeadline, patience: TimeAmount? = nil, answer: @escaping Answer
+    ) throws(NATSError) -> RequestToken {
+        try add(subject: subject, deadline: deadline, patience: patience, for: .message(answer))
+    }
+
     /// Forgets a request whose asker gave up.
     func remove(_ token: RequestToken) {
         _ = state.withLockedValue { $0.entries.removeValue(forKey: token.value) }
     }
 
-    /// Something came over the answers' subscription, to this subject; the message is only made for whom it answers.
-    func resolve(_ subject: UnsafeRawBufferPointer, with message: () -> NATSMessage) {
+    /// Something came over the answers' subscription, to this subject; the message is only made for whom it answers, and
+    /// with its subject only for those who want that.
+    func resolve(_ subject: UnsafeRawBufferPointer, with message: (_ wantsSubject: Bool) -> NATSMessage) {
         let start = stem.utf8.count
         guard subject.count > start,
             let token = RequestToken(UnsafeRawBufferPointer(rebasing: subject[start...])),
             let entry = state.withLockedValue({ $0.entries.removeValue(forKey: token.value) })
         else { return }
-        let message = message()
+        let message = message(entry.asker.wantsSubject)
         if message.hasStatusLine, message.status == 503 {
-            entry.answer(.failure(.noResponders(subject: entry.subject)))
+            entry.asker.answer(.failure(.noResponders(subject: entry.subject)))
         } else {
-            entry.answer(.success(message))
+            entry.asker.answer(.success(message))
         }
     }
 
@@ -135,7 +165,7 @@ final class RequestTable: Sendable {
             let oldest = state.entries.filter { $0.value.subject == subject }.min { $0.value.order < $1.value.order }
             return oldest.flatMap { state.entries.removeValue(forKey: $0.key) }
         }
-        entry?.answer(.failure(error))
+        entry?.asker.answer(.failure(error))
     }
 
     /// Ends those whose time is up.
@@ -149,7 +179,7 @@ final class RequestTable: Sendable {
             let tokens = late.filter { $0.value.patience == nil }.keys
             return (tokens.compactMap { state.entries.removeValue(forKey: $0) }, patient.map(RequestToken.init))
         }
-        for entry in expired { entry.answer(.failure(.timeout("a request to \(entry.subject)"))) }
+        for entry in expired { entry.asker.answer(.failure(.timeout("a request to \(entry.subject)"))) }
         return patient
     }
 
@@ -171,6 +201,6 @@ final class RequestTable: Sendable {
             defer { state.entries = [:] }
             return Array(state.entries.values)
         }
-        for entry in entries { entry.answer(.failure(error)) }
+        for entry in entries { entry.asker.answer(.failure(error)) }
     }
 }

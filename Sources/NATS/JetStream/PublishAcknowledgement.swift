@@ -78,6 +78,18 @@ public struct PublishAcknowledgement: Sendable, Hashable {
     }
 }
 
+/// Hears how messages ended that a stream was asked to store.
+public protocol StorageObserver: AnyObject, Sendable {
+    /// The answer for one message; called on the connection's event loop.
+    ///
+    /// - Parameters:
+    ///   - id: the message's id.
+    ///   - tag: what was given with it.
+    ///   - result: the acknowledgement or the failure; `timeout` only when the server had the message for so long: a slow
+    ///     link does not make it late.
+    func answered(_ id: String, tag: UInt64, _ result: Result<PublishAcknowledgement, NATSError>)
+}
+
 extension JetStream {
     /// Publishes and waits until a stream has stored the message.
     ///
@@ -112,9 +124,9 @@ extension JetStream {
     ) throws(NATSError) {
         guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
         if headers == nil, let messageID, NATSHeaders.isWritable(value: messageID) {
-            return try connection.requestStorage(payload, to: subject, messageID: messageID, timeout: timeout) {
-                answered(Self.acknowledgement($0))
-            }
+            let asker = RequestTable.Asker.message { answered(Self.acknowledgement($0)) }
+            return try connection.requestStorage(
+                payload, to: subject, messageID: messageID, timeout: timeout, for: asker)
         }
         let block = try Self.headers(headers, messageID).flatMap { headers throws(NATSError) in try headers.block() }
         try connection.request(payload, to: subject, block: block, timeout: timeout, isPatient: true) {
@@ -122,28 +134,31 @@ extension JetStream {
         }
     }
 
-    /// Sends bytes at once; see the variant with a buffer.
+    /// Sends bytes at once, in order, and tells an observer later: the form for very many messages.
+    ///
+    /// - Parameters:
+    ///   - payload: the message.
+    ///   - subject: a subject that some stream stores.
+    ///   - messageID: makes a repeated publish harmless.
+    ///   - tag: whatever the observer is to be told beside the id.
+    ///   - observer: hears once of each message that was sent. The connection keeps it until then.
+    /// - Throws: what keeps the message from being sent; the observer then hears nothing.
     public func send(
-        _ payload: [UInt8], to subject: String, messageID: String,
-        answered: @escaping @Sendable (Result<PublishAcknowledgement, NATSError>) -> Void
+        _ payload: [UInt8], to subject: String, messageID: String, tag: UInt64, observer: any StorageObserver
     ) throws(NATSError) {
         guard Subject.isPublishable(subject) else { throw .invalidSubject(subject) }
         guard NATSHeaders.isWritable(value: messageID) else {
             throw .invalidArgument("A message's identifier has no line break.")
         }
-        try connection.requestStorage(payload, to: subject, messageID: messageID, timeout: timeout) {
-            answered(Self.acknowledgement($0))
-        }
+        try connection.requestStorage(
+            payload, to: subject, messageID: messageID, timeout: timeout,
+            for: .storage(observer, id: messageID, tag: tag))
     }
 
     private static func acknowledgement(
         _ answer: Result<NATSMessage, NATSError>
     ) -> Result<PublishAcknowledgement, NATSError> {
-        answer.flatMap { message in
-            do throws(NATSError) { return .success(try PublishAcknowledgement(message)) } catch {
-                return .failure(error)
-            }
-        }
+        answer.flatMap { message in Result { () throws(NATSError) in try PublishAcknowledgement(message) } }
     }
 
     static func headers(_ headers: NATSHeaders?, _ messageID: String?) -> NATSHeaders? {

@@ -60,20 +60,27 @@ package struct Delivery: Sendable {
         -> [Action]
     {
         var actions: [Action] = []
+        if try submit(message, at: now, into: &actions) { actions.append(.send(message)) }
+        return actions
+    }
+
+    /// As ``submit(_:at:)``, without a list for what most messages come to.
+    ///
+    /// - Returns: whether ``Action/send(_:)`` of this message is to follow what was added to `actions`.
+    mutating func submit(
+        _ message: OutboxMessage, at now: ContinuousClock.Instant, into actions: inout [Action]
+    ) throws(RelayError) -> Bool {
         switch outbox.enqueue(message) {
         case .rejected(let error): throw error
         case .accepted: break
-        case .acceptedDropping(let dropped): actions = dropped.map { ended($0) }
+        case .acceptedDropping(let dropped): for resolution in dropped { actions.append(ended(resolution)) }
         }
-        if message.isOnTopic, outbox.newestLeaves(at: now, newest: newestSequence) {
-            actions.append(.send(message))
-            return actions
-        }
+        if message.isOnTopic, outbox.newestLeaves(at: now, newest: newestSequence) { return true }
         flush(at: now, into: &actions)
         if outbox.queuedCount > 0, outbox.state(of: message.id) == .queued {
             actions.append(.tell(PublishNews(id: message.id, state: .queued)))
         }
-        return actions
+        return false
     }
 
     /// Puts what an earlier run of the program left in front of all that waits, as far as there is room. To be called

@@ -4,7 +4,7 @@ import NIOCore
 
 /// Drives ``Delivery``: does over the present connection what it decides. Any thread may call, and no call waits but for
 /// the disk, where messages are kept in a file.
-final class Publisher: Sendable {
+final class Publisher: StorageObserver {
     /// The way that messages take on one connection.
     struct Route: Sendable {
         let jetStream: JetStream
@@ -143,8 +143,17 @@ final class Publisher: Sendable {
         if let refusal = objection(to: message, state) { return .failure(refusal) }
         var message = message
         if message.unsigned != nil { state.signature?(&message) }
+        var actions: [Delivery.Action] = []
         do throws(RelayError) {
-            perform(try state.delivery.submit(message, at: clock.now), &state)
+            let leaves = try state.delivery.submit(message, at: clock.now, into: &actions)
+            if leaves {
+                // The usual way of a message takes no list. One that the connection refuses takes the other.
+                if actions.isEmpty, !board.isWatched, let route = state.route, isSent(message, over: route, &state) {
+                    return .success(())
+                }
+                actions.append(.send(message))
+            }
+            perform(actions, &state)
             return .success(())
         } catch {
             return .failure(error)
@@ -372,6 +381,11 @@ final class Publisher: Sendable {
         }
     }
 
+    private func isSent(_ message: OutboxMessage, over route: Route, _ state: inout State) -> Bool {
+        do throws(NATSError) { try send(message, over: route, &state) } catch { return false }
+        return true
+    }
+
     private func send(_ message: OutboxMessage, over route: Route, _ state: inout State) throws(NATSError) {
         let subject = Self.subject(of: message.destination, route.namespace, &state)
         let (id, number) = (message.id, route.number)
@@ -383,9 +397,7 @@ final class Publisher: Sendable {
             }
         }
         // The connection lets go of this with the answer, or with its end.
-        try route.jetStream.send(message.payload, to: subject, messageID: id) { [self] result in
-            answered(Answer(id: id, result, route: number))
-        }
+        try route.jetStream.send(message.payload, to: subject, messageID: id, tag: number, observer: self)
     }
 
     private static func subject(
@@ -400,6 +412,10 @@ final class Publisher: Sendable {
             }
         state.newestSubject = (destination, text)
         return text
+    }
+
+    func answered(_ id: String, tag: UInt64, _ result: Result<PublishAcknowledgement, NATSError>) {
+        answered(Answer(id: id, result, route: tag))
     }
 
     /// An answer has come, on the connection's event loop. Those that come together are taken in together.

@@ -1,12 +1,5 @@
 import NATS
-import NIOConcurrencyHelpers
-import NIOCore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Synchronization
 
 /// A publish that was handed over and has not ended yet.
 public final class PendingPublish: Sendable {
@@ -19,13 +12,13 @@ public final class PendingPublish: Sendable {
         var waiter: Completion<PublishOutcome?>?
     }
 
-    private let state = NIOLockedValueBox(State())
+    private let state = Mutex(State())
 
     init(id: String) { self.id = id }
 
     /// The message has ended. Most do before a caller comes to wait for them.
     func end(_ outcome: PublishOutcome) {
-        let waiter = state.withLockedValue { state in
+        let waiter = state.withLock { state in
             state.outcome = outcome
             return state.waiter
         }
@@ -33,7 +26,7 @@ public final class PendingPublish: Sendable {
     }
 
     private nonisolated(nonsending) func outcome(within limit: Duration) async -> PublishOutcome? {
-        let (outcome, waiter) = state.withLockedValue { state -> (PublishOutcome?, Completion<PublishOutcome?>?) in
+        let (outcome, waiter) = state.withLock { state -> (PublishOutcome?, Completion<PublishOutcome?>?) in
             if let outcome = state.outcome { return (outcome, nil) }
             let waiter = Completion<PublishOutcome?>()
             state.waiter = waiter
@@ -55,7 +48,7 @@ public final class PendingPublish: Sendable {
     ///
     /// - Throws: why the message will not be stored.
     package func receiptNow() throws(RelayError) -> PublishReceipt? {
-        guard let outcome = state.withLockedValue({ $0.outcome }) else { return nil }
+        guard let outcome = state.withLock({ $0.outcome }) else { return nil }
         return try receipt(of: outcome)
     }
 
@@ -159,8 +152,10 @@ extension RelayClient {
         mayBeStored: Bool = false
     ) throws(RelayError) -> PendingPublish {
         let pending = PendingPublish(id: id ?? Self.newID())
-        let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time ?? .now)
-        try publisher.submit(self.line(line, topic: topic, id: pending.id, mayBeStored: mayBeStored, pending: pending))
+        let now = Timestamp.now
+        let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time ?? now)
+        try publisher.submit(
+            self.line(line, topic: topic, at: now, id: pending.id, mayBeStored: mayBeStored, pending: pending))
         return pending
     }
 
@@ -205,8 +200,9 @@ extension RelayClient {
         topic: String, text: String, from name: String? = nil, writtenAt time: Timestamp? = nil, id: String? = nil
     ) throws(RelayError) -> String {
         let id = id ?? Self.newID()
-        let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time ?? .now)
-        try publisher.submit(self.line(line, topic: topic, id: id))
+        let now = Timestamp.now
+        let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time ?? now)
+        try publisher.submit(self.line(line, topic: topic, at: now, id: id))
         return id
     }
 
@@ -267,10 +263,11 @@ extension RelayClient {
     }
 
     private nonisolated func line(
-        _ line: ChatLine, topic: String, id: String, mayBeStored: Bool = false, pending: PendingPublish? = nil
+        _ line: ChatLine, topic: String, at now: Timestamp, id: String, mayBeStored: Bool = false,
+        pending: PendingPublish? = nil
     ) throws(RelayError) -> OutboxMessage {
         let topic = try Self.topic(topic)
-        let payload = Envelope.encoded(line, clientID: clientID, id: id, room: topic.text, start: .now)
+        let payload = Envelope.encoded(line, clientID: clientID, id: id, room: topic.text, start: now)
         return OutboxMessage(
             id: id, destination: .topic(topic.text), payload: payload, mayBeStored: mayBeStored,
             unsigned: line.username.isEmpty ? line : nil, pending: pending)

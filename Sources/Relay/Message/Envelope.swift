@@ -1,3 +1,5 @@
+import Synchronization
+
 /// One message as RelayX's SDKs put it on the wire: a MessagePack map `{client_id, id, room, message, start}`.
 public struct Envelope: Hashable, Sendable {
     /// Which client sent it; some SDKs leave it out.
@@ -54,9 +56,21 @@ public struct Envelope: Hashable, Sendable {
             writer.write(line.text)
             guard let timestamp = line.timestamp else { return }
             writer.write("timestamp")
-            writer.write(timestamp.iso8601)
+            writer.write(text(of: timestamp))
         }
         return writer.bytes
+    }
+
+    /// The newest moment that was written: of many lines a second, most share theirs with the one before.
+    private static let newest = Mutex<(moment: Timestamp, text: String)?>(nil)
+
+    private static func text(of moment: Timestamp) -> String {
+        newest.withLock { newest in
+            if let newest, newest.moment == moment { return newest.text }
+            let text = moment.iso8601
+            newest = (moment, text)
+            return text
+        }
     }
 
     @inline(__always)

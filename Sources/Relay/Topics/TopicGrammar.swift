@@ -45,7 +45,10 @@ public enum TopicGrammar {
         }
         guard tokenLength > 0 else { throw .emptyToken }
         if tokenIsStar { hasWildcard = true }
-        guard !reservedNames.contains(text) else { throw .reserved(text) }
+        // All of them are in capitals.
+        if let first = bytes.first, (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first), reservedNames.contains(text) {
+            throw .reserved(text)
+        }
         return hasWildcard
     }
 

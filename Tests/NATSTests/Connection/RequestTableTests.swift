@@ -18,7 +18,7 @@ struct RequestTableTests {
     }
 
     private func answer(_ table: RequestTable, _ token: RequestToken, _ message: NATSMessage) {
-        Array(table.reply(for: token).utf8).withUnsafeBytes { table.resolve($0) { message } }
+        Array(table.reply(for: token).utf8).withUnsafeBytes { table.resolve($0) { _ in message } }
     }
 
     private let later = NIODeadline.now() + .hours(1)
@@ -32,11 +32,43 @@ struct RequestTableTests {
         #expect(first != second)
         answer(table, second, message("b"))
         answer(table, second, message("again"))
-        Array("_INBOX.c.0000000000A".utf8).withUnsafeBytes { table.resolve($0) { message("nobody's") } }
+        Array("_INBOX.c.0000000000A".utf8).withUnsafeBytes { table.resolve($0) { _ in message("nobody's") } }
         answer(table, first, message("a"))
         #expect(one.all == [.success("a")])
         #expect(two.all == [.success("b")])
         #expect(table.isEmpty)
+    }
+
+    private final class Observer: StorageObserver {
+        private let list = NIOLockedValueBox<[String]>([])
+        var all: [String] { list.withLockedValue { $0 } }
+        func answered(_ id: String, tag: UInt64, _ result: Result<PublishAcknowledgement, NATSError>) {
+            let text = switch result {
+            case .success(let stored): "\(id) \(tag) \(stored.stream) \(stored.sequence)"
+            case .failure(let error): "\(id) \(tag) \(error)"
+            }
+            list.withLockedValue { $0.append(text) }
+        }
+    }
+
+    @Test("tells an observer of each message once how it was stored, or why it was not")
+    func observed() throws {
+        let table = RequestTable(inbox: "_INBOX.c")
+        let observer = Observer()
+        let tokens = try ["a", "b", "c", "d"].map { id in
+            try table.add(subject: "s", deadline: later, for: .storage(observer, id: id, tag: 7))
+        }
+        answer(table, tokens[1], message(#"{"stream":"S","seq":5}"#))
+        answer(table, tokens[1], message(#"{"stream":"S","seq":6}"#))
+        answer(table, tokens[0], message("", block: "NATS/1.0 503\r\n\r\n"))
+        answer(table, tokens[2], message("neither"))
+        table.close(.closed)
+        #expect(
+            observer.all == [
+                "b 7 S 5", "a 7 \(NATSError.noResponders(subject: "s"))",
+                "c 7 \(NATSError.protocolViolation("a publish was answered by something else"))",
+                "d 7 \(NATSError.closed)",
+            ])
     }
 
     /// The texts of so many tokens.
