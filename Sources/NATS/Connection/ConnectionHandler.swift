@@ -213,7 +213,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
                 options: core.options, authentication: address.authentication ?? core.options.authentication,
                 nonce: info.nonce, tls: secured, headers: info.supportsHeaders == true)
             var buffer = context.channel.allocator.buffer(capacity: 2_048)
-            buffer.writeBytes(try request.line())
+            buffer.writeBytes(request.line)
             buffer.writeStaticString("PING\r\n")
             context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
         } catch {

@@ -47,7 +47,7 @@ public struct ServerInfo: Sendable, Hashable, Codable {
     /// The account this connection belongs to; newer servers name it after the login.
     public var account: String?
 
-    private enum CodingKeys: String, CodingKey {
+    private enum CodingKeys: String, CodingKey, CaseIterable {
         case serverID = "server_id"
         case serverName = "server_name"
         case version, host, port, cluster, domain, nonce
@@ -113,8 +113,23 @@ public struct ServerInfo: Sendable, Hashable, Codable {
         return urls
     }
 
+    /// The names of the fields that are read.
+    static let fields = Set(CodingKeys.allCases.map(\.rawValue))
+
+    /// Takes in the limit that the INFO names.
+    mutating func state(maximumPayload limit: Int) {
+        maximumPayload = limit
+        statesMaximumPayload = true
+    }
+
     /// Reads an INFO line's JSON.
     static func decode(_ json: [UInt8]) throws(NATSError) -> ServerInfo {
+        if let info = InfoReader.read(json) { return info }
+        return try decodeAnyForm(json)
+    }
+
+    /// Reads JSON of any form.
+    static func decodeAnyForm(_ json: [UInt8]) throws(NATSError) -> ServerInfo {
         do {
             return try JSONDecoder().decode(ServerInfo.self, from: Data(json))
         } catch {

@@ -46,9 +46,8 @@ public enum TopicGrammar {
         guard tokenLength > 0 else { throw .emptyToken }
         if tokenIsStar { hasWildcard = true }
         // All of them are in capitals.
-        if let first = bytes.first, (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first), reservedNames.contains(text) {
-            throw .reserved(text)
-        }
+        let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
+        if let first = bytes.first, capitals.contains(first), reservedNames.contains(text) { throw .reserved(text) }
         return hasWildcard
     }
 

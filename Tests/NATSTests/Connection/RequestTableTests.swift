@@ -43,10 +43,11 @@ struct RequestTableTests {
         private let list = NIOLockedValueBox<[String]>([])
         var all: [String] { list.withLockedValue { $0 } }
         func answered(_ id: String, tag: UInt64, _ result: Result<PublishAcknowledgement, NATSError>) {
-            let text = switch result {
-            case .success(let stored): "\(id) \(tag) \(stored.stream) \(stored.sequence)"
-            case .failure(let error): "\(id) \(tag) \(error)"
-            }
+            let text =
+                switch result {
+                case .success(let stored): "\(id) \(tag) \(stored.stream) \(stored.sequence)"
+                case .failure(let error): "\(id) \(tag) \(error)"
+                }
             list.withLockedValue { $0.append(text) }
         }
     }

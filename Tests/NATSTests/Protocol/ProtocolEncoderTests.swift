@@ -3,6 +3,12 @@ import Testing
 
 @testable import NATS
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 @Suite("Encoder of the client's operations")
 struct ProtocolEncoderTests {
     private func written(_ write: (inout ByteBuffer) -> Void) -> String {
@@ -107,10 +113,10 @@ struct ProtocolEncoderTests {
     }
 
     @Test("logs in with every choice stated, as the server's defaults differ")
-    func connectLine() throws {
+    func connectLine() {
         var request = ConnectRequest()
         request.token = "t"
-        let line = String(decoding: try request.line(), as: UTF8.self)
+        let line = String(decoding: request.line, as: UTF8.self)
         #expect(line.hasPrefix("CONNECT {") && line.hasSuffix("}\r\n"))
         for field in [
             "\"verbose\":false", "\"pedantic\":false", "\"echo\":true", "\"headers\":true", "\"no_responders\":true",
@@ -119,6 +125,18 @@ struct ProtocolEncoderTests {
             #expect(line.contains(field))
         }
         #expect(!line.contains("pass") && !line.contains("jwt") && !line.contains("nkey"))
+    }
+
+    @Test("writes a name or password of any characters as JSON")
+    func connectTexts() throws {
+        var request = ConnectRequest()
+        request.name = "a \"name\" \\ with\nall\u{1} — 中😀"
+        request.password = "\u{7F}\t/"
+        let json = Array(request.line.dropFirst("CONNECT ".utf8.count).dropLast(2))
+        #expect(!json.contains { $0 < 0x20 })
+        let read = try JSONDecoder().decode([String: JSONValue].self, from: Data(json))
+        #expect(read["name"] == .string(request.name ?? "") && read["pass"] == .string(request.password ?? ""))
+        #expect(read["protocol"] == .integer(1) && read["user"] == nil)
     }
 
     @Test("asks for no-responders only where headers are supported, as the server refuses it otherwise")

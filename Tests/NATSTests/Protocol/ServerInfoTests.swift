@@ -33,6 +33,37 @@ struct ServerInfoTests {
         #expect(addresses.map(\.description) == ["tls://10.0.0.1:4111", "tls://[2001:db8::1]:4112"])
     }
 
+    @Test(
+        "reads the usual form by hand as it reads any form",
+        arguments: [
+            "{}", " { } ", "{\"port\":0}", "{\"port\":007}", "{\"port\":-1}", "{\"port\":1.5}", "{\"port\":\"x\"}",
+            "{\"max_payload\":123456789012345678}", "{\"max_payload\":12345678901234567890}",
+            "{\"version\":\"\\u0032\"}",
+            "{\"version\":\"ä\"}", "{\"connect_urls\":[]}", "{\"connect_urls\":[\"a\", \"b\" ]}",
+            "{\"connect_urls\":[1]}",
+            "{\"headers\":true,\"ldm\":false,\"other\":\"x\",\"more\":[\"y\"],\"nested\":{\"a\":1}}",
+            "{\n\t\"server_id\" : \"N\" ,\r\"client_id\":7}", "{\"host\":null}", "{\"tls_required\":\"true\"}",
+            "{\"server_id\":\"N\",\"server_name\":\"n\",\"cluster\":\"c\",\"domain\":\"d\",\"client_ip\":\"1.2.3.4\"}",
+            "{\"jetstream\":true,\"auth_required\":true,\"tls_available\":true,\"remote_account\":\"A\",\"nonce\":\"x\"}",
+        ])
+    func usualForm(text: String) throws {
+        let bytes = Array(text.utf8)
+        let any = try? ServerInfo.decodeAnyForm(bytes)
+        let usual = InfoReader.read(bytes)
+        #expect(usual == nil || usual == any)
+        #expect((try? ServerInfo.decode(bytes)) == any)
+    }
+
+    @Test("reads by hand what servers send, and leaves the rest to the general decoder")
+    func byHand() {
+        func isRead(_ text: String) -> Bool { InfoReader.read(Array(text.utf8)) != nil }
+        #expect(
+            isRead("{\"server_id\":\"N\",\"proto\":1,\"connect_urls\":[\"a:1\"],\"jetstream\":true,\"xkey\":\"X\"} "))
+        for text in ["", "{", "{\"a\"}", "{\"a\":1,}", "{\"a\":tru}", "{\"a\":{}}", "{\"a\":1}x", "{\"a\":\"\\n\"}"] {
+            #expect(!isRead(text), "\(text)")
+        }
+    }
+
     @Test("takes in no more servers than a client ever tries, and no text that is too long to be a name")
     func bounds() throws {
         let servers = (0..<1_000).map { "\"h\($0):4222\"" }.joined(separator: ",")
