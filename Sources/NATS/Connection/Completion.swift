@@ -22,12 +22,6 @@ package final class Completion<Value: Sendable>: Sendable {
     @inlinable
     package init() { state = NIOLockedValueBox(.pending) }
 
-    /// Whether the value is there and has not been taken.
-    @inlinable
-    package var isFulfilled: Bool {
-        state.withLockedValue { if case .fulfilled = $0 { true } else { false } }
-    }
-
     /// Hands over the value; false when another came first.
     @inlinable
     @discardableResult

@@ -2,29 +2,29 @@ import NATS
 
 /// The servers of one network and the order in which they are tried, as a pure value.
 ///
-/// Configured servers come first, in their order; those that a server names in its INFO (`connect_urls`) follow in an
+/// Configured servers come first, in their order; those that a server names in its INFO (`connect_urls`) follow in
 /// random order, so that not every client goes to the same one. A server that fails goes to the end.
-public struct ServerPool: Hashable, Sendable {
+package struct ServerPool: Hashable, Sendable {
     /// The configured servers.
-    public private(set) var configured: [ServerAddress]
+    package private(set) var configured: [ServerAddress]
     /// Every known server, the next one first.
-    public private(set) var order: [ServerAddress]
+    package private(set) var order: [ServerAddress]
     private var advertised: [ServerAddress] = []
     /// More servers than any client tries; a longer list is taken for its beginning.
     static let maximumAdvertised = 128
 
     /// A pool of configured servers.
-    public init(_ configured: [ServerAddress] = []) {
+    package init(_ configured: [ServerAddress] = []) {
         self.configured = []
         order = []
         configure(configured)
     }
 
     /// The server to try next; nil when none is known.
-    public var next: ServerAddress? { order.first }
+    package var next: ServerAddress? { order.first }
 
     /// Takes in the configured servers, which may have changed: a server that was started anew has another port.
-    public mutating func configure(_ servers: [ServerAddress]) {
+    package mutating func configure(_ servers: [ServerAddress]) {
         guard servers != configured else { return }
         let gone = configured.filter { !servers.contains($0) && !advertised.contains($0) }
         order.removeAll { gone.contains($0) }
@@ -38,7 +38,7 @@ public struct ServerPool: Hashable, Sendable {
     /// - Parameters:
     ///   - servers: the list, with TLS settings like those of the server that sent it.
     ///   - generator: draws the order of the new ones.
-    public mutating func advertise(_ servers: [ServerAddress], using generator: inout some RandomNumberGenerator) {
+    package mutating func advertise(_ servers: [ServerAddress], using generator: inout some RandomNumberGenerator) {
         guard !servers.isEmpty else { return }
         let current = order.first
         let list = Self.distinct(servers, atMost: Self.maximumAdvertised)
@@ -48,7 +48,7 @@ public struct ServerPool: Hashable, Sendable {
     }
 
     /// A dial to this server failed, its connection broke, or it is shutting down: it becomes the last one.
-    public mutating func failed(_ server: ServerAddress) {
+    package mutating func failed(_ server: ServerAddress) {
         guard let index = order.firstIndex(of: server) else { return }
         order.remove(at: index)
         // One that is only known from a list that no longer has it is forgotten.
@@ -56,7 +56,7 @@ public struct ServerPool: Hashable, Sendable {
     }
 
     /// This server accepted the connection: it stays the first choice until it fails.
-    public mutating func connected(to server: ServerAddress) {
+    package mutating func connected(to server: ServerAddress) {
         guard let index = order.firstIndex(of: server), index > 0 else { return }
         order.remove(at: index)
         order.insert(server, at: 0)

@@ -2,11 +2,6 @@ import NATS
 
 // From the wish for a connection to a login.
 extension LiveLink {
-    private struct DialPlan: Sendable {
-        let address: ServerAddress
-        let options: ConnectOptions
-    }
-
     /// Dials, once the local store is open.
     func dial(behind opening: Task<LocalStore?, Never>, _ limits: RelayClient.Limits) {
         start { link in
