@@ -75,25 +75,26 @@ struct UserCommandTests {
     func following(server: String) async throws {
         let folder = try TemporaryFolder()
         try await TestNetwork.run(server: server, in: folder) { network in
+            let sender = try network.client(as: "sender")
+            try await sender.connect(timeLimit: 60)
             for (index, command) in [["tail", "chat.room"], ["inbox", "watch"]].enumerated() {
                 let name = "user\(index)"
-                let administrator = NetworkAdministrator(directory: network.directory)
-                func kicked() async throws -> TestSupport.ChildProcess.Result {
-                    let program = try TestSupport.ChildProcess(
-                        try BuiltProduct.url("parley").path, ["--as", name] + command,
-                        environment: ["XDG_DATA_HOME": folder.path, "XDG_CONFIG_HOME": folder.path + "/config"])
-                    defer { program.close() }
-                    // As often as it takes: who is not there yet hears nothing.
-                    try await eventually("\(command) has ended") {
-                        do throws(NetworkError) { try await administrator.kick(user: name) } catch .unknownUser {}
-                        return program.exitStatus != nil
-                    }
-                    return try await program.waitForExit()
+                let program = try TestSupport.ChildProcess(
+                    try BuiltProduct.url("parley").path, ["--as", name] + command,
+                    environment: ["XDG_DATA_HOME": folder.path, "XDG_CONFIG_HOME": folder.path + "/config"])
+                defer { program.close() }
+                // Who is not there yet hears nothing, and is kept from coming by an act that is repeated.
+                try await eventually("\(command) follows") {
+                    try sender.enqueue(topic: "chat.room", message: "hello")
+                    try sender.enqueueLetter(to: name, postbox: "personal", text: "hello")
+                    return program.output.contains("hello") || program.exitStatus != nil
                 }
-                let result = try await kicked()
+                try await network.administrator.kick(user: name)
+                let result = try await program.waitForExit()
                 #expect(result.exitCode == 77, "\(result)")
                 #expect(result.diagnostics.contains("Disconnected by"), "\(result)")
             }
+            await sender.close()
         }
     }
 
