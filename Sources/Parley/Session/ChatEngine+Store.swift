@@ -160,7 +160,8 @@ extension ChatEngine {
         await commit(left.map { .leave($0) } + joined.map { .join($0) } + order)
     }
 
-    /// Keeps something within a moment, together with what else comes.
+    /// Keeps something within a moment, together with what else comes: a draft and a mark of what was read at once, behind
+    /// the messages that came before.
     func keep(_ change: StoreChange) async {
         guard let store = await client.keptStore() else { return }
         await store.append([], [change])
