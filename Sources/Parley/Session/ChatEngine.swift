@@ -44,7 +44,8 @@ actor ChatEngine {
                 for await opening in openings {
                     guard let words = Self.words(opening) else { continue }
                     await queue.send(.notice(words, isFailure: opening.error != nil))
-                    await queue.send(.log(words))
+                    // A failure that is told is in the log already.
+                    if opening.error == nil { await queue.send(.log(words)) }
                 }
             })
         watchers.append(
@@ -53,7 +54,7 @@ actor ChatEngine {
                 for await one in news {
                     let words = Self.words(one)
                     await queue.send(.notice(words.text, isFailure: words.isFailure))
-                    await queue.send(.log(words.text))
+                    if !words.isFailure { await queue.send(.log(words.text)) }
                 }
             })
         if let tokenCommand = connector.tokenCommand {
