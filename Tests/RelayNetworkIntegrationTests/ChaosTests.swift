@@ -36,6 +36,27 @@ struct ChaosTests {
         #expect(result.output.contains("\"server_kills\":3,\"process_kills\":4"), "seed=\(seed) \(result)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     }
+
+    @Test("B30, B38: nothing is lost, doubled or out of order on three servers when the stream's leader is killed")
+    func leader() async throws {
+        let folder = try TemporaryFolder()
+        var environment = ProcessInfo.processInfo.environment
+        environment["TMPDIR"] = folder.path
+        environment["PARLEY_NATS_SERVER"] = TestServers.all.last
+        let seed = Int.random(in: 1...999_999)
+        let bench = try ChildProcess(
+            BuiltProduct.url("parley-bench").path,
+            [
+                "chaos", "cluster=3", "n=200", "topics=2", "server-kills=1", "process-kills=0", "cuts=2", "outage=200",
+                "seed=\(seed)",
+            ],
+            environment: environment)
+        defer { bench.close() }
+        let result = try await bench.waitForExit(deadline: .seconds(240))
+        #expect(result.status == .exited(0), "seed=\(seed) \(result)")
+        #expect(result.output.contains("\"server_kills\":1"), "seed=\(seed) \(result)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
 }
 
 /// What the run counts.

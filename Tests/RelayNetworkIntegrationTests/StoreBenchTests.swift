@@ -35,4 +35,29 @@ struct StoreBenchTests {
         #expect(filling.fileBytesMsg > filling.payloadBytesMsg)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     }
+
+    private struct Comparison: Decodable {
+        var scenario: String
+        var ratio: Double?
+    }
+
+    @Test("It reads from a server and starts the chat, each with the store and without one, and leaves nothing behind")
+    func compares() async throws {
+        let folder = try TemporaryFolder()
+        var environment = ProcessInfo.processInfo.environment
+        environment["TMPDIR"] = folder.path
+        let run = try await ChildProcess.run(
+            BuiltProduct.url("parley-bench").path,
+            ["store", "n=3000", "rounds=1", "stored=1000", "only=tail,frame"], environment: environment,
+            deadline: .seconds(120))
+        #expect(run.status.isSuccess, "\(run.diagnostics)")
+        let comparisons = try run.output.split(separator: "\n").map {
+            try JSONDecoder().decode(Comparison.self, from: Data($0.utf8))
+        }
+        #if os(Linux)
+            #expect(comparisons.map(\.scenario) == ["store", "store_tail", "store_frame"], "\(run.diagnostics)")
+        #endif
+        #expect(comparisons.dropFirst().allSatisfy { $0.ratio ?? 0 > 0 }, "\(run.output)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
 }

@@ -102,6 +102,8 @@ public struct ConsumerInfo: Sendable, Hashable, Decodable {
     public var stream: String
     /// Its name.
     public var name: String
+    /// When it was made, by the server's clock.
+    public var created: ServerTime?
     /// Messages that it has not delivered yet.
     public var pending: UInt64
     /// The stream sequence behind which it begins or goes on; 0 for the beginning, nil when the server does not say.
@@ -134,7 +136,7 @@ public struct ConsumerInfo: Sendable, Hashable, Decodable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case name, delivered
+        case name, created, delivered
         case configuration = "config"
         case stream = "stream_name"
         case pending = "num_pending"

@@ -96,6 +96,8 @@ public struct StreamInfo: Sendable, Hashable, Decodable {
     public var configuration: StreamConfiguration
     /// When it was made: a stream deleted and made anew has another time, so this is its incarnation.
     public var created: ServerTime
+    /// What time it was by the server's clock; nil from servers before 2.10, which do not say it.
+    public var time: ServerTime?
     /// What it holds.
     public var state: State
 
@@ -124,6 +126,7 @@ public struct StreamInfo: Sendable, Hashable, Decodable {
 
     private enum CodingKeys: String, CodingKey {
         case configuration = "config"
+        case time = "ts"
         case created, state
     }
 }

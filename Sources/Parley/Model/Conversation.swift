@@ -232,6 +232,20 @@ struct Conversation: Equatable, Sendable {
         history = isShort ? .unknown : .more
     }
 
+    /// Takes in what the local store has before that, back to what was read. What the person has read since then is marked
+    /// as new, and counts no more.
+    mutating func restore(unread kept: KeptTopic, user: String?) {
+        let added = receive(kept.messages, countsUnread: false, user: user)
+        for gap in kept.gaps { insert(gap) }
+        for line in added where line.sequence > kept.readThrough && !line.isOwn && !isHidden(line) {
+            if line.sequence > readThrough {
+                noteUnread(line)
+            } else if let marker = newMarker {
+                newMarker = min(marker, .message(line.sequence))
+            }
+        }
+    }
+
     /// Takes in older messages that the local store has.
     ///
     /// - Parameter isComplete: whether it has no others, and only the network may.

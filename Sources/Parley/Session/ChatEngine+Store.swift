@@ -20,7 +20,8 @@ extension ChatEngine {
         }
     }
 
-    /// Shows what is kept of a topic.
+    /// Shows the newest page of what is kept of a topic. What of the rest was not read comes behind it, for which nobody
+    /// waits.
     ///
     /// - Returns: how far it was received; nil where nothing of it was.
     func restore(_ topic: String) async -> KeptPlace? {
@@ -31,15 +32,7 @@ extension ChatEngine {
             // A stream that was made anew since then has nothing that was read.
             let readThrough = mark.map { $0.stream == cursor.stream ? $0.sequence : 0 } ?? 0
             var page = try await client.keptMessages(topic: topic, limit: ChatModel.historyPage)
-            // So far back that what is not read can be counted.
-            while !page.isComplete, page.messages.count < Conversation.rowLimit,
-                let first = page.messages.first?.place.sequence, first > readThrough
-            {
-                var older = try await client.keptMessages(topic: topic, before: first, limit: ChatModel.historyPage)
-                older.messages += page.messages
-                older.gaps += page.gaps
-                page = older
-            }
+            let first = page.isComplete ? nil : page.messages.first?.place.sequence
             if page.messages.isEmpty {
                 // What was carried over from a damaged store is here, though nobody knows whether it is whole.
                 page = try await client.keptMessages(topic: topic, limit: ChatModel.historyPage, acrossHoles: true)
@@ -48,10 +41,35 @@ extension ChatEngine {
                 messages: page.messages.map(Self.shown), gaps: page.gaps, isComplete: page.isComplete,
                 readThrough: readThrough)
             await queue.send(.topic(topic, .kept(kept)))
+            if let first, first > readThrough { readBack(topic, before: first, through: readThrough) }
             return cursor
         } catch {
             await queue.send(.log(error.words))
             return nil
+        }
+    }
+
+    /// Reads a topic so far back that what is not read can be counted.
+    private func readBack(_ topic: String, before sequence: UInt64, through readThrough: UInt64) {
+        readBacks[topic]?.cancel()
+        readBacks[topic] = Task { [client, queue] in
+            var kept = KeptTopic(readThrough: readThrough)
+            var next = sequence
+            do throws(RelayError) {
+                while !Task.isCancelled, next > readThrough,
+                    kept.messages.count < Conversation.rowLimit - ChatModel.historyPage
+                {
+                    let page = try await client.keptMessages(topic: topic, before: next, limit: ChatModel.historyPage)
+                    kept.messages = page.messages.map(Self.shown) + kept.messages
+                    kept.gaps = page.gaps + kept.gaps
+                    guard !page.isComplete, let first = page.messages.first?.place.sequence else { break }
+                    next = first
+                }
+            } catch {
+                await queue.send(.log(error.words))
+            }
+            guard !Task.isCancelled, !kept.messages.isEmpty || !kept.gaps.isEmpty else { return }
+            await queue.send(.topic(topic, .keptUnread(kept)))
         }
     }
 
@@ -142,7 +160,8 @@ extension ChatEngine {
         await commit(left.map { .leave($0) } + joined.map { .join($0) } + order)
     }
 
-    /// Keeps something within a moment, together with what else comes.
+    /// Keeps something within a moment, together with what else comes: a draft and a mark of what was read at once, behind
+    /// the messages that came before.
     func keep(_ change: StoreChange) async {
         guard let store = await client.keptStore() else { return }
         await store.append([], [change])

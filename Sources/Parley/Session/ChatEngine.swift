@@ -9,6 +9,8 @@ actor ChatEngine {
     private var topics: [String: Task<Void, Never>] = [:]
     /// The streams' news, by topic, for what is known of a stream itself.
     private(set) var subscriptions: [String: TopicEvents] = [:]
+    /// What reads back to what was read in each topic.
+    var readBacks: [String: Task<Void, Never>] = [:]
     private var watchers: [Task<Void, Never>] = []
     private var lettersTask: Task<Void, Never>?
     private var countTask: Task<Void, Never>?
@@ -42,7 +44,8 @@ actor ChatEngine {
                 for await opening in openings {
                     guard let words = Self.words(opening) else { continue }
                     await queue.send(.notice(words, isFailure: opening.error != nil))
-                    await queue.send(.log(words))
+                    // A failure that is told is in the log already.
+                    if opening.error == nil { await queue.send(.log(words)) }
                 }
             })
         watchers.append(
@@ -51,7 +54,7 @@ actor ChatEngine {
                 for await one in news {
                     let words = Self.words(one)
                     await queue.send(.notice(words.text, isFailure: words.isFailure))
-                    await queue.send(.log(words.text))
+                    if !words.isFailure { await queue.send(.log(words.text)) }
                 }
             })
         if let tokenCommand = connector.tokenCommand {
@@ -93,6 +96,7 @@ actor ChatEngine {
     /// Ends the session; what waits to be sent has a moment to leave.
     func stop() async {
         for task in topics.values { task.cancel() }
+        for task in readBacks.values { task.cancel() }
         subscriptions = [:]
         lettersTask?.cancel()
         keyWatch?.cancel()
@@ -109,6 +113,7 @@ actor ChatEngine {
         case .subscribe(let topic): await subscribe(topic)
         case .unsubscribe(let topic):
             topics.removeValue(forKey: topic)?.cancel()
+            readBacks.removeValue(forKey: topic)?.cancel()
             subscriptions[topic] = nil
         case .loadHistory(let topic, let before, let limit): loadHistory(topic, before, limit)
         case .openStore: await openStore()

@@ -172,7 +172,7 @@ final class EventQueue: Sendable {
         switch news {
         case .messages(let messages), .keptHistory(let messages, _, _), .history(let messages, _, _, _):
             return weight(of: messages)
-        case .kept(let kept): return weight(of: kept.messages)
+        case .kept(let kept), .keptUnread(let kept): return weight(of: kept.messages)
         case .live, .gap, .restarted, .historyFailed, .failed: return Weight(messages: 0, bytes: 256)
         }
     }

@@ -56,6 +56,8 @@ enum ChatEvent: Equatable, Sendable {
         case restarted
         /// What the local store has of the topic, before anything is asked of the network.
         case kept(KeptTopic)
+        /// What the local store has before that, back to what was read.
+        case keptUnread(KeptTopic)
         /// Older messages that the local store has, what is missing between them, and whether it has no older ones.
         case keptHistory([TopicMessage], gaps: [KeptGap], isComplete: Bool = false)
         /// All messages before a place, what is missing between them, and whether they reach the stream's beginning.
@@ -119,7 +121,7 @@ extension ChatEvent {
         case .topic(_, let news):
             switch news {
             case .kept, .keptHistory, .history, .historyFailed: true
-            case .live, .messages, .gap, .restarted, .failed: false
+            case .live, .messages, .keptUnread, .gap, .restarted, .failed: false
             }
         case .postbox(let news):
             switch news {

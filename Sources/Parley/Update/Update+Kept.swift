@@ -25,6 +25,10 @@ extension ChatModel {
         effects += catchUpWithNews()
         tellOfHidden(kept.unsent)
         effects += bringBackWriting(kept, named)
+        // Each topic is read from the store behind the one before it: the one in view waits for no other.
+        if case .conversation(let name) = view, let place = effects.firstIndex(of: .subscribe(topic: name)) {
+            effects.insert(effects.remove(at: place), at: 0)
+        }
         let names = conversations.all.map(\.name)
         if keepsDesk, names != kept.topics { effects.append(.keepJoined(names)) }
         return effects

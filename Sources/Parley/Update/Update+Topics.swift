@@ -82,14 +82,10 @@ extension ChatModel {
         case .restarted:
             conversations.update(name) { $0.restart() }
             note("\(name): made again on the network, or its newest messages are gone there")
-        case .kept(var kept):
-            // What another conversation shows is kept for that one.
-            kept.messages = kept.messages.filter { (conversations.home(of: $0.topic) ?? name) == name }
-            let (known, user) = (kept, identity.ownName)
-            let settled = delivered(known.messages, in: name)
-            conversations.update(name) { $0.restore(known, user: user) }
-            settleDelivered(known.messages)
-            return settled
+        case .kept(let kept):
+            return restore(kept, of: name) { $0.restore($1, user: $2) }
+        case .keptUnread(let kept):
+            return restore(kept, of: name) { $0.restore(unread: $1, user: $2) }
         case .keptHistory(let messages, let gaps, let isComplete):
             let user = identity.ownName
             let isLast = isComplete && isOffline
@@ -121,6 +117,19 @@ extension ChatModel {
             note("\(name): \(error.words)")
         }
         return []
+    }
+
+    private mutating func restore(
+        _ kept: KeptTopic, of name: String, _ restore: (inout Conversation, KeptTopic, String?) -> Void
+    ) -> [ChatEffect] {
+        var known = kept
+        // What another conversation shows is kept for that one.
+        known.messages = kept.messages.filter { (conversations.home(of: $0.topic) ?? name) == name }
+        let (shown, user) = (known, identity.ownName)
+        let settled = delivered(shown.messages, in: name)
+        conversations.update(name) { restore(&$0, shown, user) }
+        settleDelivered(shown.messages)
+        return settled
     }
 
     /// Asks for messages older than the oldest one that is here.

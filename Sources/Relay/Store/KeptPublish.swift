@@ -89,6 +89,16 @@ package enum StoreChange: Hashable, Sendable {
             false
         }
     }
+
+    /// Whether it is what a person has read or is typing, for which the next batch is written at once.
+    package var isPersonal: Bool {
+        switch self {
+        case .draft, .readMark, .letterRead: true
+        case .outbox, .outboxState, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed, .line, .ignored,
+            .joined, .join, .order, .leave, .cursor, .received, .rewound, .gap, .letter, .letterDeleted, .lettersListed:
+            false
+        }
+    }
 }
 
 /// A line that the person typed.

@@ -7,9 +7,9 @@ import NIOConcurrencyHelpers
 /// database).
 ///
 /// One connection writes, in its own thread; readers have others and see the state of their beginning, so that none waits
-/// for the writer. What arrives is written in batches, so that it may be some 100 ms until a reader sees it. The messages of
-/// a burst become rows when it is over; a reader that comes before makes rows of them itself. Another process may use the
-/// same file at the same time.
+/// for the writer. What arrives is written in batches, so that it may be some 100 ms until a reader sees it; what a person
+/// has read or typed is written at once, with the messages before it. The messages of a burst become rows when it is over;
+/// a reader that comes before makes rows of them itself. Another process may use the same file at the same time.
 ///
 /// SQLite's log is written with `synchronous = NORMAL`: what is committed outlives the process, however that ends, since
 /// the system has it. A power cut may take the last transactions, which are messages that the server still has. What a

@@ -19,13 +19,16 @@ package struct StoreBatching: Hashable, Sendable {
     /// How many bytes of a burst's messages may be kept that are no rows yet. To make rows of all of them, which the next
     /// reader may have to wait for, takes some 10 ms for each MiB.
     package var maximumStagedBytes: Int
+    /// What a person has read or typed is written at once, with all that came before it, but not sooner than this after
+    /// the batch before: where much comes, a batch holds many messages.
+    package var personalPause: Duration
 
     /// Makes rules.
     package init(
         delay: Duration = .milliseconds(100), rows: Int = 1_000, maximumRows: Int = 16_000,
         maximumBytes: Int = 32 << 20, patience: Duration = .seconds(5), pause: Duration = .seconds(1),
         longestPause: Duration = .seconds(30), laterDelay: Duration = .milliseconds(250),
-        maximumStagedBytes: Int = 64 << 20
+        maximumStagedBytes: Int = 64 << 20, personalPause: Duration = .milliseconds(50)
     ) {
         self.delay = delay
         self.rows = max(1, rows)
@@ -36,6 +39,7 @@ package struct StoreBatching: Hashable, Sendable {
         self.longestPause = longestPause
         self.laterDelay = laterDelay
         self.maximumStagedBytes = maximumStagedBytes
+        self.personalPause = personalPause
     }
 }
 
@@ -44,6 +48,9 @@ package struct StoreBatching: Hashable, Sendable {
 ///
 /// While the disk takes what comes, whoever adds something waits for room, so that nothing is lost: what is not added
 /// stays on the server. While it does not, nobody waits; what exceeds the bound is given up and counted.
+///
+/// What a person has read or typed does not wait for others: a mark is committed with the messages before it, which it is
+/// never ahead of.
 ///
 /// The messages of a burst are kept at once, many in one value. Once it is over, rows are made of them, and then the
 /// search's words of the rows. Where too much has come together, rows are made of some of it between two batches.
@@ -58,6 +65,8 @@ package struct StoreIntake: Sendable {
         package private(set) var changes: [StoreChange] = []
         /// The payloads' bytes.
         package private(set) var bytes = 0
+        /// Whether it has what a person has read or typed.
+        package private(set) var isPersonal = false
         /// Whether rows are made of the messages later.
         package var isStaged = false
 
@@ -82,14 +91,16 @@ package struct StoreIntake: Sendable {
             messageCount += later.messageCount
             bytes += later.bytes
             changes += later.changes
+            isPersonal = isPersonal || later.isPersonal
         }
 
         /// So far back a change looks for one that it takes the place of: as many subscriptions may write by turns.
         private static let reach = 64
 
         /// Adds a change, or has it take the place of one that says no more beside it: a subscription whose messages come in
-        /// many parts has one cursor, and one span that grows.
+        /// many parts has one cursor, and one span that grows, and a conversation one draft and one mark.
         fileprivate mutating func add(_ change: StoreChange) {
+            if change.isPersonal { isPersonal = true }
             for index in changes.indices.suffix(Self.reach).reversed() {
                 switch (changes[index], change) {
                 case (.cursor(let earlier, _), .cursor(let name, _)) where earlier == name:
@@ -100,7 +111,17 @@ package struct StoreIntake: Sendable {
                     && span.upperBound + 1 == next.lowerBound:
                     changes[index] = .received(name, stream, span.lowerBound...next.upperBound)
                     return
-                case (.cursor, _), (.received, _): continue
+                case (.draft(let earlier, _), .draft(let conversation, _)) where earlier == conversation:
+                    changes[index] = change
+                    return
+                case (.readMark(let earlier, let place), .readMark(let name, let next))
+                where earlier == name && place.stream == next.stream:
+                    if place.sequence < next.sequence { changes[index] = change }
+                    return
+                case (.readMark(let earlier, _), .readMark(let name, _)) where earlier == name:
+                    changes.append(change)
+                    return
+                case (.cursor, _), (.received, _), (.draft, _), (.readMark, _): continue
                 default:
                     changes.append(change)
                     return
@@ -144,6 +165,8 @@ package struct StoreIntake: Sendable {
     private var isBusy = false
     /// When the oldest of what waits came.
     private var since: ContinuousClock.Instant?
+    /// When the batch before was written.
+    private var lastWritten: ContinuousClock.Instant?
     private var alarm: ContinuousClock.Instant?
     private var isHurried = false
     /// Whether there may be messages that the search's words lack.
@@ -257,6 +280,7 @@ package struct StoreIntake: Sendable {
         switch ending {
         case .written(let refused, let stagedBytes):
             notKept += refused
+            lastWritten = now
             self.stagedBytes = stagedBytes
             if batch.messageCount > 0 { hasUnsearched = true }
             laterAfter = batch.messageCount > rules.rows / 2 ? now + rules.laterDelay : nil
@@ -310,6 +334,7 @@ package struct StoreIntake: Sendable {
         }
         let isLarge = waiting.rows >= rules.rows || waiting.bytes >= rules.maximumBytes / 4
         var due = isHurried || isLarge ? now : since + rules.delay
+        if waiting.isPersonal { due = min(due, lastWritten.map { $0 + rules.personalPause } ?? now) }
         if let retryAt, !isHurried { due = retryAt }
         guard due > now else {
             isBusy = true

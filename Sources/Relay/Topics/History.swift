@@ -33,6 +33,7 @@ struct History: Sendable {
     /// - Parameter place: goes on behind this place, where the stream is the one that it names, and begins anew otherwise.
     func messages(in range: Range, after place: KeptPlace? = nil) async throws(RelayError) -> TopicHistory {
         let extent = try await extent()
+        if let start = range.start { try await check(start, extent) }
         if range.start == nil, let first = range.first, first - 1 > extent.last {
             throw .invalidArgument("The start lies in the future: the newest message is number \(extent.last)")
         }
@@ -81,6 +82,19 @@ struct History: Sendable {
         }
         if let next, next <= last, part.history.messages.count < limit { part.history.next = next - 1 }
         return part.history
+    }
+
+    /// Refuses what begins in the future by the server's clock, whatever the one of this machine shows. Servers that do not
+    /// say what time it is are asked for it where that matters.
+    private func check(_ start: Timestamp, _ extent: StreamExtent) async throws(RelayError) {
+        var present = extent.time
+        if present == nil, start > .now {
+            do throws(NATSError) { present = try await source.time() } catch {
+                throw RelayError(error, during: "reading the history")
+            }
+        }
+        let now = present.map { Timestamp(nanoseconds: $0.nanoseconds) } ?? .now
+        guard start <= now else { throw .startInFuture }
     }
 
     /// The sequence where a time begins, as far as what is here says it; nil where the network has to.
@@ -253,4 +267,9 @@ private struct HistoryPart {
         add(&history.messages, messages)
         addUnreadable(&history.unreadable, unreadable)
     }
+}
+
+extension RelayError {
+    /// A range of time begins where nothing can be yet.
+    static let startInFuture = RelayError.invalidArgument("The start lies in the future")
 }

@@ -14,7 +14,8 @@ extension RelayClient {
     ///
     /// - Parameters:
     ///   - topic: a topic or pattern.
-    ///   - start: the earliest time, by the server's clock; not in the future, not after `end`.
+    ///   - start: the earliest time, by the server's clock; not in its future, not after `end`. While not connected this
+    ///     machine's clock and the newest stored message say what the future is.
     ///   - end: the latest time, by the server's clock; nil for now.
     ///   - limit: most messages, 1 to 10,000.
     ///   - sequence: what an earlier part said; nil for the first part.
@@ -27,13 +28,14 @@ extension RelayClient {
         topic: String, start: Timestamp, end: Timestamp? = nil, limit: Int = 1_000, after sequence: UInt64? = nil,
         withPayload: Bool = false
     ) async throws(RelayError) -> TopicHistory {
-        guard start <= .now else { throw .invalidArgument("The start lies in the future") }
         if let end, end < start { throw .invalidArgument("The start lies after the end") }
         let pattern = try Self.checked(topic, limit)
         let first = sequence.map { min($0, .max - 1) + 1 }
         let range = History.Range(start: start, first: first, end: end)
         guard let reader = await history(of: pattern, limit, withPayload: withPayload) else {
-            return try await keptHistory(of: pattern, in: range, limit: limit, withPayload: withPayload)
+            let kept = try await keptHistory(of: pattern, in: range, limit: limit, withPayload: withPayload)
+            guard start <= .now || kept.asOf.map({ start <= $0 }) == true else { throw .startInFuture }
+            return kept
         }
         return try await reader.messages(in: range)
     }

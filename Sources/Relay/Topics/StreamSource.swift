@@ -8,6 +8,8 @@ struct StreamExtent: Hashable, Sendable {
     var first: UInt64
     /// The sequence of the newest message ever stored.
     var last: UInt64
+    /// What time it was by the server's clock; nil where the server did not say it.
+    var time: ServerTime?
 }
 
 /// A part of a stream to be read over one connection.
@@ -29,20 +31,25 @@ struct StreamSource: Sendable {
             let info = try await jetStream.streamInfo(name)
             return StreamExtent(
                 incarnation: UInt64(clamping: info.created.nanoseconds), first: info.state.firstSequence,
-                last: info.state.lastSequence)
+                last: info.state.lastSequence, time: info.time)
         }
         // A new consumer shows behind which sequence it begins.
         async let oldest = look(from: .all)
         async let newest = look(from: .new)
         do {
-            let (oldest, newest) = try await (oldest.deliveredSequence ?? 0, newest.deliveredSequence ?? 0)
-            return StreamExtent(incarnation: madeAt, first: oldest + 1, last: newest)
+            let (oldest, newest) = try await (oldest, newest)
+            return StreamExtent(
+                incarnation: madeAt, first: (oldest.deliveredSequence ?? 0) + 1, last: newest.deliveredSequence ?? 0,
+                time: newest.created)
         } catch let error as NATSError {
             throw error
         } catch {
             throw .cancelled
         }
     }
+
+    /// What time it is by the server's clock, as a new consumer shows it.
+    func time() async throws(NATSError) -> ServerTime? { try await look(from: .new).created }
 
     /// The sequence from which `count` matching messages are left before `end`, or a little more than that when finding
     /// the exact one would cost more questions than the surplus is worth.

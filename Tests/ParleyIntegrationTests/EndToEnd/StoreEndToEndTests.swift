@@ -1,6 +1,13 @@
 import Foundation
+import Relay
 import TestSupport
 import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 extension EndToEndTests {
     @Suite("What the chat keeps on this machine")
@@ -45,6 +52,99 @@ extension EndToEndTests {
                 }
                 #expect(screen.count(of: "said before") == 1 && screen.count(of: "heard before") == 1)
                 #expect(!screen.contains("● CONNECTED"))
+                try again.press(.ctrl("q"))
+                #expect(try await again.waitForExit(deadline: .seconds(60)) == .exited(0))
+            }
+        }
+
+        /// A chat that goes to a topic of its own.
+        private static func join(_ topic: String, _ chat: PseudoTerminal) async throws {
+            try chat.type("/join \(topic)")
+            try chat.press(.enter)
+            try await chat.waitFor("\(topic), live", deadline: .seconds(60)) {
+                $0.main(row: 1).contains(topic) && !$0.contains("joining …")
+            }
+        }
+
+        private static func say(_ text: String, marked mark: String, _ chat: PseudoTerminal) async throws {
+            try chat.type(text)
+            try chat.press(.enter)
+            try await chat.waitFor("“\(text)” with \(mark)", deadline: .seconds(60)) { screen in
+                screen.rows.contains { $0.contains(text) && $0.hasSuffix(mark) }
+            }
+        }
+
+        @Test(
+            "B9 B32 B38 Two chats of one user share the store; when one is killed, nothing of either is lost or doubled"
+        )
+        func twoChats() async throws {
+            try await PrivateNetworkFixture.run { network in
+                _ = try await network.objects("network", "start", "--json")
+                let one = try await network.connected("alice", columns: 120)
+                let two = try await network.connected("alice", columns: 120)
+                try await Self.join("chat.one", one)
+                try await Self.join("chat.two", two)
+                try await Self.say("said in one", marked: "✓", one)
+                try await Self.say("said in two", marked: "✓", two)
+                let heard = (1...5).map { "heard by both \($0)" }
+                for text in heard {
+                    let sent = try await network.parley("send", "--as", "bob", "chat.lobby", text)
+                    #expect(sent.exitCode == 0, "\(sent)")
+                }
+
+                let before = try #require(network.description)
+                // A host that does not run cannot start the next server.
+                kill(before.hostPid, SIGSTOP)
+                kill(before.serverPid, SIGKILL)
+                for chat in [one, two] {
+                    try await chat.waitFor("word of the outage", deadline: .seconds(60)) {
+                        $0.contains("↻ RECONNECTING")
+                    }
+                }
+                try await Self.say("waits in one", marked: "…", one)
+                try await Self.say("waits in two", marked: "…", two)
+                try await eventually("the lines in the local store", deadline: .seconds(60)) {
+                    try await network.objects("outbox", "list", "--as", "alice", "--json").count == 2
+                }
+                two.signal(SIGKILL)
+                #expect(try await two.waitForExit(deadline: .seconds(60)) == .signalled(SIGKILL))
+                try await Self.say("after the end of the other", marked: "…", one)
+
+                kill(before.hostPid, SIGCONT)
+                try await eventually("the next server", deadline: .seconds(60)) {
+                    network.description.map { $0.serverPid != before.serverPid } ?? false
+                }
+                try await one.waitFor("its own lines as sent", deadline: .seconds(60)) { screen in
+                    ["waits in one", "after the end of the other"].allSatisfy { text in
+                        screen.rows.contains { $0.contains(text) && $0.hasSuffix("✓") }
+                    }
+                }
+                try one.press(.ctrl("q"))
+                #expect(try await one.waitForExit(deadline: .seconds(60)) == .exited(0))
+
+                let again = try await network.connected("alice", columns: 120)
+                try await again.waitFor("the topics of both", deadline: .seconds(60)) {
+                    $0.contains("chat.lobby") && $0.contains("chat.one") && $0.contains("chat.two")
+                }
+                try await eventually("an empty outbox", deadline: .seconds(60)) {
+                    try await network.objects("outbox", "list", "--as", "alice", "--json").isEmpty
+                }
+                let lines = [
+                    "chat.lobby": heard, "chat.one": ["said in one", "waits in one", "after the end of the other"],
+                    "chat.two": ["said in two", "waits in two"],
+                ]
+                for (topic, texts) in lines { #expect(try await network.texts(on: topic) == texts) }
+                let path = network.folder.path("data/parley/stores/alice@local.sqlite")
+                let (store, isRecreated) = try LocalStore.open(.file(path))
+                #expect(!isRecreated && store.rescue == nil)
+                #expect(try await Set(store.joinedTopics()) == Set(lines.keys))
+                for (topic, texts) in lines {
+                    let pattern = try TopicPattern(topic)
+                    try await eventually("all of \(topic), once and in order", deadline: .seconds(60)) {
+                        try await store.messages(of: pattern, limit: 100).messages.map { $0.message?.text } == texts
+                    }
+                }
+                try await store.close()
                 try again.press(.ctrl("q"))
                 #expect(try await again.waitForExit(deadline: .seconds(60)) == .exited(0))
             }

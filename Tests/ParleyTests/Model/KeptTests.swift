@@ -32,7 +32,7 @@ struct KeptTests {
         let effects = desk.send(.opened(KeptDesk(topics: ["chat.qa", "alerts.>"])))
         #expect(
             effects == [
-                .subscribe(topic: "chat.qa"), .subscribe(topic: "alerts.>"), .subscribe(topic: "chat.new"),
+                .subscribe(topic: "chat.new"), .subscribe(topic: "chat.qa"), .subscribe(topic: "alerts.>"),
                 .keepJoined(["chat.qa", "alerts.>", "chat.new"]),
             ])
         #expect(desk.model.view == .conversation("chat.new"))
@@ -42,6 +42,50 @@ struct KeptTests {
         #expect(again.model.view == .conversation("chat.qa"))
         let first = Self.opened(KeptDesk())
         #expect(first.effects == [.subscribe(topic: "chat.lobby"), .keepJoined(["chat.lobby"])])
+    }
+
+    @Test("B9 the topic in view is read first, and the sidebar has the topics in their order all the same")
+    func viewedFirst() {
+        let topics = ["chat.a", "chat.b", "chat.c"]
+        let desk = Self.opened(KeptDesk(topics: topics, drafts: ["chat.c": "half"]))
+        #expect(desk.model.view == .conversation("chat.c"))
+        #expect(desk.effects == ["chat.c", "chat.a", "chat.b"].map { .subscribe(topic: $0) })
+        #expect(desk.model.conversations.all.map(\.name) == topics)
+    }
+
+    @Test("What comes behind the first page, back to what was read, counts as unread, and moves the new line up")
+    func unreadBehindFirstPage() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        let page = Self.kept(201...400, readThrough: 150, topic: "chat.qa", isComplete: false)
+        desk.send(.topic("chat.qa", .kept(page)))
+        #expect(desk.conversation("chat.qa")?.unread == 200)
+        #expect(desk.conversation("chat.qa")?.newMarker == .message(201))
+        let older = Self.kept(101...200, readThrough: 150, topic: "chat.qa", isComplete: false)
+        #expect(desk.send(.topic("chat.qa", .keptUnread(older))).isEmpty)
+        #expect(desk.conversation("chat.qa")?.unread == 250)
+        #expect(desk.conversation("chat.qa")?.newMarker == .message(151))
+        #expect(desk.conversation("chat.qa")?.history == .more)
+        #expect(desk.texts("chat.qa").first == "101 m101" && desk.texts("chat.qa").count == 300)
+    }
+
+    @Test("What the person reads before the rest of the unread is here counts no more, and the new line moves up")
+    func readBeforeTheRest() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        let page = Self.kept(201...400, readThrough: 150, topic: "chat.qa", isComplete: false)
+        desk.send(.topic("chat.qa", .kept(page)))
+        #expect(desk.press(.down, .alt).contains(.keepReadMark(topic: "chat.qa", sequence: 400)))
+        let older = Self.kept(101...200, readThrough: 150, topic: "chat.qa", isComplete: false)
+        #expect(desk.send(.topic("chat.qa", .keptUnread(older))).isEmpty)
+        #expect(desk.conversation("chat.qa")?.unread == 0)
+        #expect(desk.conversation("chat.qa")?.newMarker == .message(151))
+
+        var elsewhere = Self.opened(KeptDesk(topics: ["chat.lobby", "chat.qa"]))
+        elsewhere.send(.topic("chat.qa", .kept(page)))
+        elsewhere.press(.down, .alt)
+        elsewhere.press(.up, .alt)
+        elsewhere.send(.topic("chat.qa", .keptUnread(older)))
+        #expect(elsewhere.conversation("chat.qa")?.unread == 0 && elsewhere.model.unreadMessages == 0)
+        #expect(elsewhere.conversation("chat.qa")?.newMarker == nil)
     }
 
     @Test("B9 without a store everything is as it is where nothing is kept")

@@ -120,6 +120,57 @@ struct HistoryClientTests {
         #expect(later.map(\.text) == Self.numbers(6...7) && later.isOffline)
     }
 
+    @Test("B48 a start after the end is refused by time, whatever lies between")
+    func reversed() async throws {
+        try store(1...2)
+        let client = try await network.connected(configuration)
+        let moment = Timestamp.now
+        let earlier = Timestamp(milliseconds: moment.milliseconds - 1)
+        for _ in 1...2 {
+            await #expect(throws: RelayError.invalidArgument("The start lies after the end")) {
+                try await client.history(topic: "chat.room", start: moment, end: earlier)
+            }
+            await client.close()
+        }
+    }
+
+    @Test(
+        "B48 what the future is the server's clock says, of old servers as well, and offline what is stored says more",
+        arguments: ["2.10.0", "2.9.10"], [-7_200, 0, 7_200] as [Int64])
+    func future(version: String, ahead: Int64) async throws {
+        let network = try MemoryNetwork(ahead: .seconds(ahead))
+        var info = network.server.info
+        info.version = version
+        network.server.info = info
+        var configuration = network.configuration()
+        configuration.store = .file(folder.path("\(version)\(ahead).sqlite"))
+        try network.store("said")
+        let client = try await network.connected(configuration)
+        let here = Timestamp.now.milliseconds
+        let now = here + ahead * 1_000
+        let refusal = RelayError.invalidArgument("The start lies in the future")
+
+        let past = Timestamp(milliseconds: now - 3_600_000)
+        #expect(try await client.history(topic: "chat.room", start: past).map(\.text) == ["said"])
+        // By the clock of this machine alone this would be the future where the server's is ahead.
+        await #expect(throws: refusal) {
+            try await client.history(topic: "chat.room", start: Timestamp(milliseconds: max(now, here) + 3_600_000))
+        }
+        if ahead < 0, version != "2.9.10" {
+            await #expect(throws: refusal) {
+                try await client.history(topic: "chat.room", start: Timestamp(milliseconds: now + 3_600_000))
+            }
+        }
+        try await settle(client)
+        await client.close()
+
+        let offline = try await client.history(topic: "chat.room", start: past)
+        #expect(offline.map(\.text) == ["said"] && offline.isOffline)
+        await #expect(throws: refusal) {
+            try await client.history(topic: "chat.room", start: Timestamp(milliseconds: max(now, here) + 3_600_000))
+        }
+    }
+
     @Test("B38 B48 offline a hole between what is stored is said, and the network makes it whole")
     func holes() async throws {
         try await receive(1...5)

@@ -12,10 +12,12 @@ struct MemoryNetwork: Sendable {
     static let namespace = RelayConfiguration.Namespace(name: "test", hash: "h4sh")
     static let user = "alice"
 
-    let server = MemoryServer()
+    let server: MemoryServer
     let time = ManualTime()
 
-    init() throws {
+    /// - Parameter ahead: how far the server's clock is ahead of the machine's; negative for one that is behind.
+    init(ahead: Duration = .zero) throws {
+        server = MemoryServer(ahead: ahead)
         try server.createStream("test_stream", subjects: ["h4sh.>"])
         try createPostbox()
     }

@@ -64,6 +64,63 @@ struct StoreIntakeTests {
             ])
     }
 
+    @Test("What a person has read or typed is written at once with what came before, and then every 50 ms at most")
+    func personal() {
+        let mark = StoreChange.readMark("chat.lobby", StoreFixture.place(1))
+        for change in [mark, .draft(conversation: "chat.lobby", "h"), .letterRead(id: "1", postbox: "personal")] {
+            var intake = intake()
+            _ = intake.add(lines(3), at: start)
+            #expect(intake.add([], [change], at: start) == .write)
+            let batch = intake.take()
+            #expect(batch.messages.count == 3 && batch.changes == [change])
+            // What comes meanwhile waits for its end, and a moment longer, so that batches stay large in a flood.
+            _ = intake.add(lines(3), at: start)
+            #expect(intake.add([], [change], at: start) == .none)
+            let soon = start + .milliseconds(50)
+            #expect(intake.ended(.written(refused: 0, stagedBytes: 0), at: start).step == .sleep(until: soon))
+            #expect(intake.add(lines(1_000), at: start) == .write)
+            #expect(intake.take().messages.count == 1_003)
+            _ = intake.ended(.written(refused: 0, stagedBytes: 0), at: start)
+            // Messages alone wait as long as ever.
+            let later = start + .seconds(1)
+            _ = intake.alarmed(at: later)
+            _ = intake.indexed(hasMore: false, at: later)
+            #expect(intake.add(lines(1), at: later) == .sleep(until: later + .milliseconds(100)))
+            #expect(intake.add([], [change], at: later) == .write)
+        }
+    }
+
+    @Test("What a person reads or types on a disk that takes nothing does not have it tried more often")
+    func personalInTrouble() {
+        var intake = intake()
+        let change = StoreChange.draft(conversation: "chat.lobby", "h")
+        #expect(intake.add([], [change], at: start) == .write)
+        _ = intake.take()
+        #expect(intake.ended(.failed(error), at: start).step == .sleep(until: start + .seconds(1)))
+        #expect(intake.add([], [change], at: start + .milliseconds(500)) == .none)
+        #expect(intake.alarmed(at: start + .seconds(1)) == .write)
+    }
+
+    @Test("A conversation has one draft and one mark, the newest, whatever else waits between them")
+    func newestOfEach() {
+        var intake = intake()
+        let place = StoreFixture.place
+        let anew = KeptPlace(stream: StreamIdentity(name: "N_stream", incarnation: 2_000), sequence: 1)
+        _ = intake.add(
+            [],
+            [
+                .draft(conversation: "a", "o"), .readMark("a", place(1)), .cursor("a", place(1)),
+                .draft(conversation: "b", "t"), .draft(conversation: "a", "on"), .readMark("a", place(3)),
+                .cursor("a", place(3)), .readMark("a", place(2)), .readMark("a", anew),
+                .readMark("a", place(4)),
+            ], at: start)
+        #expect(
+            intake.take().changes == [
+                .draft(conversation: "a", "on"), .readMark("a", place(3)), .cursor("a", place(3)),
+                .draft(conversation: "b", "t"), .readMark("a", anew), .readMark("a", place(4)),
+            ])
+    }
+
     @Test("There is room for so many messages and bytes, those under way included")
     func room() {
         var intake = intake(StoreBatching(rows: 2, maximumRows: 4))

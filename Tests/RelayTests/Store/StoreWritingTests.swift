@@ -109,6 +109,56 @@ struct StoreWritingTests {
         try await store.close()
     }
 
+    /// What a copy of the files has, as after `kill -9`: the newest message, how far was read, and what was being typed.
+    private struct Copied: Equatable {
+        let newest: UInt64
+        let read: UInt64
+        let draft: String?
+    }
+
+    @Test("What was shown as read is kept at once with its mark, which is ahead of no message at any moment")
+    func killedBehindMark() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        func copied(_ name: String) async throws -> Copied {
+            let copy = fixture.folder.path(name)
+            try await store.database.writeWithoutTransaction { database in
+                try database.beginTransaction()
+                for ending in ["", "-wal"] { try copyFile(fixture.path + ending, copy + ending) }
+                try database.rollback()
+            }
+            let other = try LocalStore.open(.file(copy)).store
+            let newest = try await other.sequences().last ?? 0
+            let read = try await other.readMark(of: "chat.lobby")?.sequence ?? 0
+            let draft = try await other.drafts()["chat.lobby"]
+            try await other.close()
+            return Copied(newest: newest, read: read, draft: draft)
+        }
+        // The time stands still: nothing waits for its batch.
+        await store.append([StoreFixture.line(1)])
+        await store.append([], [.readMark("chat.lobby", StoreFixture.place(1))])
+        try await eventually("the mark") { try await store.readMark(of: "chat.lobby") == StoreFixture.place(1) }
+        #expect(try await copied("first.sqlite") == Copied(newest: 1, read: 1, draft: nil))
+        for sequence in UInt64(2)...10 {
+            await store.append([StoreFixture.line(sequence)], [.cursor("chat.lobby", StoreFixture.place(sequence))])
+            await store.append(
+                [],
+                [
+                    .readMark("chat.lobby", StoreFixture.place(sequence)),
+                    .draft(conversation: "chat.lobby", "\(sequence)"),
+                ])
+            let early = try await copied("early-\(sequence).sqlite")
+            #expect(early.read <= early.newest)
+            fixture.time.advance(by: .milliseconds(50))
+        }
+        try await eventually("the last mark") {
+            if let wait = fixture.time.untilNext { fixture.time.advance(by: wait) }
+            return try await store.readMark(of: "chat.lobby") == StoreFixture.place(10)
+        }
+        #expect(try await copied("last.sqlite") == Copied(newest: 10, read: 10, draft: "10"))
+        try await store.close()
+    }
+
     @Test("Closing writes what waits; what comes afterwards is not kept")
     func closing() async throws {
         let fixture = try StoreFixture()

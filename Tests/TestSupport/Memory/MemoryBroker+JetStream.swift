@@ -201,7 +201,10 @@ extension MemoryBroker {
         guard let result = streams[name]?.description(counting: filter.map { SubjectPattern($0) }) else {
             throw JetStreamRefusal.streamNotFound
         }
-        return result.merging(["total": 0, "offset": 0, "limit": 0]) { $1 }
+        var more: [String: JSON] = ["total": 0, "offset": 0, "limit": 0]
+        // Servers before 2.10 do not say what time it is.
+        if !self.info.version.hasPrefix("2.9.") { more["ts"] = .string(ServerTime(nanoseconds: now).description) }
+        return result.merging(more) { $1 }
     }
 
     private mutating func purge(_ name: String, _ request: JSON) throws(JetStreamRefusal) -> [String: JSON] {

@@ -22,14 +22,17 @@ public final class MemoryServer: Sendable {
     }
 
     private let loop: any EventLoop = NIOSingletons.posixEventLoopGroup.next()
-    private let clock = MemoryClock()
+    private let clock: MemoryClock
     private let broker: NIOLockedValueBox<MemoryBroker>
     private let wiring = NIOLockedValueBox(Wiring())
 
     /// Starts a server without streams.
     ///
-    /// - Parameter apiPrefixes: what the subjects of JetStream's API begin with.
-    public init(apiPrefixes: [String] = [JetStream.standardPrefix]) {
+    /// - Parameters:
+    ///   - apiPrefixes: what the subjects of JetStream's API begin with.
+    ///   - ahead: how far its clock is ahead of the machine's; negative for one that is behind.
+    public init(apiPrefixes: [String] = [JetStream.standardPrefix], ahead: Duration = .zero) {
+        clock = MemoryClock(ahead: ahead)
         broker = NIOLockedValueBox(MemoryBroker(apiPrefixes: apiPrefixes, at: clock.now))
     }
 
@@ -165,7 +168,11 @@ public final class MemoryServer: Sendable {
 /// Nanoseconds since 1970 that never go back.
 struct MemoryClock: Sendable {
     private let begin = NIODeadline.now()
-    private let base = Int64(Date().timeIntervalSince1970 * 1e9)
+    private let base: Int64
+
+    init(ahead: Duration = .zero) {
+        base = Int64(Date().timeIntervalSince1970 * 1e9) + ahead.components.seconds * 1_000_000_000
+    }
 
     var now: Int64 { base + (NIODeadline.now() - begin).nanoseconds }
 }

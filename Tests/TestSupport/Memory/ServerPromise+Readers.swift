@@ -143,6 +143,8 @@ extension PromiseScene {
         let middle = try await look(from: .sequence(5), filter: "\(name).2")
         #expect(oldest.deliveredSequence == 1 && oldest.pending == 6)
         #expect(newest.deliveredSequence == 9 && newest.pending == 0)
+        let stored = try await jetStream.message(in: name, sequence: 9).time
+        #expect(try #require(newest.created) >= stored)
         #expect(middle.deliveredSequence == 4 && middle.pending == 2)
         try await jetStream.purgeStream(name)
         #expect(try await look(from: .all).deliveredSequence == 9)
