@@ -62,7 +62,7 @@ struct RequestTableTests {
         answer(table, tokens[1], message(#"{"stream":"S","seq":5}"#))
         answer(table, tokens[1], message(#"{"stream":"S","seq":6}"#))
         answer(table, tokens[0], message("", block: "NATS/1.0 503\r\n\r\n"))
-        answer(table, tokens[2], message("neither"))
+        answer(table, tokens[2], message(#"{"success":true}"#))
         table.close(.closed)
         #expect(
             observer.all == [
