@@ -49,6 +49,8 @@ struct ChatModel: Equatable, Sendable {
     var selection: Selection?
     /// What is looked for in the conversation in view.
     var find: Find?
+    /// The message that was selected when the text was begun, for a command that is meant for it.
+    var selectionBeforeText: Selection?
     /// The message that a search has led to.
     var found: FoundMark?
     /// Which part of the screen takes the keys.

@@ -114,7 +114,8 @@ struct ReaderPane: Pane {
 }
 
 extension ChatModel {
-    /// Shows a message whole of which a conversation shows a part, the lowest in view, or a letter; closes it again.
+    /// Shows a message whole of which a conversation shows a part, the selected one or else the lowest in view, or a letter;
+    /// closes it again.
     mutating func readWhole() {
         if case .reader(let reader) = view {
             _ = ReaderPane(reader: reader).escape(on: &self)
@@ -137,10 +138,12 @@ extension ChatModel {
         focus = .main
     }
 
-    /// The lowest message in view of which a conversation shows a part.
+    /// A message of which a conversation shows a part: the selected one, or the one that was when the text was begun, else
+    /// the lowest in view.
     func cutMessage(in conversation: Conversation) -> Reader? {
         let area = layout(on: size).main
         let layout = conversationLayout(conversation, columns: area.columns)
+        if let selected = selectedRow ?? rowBeforeText, layout.isCut(selected) { return reader(of: selected) }
         var seen: RowPosition?
         for case .text(_, _, let row) in layout.viewport(rows: area.rows).lines.reversed() where row.position != seen {
             seen = row.position

@@ -16,7 +16,15 @@ extension ChatModel {
 
     /// The selected message; nil where none is, or it is gone.
     var selectedRow: ConversationRow? {
-        guard focus == .main, let selection, view == .conversation(selection.conversation),
+        focus == .main ? selection.flatMap(row(of:)) : nil
+    }
+
+    /// The message that was selected when the text was begun; nil where none was, or it is gone.
+    var rowBeforeText: ConversationRow? { selectionBeforeText.flatMap(row(of:)) }
+
+    /// The message of a selection in the conversation in view; nil where it is gone.
+    private func row(of selection: Selection) -> ConversationRow? {
+        guard view == .conversation(selection.conversation),
             let conversation = conversations.named(selection.conversation),
             let row = conversation.row(at: conversation.index(atOrAfter: selection.position)),
             row.position == selection.position
@@ -87,9 +95,17 @@ extension ChatModel {
 
     /// Nothing is selected where the keys are elsewhere.
     mutating func dropStaleSelection() {
+        if compose.isEmpty || selectionBeforeText.map({ view != .conversation($0.conversation) }) ?? false {
+            selectionBeforeText = nil
+        }
         guard let selection, focus != .main || view != .conversation(selection.conversation) else { return }
+        // What is read whole lies over it, and leads back to it.
+        if case .reader = view, trail.last == .conversation(selection.conversation) { return }
         self.selection = nil
         find = nil
+        if focus == .compose, !compose.isEmpty, view == .conversation(selection.conversation) {
+            selectionBeforeText = selection
+        }
         let area = layout(on: size).main
         guard !area.isEmpty, let conversation = conversations.named(selection.conversation),
             conversation.scroll != .bottom

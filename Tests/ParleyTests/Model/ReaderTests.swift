@@ -50,6 +50,32 @@ struct ReaderTests {
         #expect(shows(desk, "from bob in chat.lobby"))
     }
 
+    @Test("Of two that are cut the selected one is read, by the key and by the command, and else the lower one")
+    func selected() {
+        var desk = Desk.joined("chat.lobby")
+        let folded = (0..<2).map { number in
+            message(UInt64(number) + 1, "{\"number\": \(number), \"text\": \"\(String(repeating: "x", count: 99))\"}")
+        }
+        desk.send(.topic("chat.lobby", .messages(folded)))
+        desk.press(.function(4))
+        #expect(shows(desk, "\"number\": 1"))
+        desk.press(.function(4))
+        desk.press(.backTab)
+        desk.press(.up)
+        desk.press(.up)
+        desk.press(.function(4))
+        #expect(shows(desk, "\"number\": 0") && !shows(desk, "\"number\": 1"))
+        desk.press(.function(4))
+        #expect(desk.model.selectedRow?.position == .message(1))
+        desk.enter("/read")
+        #expect(shows(desk, "\"number\": 0") && !shows(desk, "\"number\": 1"))
+        desk.press(.escape)
+        // What was selected before a text that was sent or taken back is nothing to the next one.
+        desk.press(.escape)
+        desk.enter("/read")
+        #expect(shows(desk, "\"number\": 1"))
+    }
+
     @Test("Its beginning in view is enough, and what is whole needs no key")
     func beginning() {
         var desk = Self.desk()
