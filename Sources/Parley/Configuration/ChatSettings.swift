@@ -110,6 +110,9 @@ struct LayoutSetting: Hashable, Sendable, Decodable {
     /// Fewest and most columns of a sidebar that stays.
     static let sidebarColumns = 8...60
 
+    /// Whether the sidebar is folded away at first.
+    var foldsSidebar: Bool { sidebar == 0 }
+
     enum CodingKeys: String, CodingKey, CaseIterable { case sidebar }
 
     init(sidebar: Int? = nil) { self.sidebar = sidebar }

@@ -58,5 +58,8 @@ extension ChatModel {
 
 extension KeptDesk {
     /// Whether nobody was ever here.
-    var isUntouched: Bool { topics.isEmpty && lines.isEmpty && drafts.isEmpty && unsent.isEmpty && ignored.isEmpty }
+    var isUntouched: Bool {
+        topics.isEmpty && lines.isEmpty && drafts.isEmpty && unsent.isEmpty && ignored.isEmpty && muted.isEmpty
+            && choices == DeskChoices()
+    }
 }
