@@ -62,7 +62,8 @@ enum SlashCommand: Hashable, Sendable {
         Entry(
             name: "search", arguments: "WORDS",
             words: "look through what is kept here: words, \"a phrase\", from: in: after: before:"),
-        Entry(name: "find", arguments: "LETTERS", words: "go to the messages here that have them; n and N go on"),
+        Entry(
+            name: "find", arguments: "LETTERS", words: "go to what has them here, in a message that is read whole too"),
         Entry(name: "topics", arguments: "", words: "list your topics, with what is unread"),
         Entry(name: "next", arguments: "", words: "go to what calls you, or to the next topic with something unread"),
         Entry(

@@ -120,7 +120,12 @@ extension ChatModel {
     /// Gives the selected message to the terminal's clipboard, and keeps it for ^Y.
     mutating func copySelected() -> [ChatEffect] {
         guard let row = selectedRow else { return [] }
-        return copy(SafeText.lines(row.text).map(\.description).joined(separator: "\n"))
+        return copy(message: row.text)
+    }
+
+    /// Gives a message to the terminal's clipboard, without what nobody sees of it, and keeps it for ^Y.
+    mutating func copy(message text: String) -> [ChatEffect] {
+        copy(SafeText.lines(text).map(\.description).joined(separator: "\n"))
     }
 
     /// Gives a text to the terminal's clipboard, and keeps it for ^Y.
@@ -138,10 +143,15 @@ extension ChatModel {
     /// Puts the selected message into the text, as a quotation to answer to.
     mutating func quoteSelected() {
         guard let row = selectedRow else { return }
-        let name = row.author.map { "\($0): " } ?? ""
-        let whole = SafeText.lines(String(row.text.prefix(Self.quoteLimit.characters + 1))).map(\.description)
+        quote(row.text, of: row.author)
+    }
+
+    /// Puts a message of somebody into the text, as a quotation to answer to.
+    mutating func quote(_ text: String, of author: String?) {
+        let name = author.map { "\($0): " } ?? ""
+        let whole = SafeText.lines(String(text.prefix(Self.quoteLimit.characters + 1))).map(\.description)
         var lines = Array(whole.prefix(Self.quoteLimit.lines))
-        if whole.count > lines.count || row.text.count > Self.quoteLimit.characters {
+        if whole.count > lines.count || text.count > Self.quoteLimit.characters {
             lines[lines.count - 1] = String(lines[lines.count - 1].prefix(Self.quoteLimit.characters)) + " …"
         }
         let quotation = (["> \(SafeText(name))\(lines.first ?? "")"] + lines.dropFirst().map { "> \($0)" })
@@ -215,7 +225,7 @@ extension ConversationRow {
     }
 
     /// Who else wrote it.
-    fileprivate var author: String? {
+    var author: String? {
         guard case .message(let line) = self, !line.isOwn, !line.name.isEmpty else { return nil }
         return String(line.name.prefix(64))
     }
