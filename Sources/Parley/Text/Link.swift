@@ -42,10 +42,10 @@ struct Link: Hashable, Sendable {
     ]
     /// Endings that pages do not have.
     private static let fileEndings: Set<String> = [
-        "7z", "apk", "avi", "bz2", "csv", "deb", "diff", "dmg", "doc", "docx", "epub", "exe", "flac", "gz", "iso",
-        "jar", "json", "log", "m4a", "md", "mkv", "mov", "mp3", "mp4", "msi", "odp", "ods", "odt", "ogg", "opus",
-        "patch", "pdf", "ppt", "pptx", "rar", "rpm", "rtf", "tar", "tgz", "tsv", "txt", "wav", "webm", "xls", "xlsx", "xml",
-        "xz", "yaml", "yml", "zip", "zst",
+        "7z", "apk", "avi", "bz2", "csv", "deb", "diff", "dmg", "doc", "docx", "epub", "exe", "flac", "gz",
+        "iso", "jar", "json", "log", "m4a", "md", "mkv", "mov", "mp3", "mp4", "msi", "odp", "ods", "odt", "ogg",
+        "opus", "patch", "pdf", "ppt", "pptx", "rar", "rpm", "rtf", "tar", "tgz", "tsv", "txt", "wav", "webm",
+        "xls", "xlsx", "xml", "xz", "yaml", "yml", "zip", "zst",
     ]
 
     /// Where a line has links, in the clusters of the line. They are looked for in what is drawn and not in what was
