@@ -196,6 +196,7 @@ enum EffectiveSettings {
         case .join: list(profile.join?.patterns.map(\.text) ?? [])
         case .mutes: list(profile.mutes?.patterns.map(\.text) ?? [])
         case .highlights: list(profile.highlights?.words ?? [])
+        case .bell: .string((profile.bell ?? .mentions).rawValue)
         case .typing: .bool(profile.typing ?? true)
         case .theme: .string((profile.theme ?? .auto).rawValue)
         case .symbols: .string((profile.symbols ?? .auto).rawValue)

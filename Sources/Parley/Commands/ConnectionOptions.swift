@@ -87,6 +87,7 @@ struct ConnectionOptions: ParsableArguments {
         profile.join = profile.join ?? file.join
         profile.mutes = profile.mutes ?? file.mutes
         profile.highlights = profile.highlights ?? file.highlights
+        profile.bell = profile.bell ?? file.bell
         profile.typing = profile.typing ?? file.typing
         if !server.isEmpty {
             profile.servers = server

@@ -8,6 +8,8 @@ struct ChatSettings: Hashable, Sendable {
     var mutes: [TopicPattern] = []
     /// Words that call the person as their name does.
     var highlights = Highlights()
+    /// What rings the bell.
+    var bell = BellSetting.mentions
     /// Whether others are told that the person types, and the person that others do.
     var typing = true
     /// The measures of the screen.
@@ -29,6 +31,7 @@ struct ChatSettings: Hashable, Sendable {
         join = (profile.join ?? file.join)?.patterns.map(\.text) ?? []
         mutes = (profile.mutes ?? file.mutes)?.patterns ?? []
         highlights = profile.highlights ?? file.highlights ?? Highlights()
+        bell = profile.bell ?? file.bell ?? .mentions
         typing = profile.typing ?? file.typing ?? true
         layout = file.layout ?? LayoutSetting()
         keys = file.keys?.map ?? .standard
@@ -36,6 +39,15 @@ struct ChatSettings: Hashable, Sendable {
         theme = profile.theme ?? file.theme ?? .auto
         symbols = profile.symbols ?? file.symbols ?? .auto
     }
+}
+
+/// What rings the terminal's bell, as the configuration file has it.
+enum BellSetting: String, CaseIterable, Hashable, Sendable, Decodable {
+    /// Lines that call the person, and new letters, while they are not looking.
+    case mentions
+    case nothing = "none"
+
+    init(from decoder: any Decoder) throws { self = try Self.named(in: decoder, kind: "setting of the bell") }
 }
 
 /// Topics and patterns, as a setting lists them.
@@ -97,6 +109,9 @@ struct LayoutSetting: Hashable, Sendable, Decodable {
 
     /// Fewest and most columns of a sidebar that stays.
     static let sidebarColumns = 8...60
+
+    /// Whether the sidebar is folded away at first.
+    var foldsSidebar: Bool { sidebar == 0 }
 
     enum CodingKeys: String, CodingKey, CaseIterable { case sidebar }
 

@@ -22,6 +22,8 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
     var mutes: TopicList?
     /// Words that call for the person, for profiles that do not say it themselves.
     var highlights: Highlights?
+    /// What rings the bell, for profiles that do not say it themselves.
+    var bell: BellSetting?
     /// Whether typing is told and shown, for profiles that do not say it themselves.
     var typing: Bool?
     /// The measures of the screen.
@@ -33,7 +35,7 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
 
     /// All settings; ``Setting`` explains each of them.
     enum CodingKeys: String, CodingKey, CaseIterable {
-        case profiles, retention, theme, symbols, join, mutes, highlights, typing, layout, keys, links
+        case profiles, retention, theme, symbols, join, mutes, highlights, bell, typing, layout, keys, links
     }
 
     /// No settings.
@@ -49,6 +51,7 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
         join = try values.decodeIfPresent(TopicList.self, forKey: .join)
         mutes = try values.decodeIfPresent(TopicList.self, forKey: .mutes)
         highlights = try values.decodeIfPresent(Highlights.self, forKey: .highlights)
+        bell = try values.decodeIfPresent(BellSetting.self, forKey: .bell)
         typing = try values.decodeIfPresent(Bool.self, forKey: .typing)
         layout = try values.decodeIfPresent(LayoutSetting.self, forKey: .layout)
         keys = try values.decodeIfPresent(KeySetting.self, forKey: .keys)

@@ -44,6 +44,8 @@ struct Profile: Hashable, Sendable {
     var mutes: TopicList?
     /// Words that call for the person; nil for what the file says of all profiles.
     var highlights: Highlights?
+    /// What rings the bell; nil for what the file says of all profiles.
+    var bell: BellSetting?
     /// Whether typing is told and shown; nil for what the file says of all profiles.
     var typing: Bool?
 }
@@ -51,7 +53,8 @@ struct Profile: Hashable, Sendable {
 extension Profile: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
         case servers, creds, user, reconnect, suspendAfter, namespace, hash, tlsAuthority, tlsCertificate, tlsKey
-        case tlsFirst, tokenCommand, proxy, session, device, retention, theme, symbols, join, mutes, highlights, typing
+        case tlsFirst, tokenCommand, proxy, session, device, retention, theme, symbols, join, mutes, highlights, bell
+        case typing
         case tokenCommandInSnakeCase = "token_command"
     }
 
@@ -92,6 +95,7 @@ extension Profile: Decodable {
         join = try values.decodeIfPresent(TopicList.self, forKey: .join)
         mutes = try values.decodeIfPresent(TopicList.self, forKey: .mutes)
         highlights = try values.decodeIfPresent(Highlights.self, forKey: .highlights)
+        bell = try values.decodeIfPresent(BellSetting.self, forKey: .bell)
         typing = try values.decodeIfPresent(Bool.self, forKey: .typing)
         if let mistake = mistake(below: values.codingPath) { throw mistake }
     }

@@ -58,6 +58,11 @@ struct Setting: Hashable, Sendable {
             "Words that call you as your name does, whatever their case.",
             .standard("[]")),
         Setting(
+            "bell",
+            "What rings the terminal's bell while you are not looking: mentions, which are lines that call you and new "
+                + "letters, or none.",
+            .standard("\"mentions\"")),
+        Setting(
             "typing",
             "Whether the others in a topic see that you type a line there, and you that they do: true or false.",
             .standard("true")),
@@ -92,7 +97,7 @@ struct Setting: Hashable, Sendable {
         Setting(
             "profiles",
             "Ways to connect, by name: --profile NAME. The one called default counts when none is named. retention, join, "
-                + "mutes, highlights, typing, theme and symbols may stand in a profile too, and count there instead.",
+                + "mutes, highlights, bell, typing, theme and symbols may stand in a profile too, and count there instead.",
             .profiles),
     ]
 
@@ -143,6 +148,7 @@ struct Setting: Hashable, Sendable {
         Setting("join", "As beside the profiles.", .example("[\"chat.lobby\", \"alerts.>\"]")),
         Setting("mutes", "As beside the profiles.", .example("[\"alerts.>\"]")),
         Setting("highlights", "As beside the profiles.", .example("[\"deploy\"]")),
+        Setting("bell", "As beside the profiles.", .example("\"none\"")),
         Setting("typing", "As beside the profiles.", .example("false")),
         Setting("theme", "As beside the profiles.", .example("\"dark\"")),
         Setting("symbols", "As beside the profiles.", .example("\"ascii\"")),

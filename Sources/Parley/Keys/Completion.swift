@@ -11,7 +11,8 @@ struct Completion: Hashable, Sendable {
     /// Completes a command's name, or the topic, name or subject behind it, or behind a search's `in:` and `from:`; nil when
     /// there is nothing to complete.
     static func of(
-        _ text: String, topics: @autoclosure () -> [String], names: @autoclosure () -> [String] = []
+        _ text: String, topics: @autoclosure () -> [String], names: @autoclosure () -> [String] = [],
+        muted: @autoclosure () -> [String] = []
     ) -> Completion? {
         guard text.hasPrefix("/"), !text.hasPrefix("//"), !text.contains("\n") else { return nil }
         guard let space = text.firstIndex(of: " ") else {
@@ -31,7 +32,8 @@ struct Completion: Hashable, Sendable {
         guard !word.contains(" ") else { return nil }
         let words: [String]
         switch name {
-        case "join", "leave": words = topics()
+        case "join", "leave", "mute": words = topics()
+        case "unmute": words = muted()
         case "help": words = SlashCommand.entries.map(\.name)
         case "ignore", "unignore": words = names()
         case "post": words = names().map { "\($0)/" }

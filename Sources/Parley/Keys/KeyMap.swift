@@ -75,6 +75,12 @@ struct KeyMap: Hashable, Sendable {
         let table = pane.map(entries(of:)) ?? everywhere
         return table.first { $0.action == action }?.sequences.first?.label
     }
+
+    /// What closes a list over the panes: Esc does whatever the keys are.
+    var labelOfClosing: String {
+        let escape = everywhere.first { $0.action == .escape }
+        return escape?.sequences.first { $0.keys.count == 1 }?.label ?? Key(.escape).label
+    }
 }
 
 // MARK: - What the configuration changes

@@ -20,6 +20,9 @@ enum SlashCommand: Hashable, Sendable {
     /// Whose messages to hide; empty to ask who is hidden.
     case ignore(String)
     case unignore(String)
+    /// A topic or pattern; nil for the open one.
+    case mute(String?)
+    case unmute(String?)
     case away(String)
     case back
     case inbox
@@ -59,7 +62,8 @@ enum SlashCommand: Hashable, Sendable {
         Entry(
             name: "search", arguments: "WORDS",
             words: "look through what is kept here: words, \"a phrase\", from: in: after: before:"),
-        Entry(name: "find", arguments: "LETTERS", words: "go to the messages here that have them; n and N go on"),
+        Entry(
+            name: "find", arguments: "LETTERS", words: "go to what has them here, in a message that is read whole too"),
         Entry(name: "topics", arguments: "", words: "list your topics, with what is unread"),
         Entry(name: "next", arguments: "", words: "go to what calls you, or to the next topic with something unread"),
         Entry(
@@ -70,6 +74,9 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "who", arguments: "", words: "list who is in this topic, with away texts"),
         Entry(name: "ignore", arguments: "[NAME]", words: "hide what somebody writes in topics; alone: list them"),
         Entry(name: "unignore", arguments: "NAME", words: "show it again"),
+        Entry(
+            name: "mute", arguments: "[TOPIC]", words: "no bell and no count in the title for this topic, or that one"),
+        Entry(name: "unmute", arguments: "[TOPIC]", words: "let it ring and count again"),
         Entry(name: "away", arguments: "[TEXT]", words: "tell others that you are away, and why"),
         Entry(name: "back", arguments: "", words: "tell others that you are here again"),
         Entry(name: "inbox", arguments: "", words: "open the postbox"),
@@ -157,6 +164,8 @@ enum SlashCommand: Hashable, Sendable {
         case "unignore":
             guard !topic.isEmpty else { throw usage("unignore") }
             return .unignore(topic)
+        case "mute": return .mute(topic.isEmpty ? nil : topic)
+        case "unmute": return .unmute(topic.isEmpty ? nil : topic)
         case "away": return .away(topic)
         case "back": return .back
         case "inbox": return .inbox

@@ -29,6 +29,8 @@ struct ChatModel: Equatable, Sendable {
     var conversations = ConversationList()
     /// The names, without the case of their letters, of those whose messages are hidden.
     var ignored: Set<String> = []
+    /// The topics and patterns that the person has muted, beside those of the configuration.
+    var mutes: [TopicPattern] = []
     /// Who is in the topic in view, and where others see this person.
     var people = People()
     /// Where others were told that this person types; nil where they know of nothing.
@@ -47,6 +49,8 @@ struct ChatModel: Equatable, Sendable {
     var trail: [MainView] = []
     /// The message that the main pane's keys are for.
     var selection: Selection?
+    /// The message that was selected when the text was begun, for a command that is meant for it.
+    var selectionBeforeText: Selection?
     /// What is looked for in the conversation in view.
     var find: Find?
     /// The message that a search has led to.
@@ -129,8 +133,9 @@ struct ChatModel: Equatable, Sendable {
     struct Sidebar: Hashable, Sendable {
         var cursor = 0
         var firstVisible = 0
-        /// Whether the main pane has its place until the sidebar has the keys.
-        var isFolded = false
+        /// Whether the person has folded it away, so that the main pane has its place until it has the keys, or has had it
+        /// shown; nil for what the configuration says.
+        var foldChoice: Bool?
     }
 
     /// A way from one unread topic to the next.

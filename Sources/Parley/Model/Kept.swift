@@ -12,6 +12,46 @@ struct KeptDesk: Equatable, Sendable {
     var unsent: [UnsentMessage] = []
     /// The names of those who are ignored.
     var ignored: Set<String> = []
+    /// The topics and patterns that are muted, beside those of the configuration.
+    var muted: [String] = []
+    /// What was chosen about the screen.
+    var choices = DeskChoices()
+}
+
+/// What the person has chosen about the screen with its keys; it counts at later starts, and before the configuration.
+struct DeskChoices: Hashable, Sendable {
+    /// Whether the topics stand by activity; nil for as they were put.
+    var areTopicsByActivity: Bool?
+    /// Whether the topics are folded away; nil for what the configuration says.
+    var areTopicsFolded: Bool?
+
+    /// One choice; its raw value is its name in the local store, and stays.
+    enum Name: String, CaseIterable, Hashable, Sendable {
+        case topicsByActivity = "topics-by-activity"
+        case topicsFolded = "topics-folded"
+    }
+
+    init() {}
+
+    /// Choices as the local store has them.
+    init(_ kept: [String: Bool]) {
+        for name in Name.allCases { self[name] = kept[name.rawValue] }
+    }
+
+    subscript(name: Name) -> Bool? {
+        get {
+            switch name {
+            case .topicsByActivity: areTopicsByActivity
+            case .topicsFolded: areTopicsFolded
+            }
+        }
+        set {
+            switch name {
+            case .topicsByActivity: areTopicsByActivity = newValue
+            case .topicsFolded: areTopicsFolded = newValue
+            }
+        }
+    }
 }
 
 /// A line or letter that an earlier run of the program accepted and did not see stored.

@@ -22,8 +22,12 @@ struct LinkList: Hashable, Sendable {
     /// As they are listed over the panes.
     var lines: [HelpText.Line] {
         entries.enumerated().flatMap { index, entry -> [HelpText.Line] in
-            let line = HelpText.Line.entry("\(index + 1)  \(entry.name.prefix(64))", entry.link.text)
-            return entry.link.hidesHost ? [line, .entry("", "↑ leads to \(entry.link.host)")] : [line]
+            var lines = [HelpText.Line.entry("\(index + 1)  \(entry.name.prefix(64))", entry.link.text)]
+            if entry.link.hidesHost { lines.append(.entry("", "↑ leads to \(entry.link.host)")) }
+            if let file = entry.link.file {
+                lines.append(.entry("", "↑ \(file.kind.rawValue) \(file.name.prefix(64))"))
+            }
+            return lines
         }
     }
 }

@@ -25,11 +25,16 @@ struct Tour: Hashable, Sendable {
     func words(_ keys: KeyMap) -> String? {
         switch step {
         case .write:
-            "Write something below and press Enter. ✓ at the end of your line means that the network has stored it; "
+            "Write something below and \(keys.label(of: .send, in: ComposePane.self).map { "press \($0)" } ?? "send it"). ✓ at the end of your line means that the network has stored it; "
                 + "without a connection it waits with … and is sent later."
         case .go:
-            keys.label(of: .quickSwitch).map {
-                "\($0) goes anywhere by a few letters: topics, postboxes, people. Try it; Enter goes there, Esc comes back."
+            keys.label(of: .quickSwitch).map { key in
+                let ways = [
+                    keys.label(of: .open, in: PalettePane.self).map { "\($0) goes there" },
+                    keys.label(of: .escape, in: PalettePane.self).map { "\($0) comes back" },
+                ].compactMap(\.self)
+                return "\(key) goes anywhere by a few letters: topics, postboxes, people. Try it"
+                    + (ways.isEmpty ? "." : "; \(ways.joined(separator: ", ")).")
             }
         case .help:
             keys.label(of: .help).map {
@@ -52,11 +57,16 @@ extension ChatModel {
             }
         guard isDone, tour?.advance(settings.keys) != true else { return }
         tour = nil
-        say("That was the tour. Tab completes names and commands; the rest is in the help.")
+        let completes = settings.keys.label(of: .complete, in: ComposePane.self)
+        let words = completes.map { "\($0) completes names and commands; the" } ?? "The"
+        say("That was the tour. \(words) rest is in the help.")
     }
 }
 
 extension KeptDesk {
     /// Whether nobody was ever here.
-    var isUntouched: Bool { topics.isEmpty && lines.isEmpty && drafts.isEmpty && unsent.isEmpty && ignored.isEmpty }
+    var isUntouched: Bool {
+        topics.isEmpty && lines.isEmpty && drafts.isEmpty && unsent.isEmpty && ignored.isEmpty && muted.isEmpty
+            && choices == DeskChoices()
+    }
 }

@@ -5,10 +5,16 @@ import Terminal
 struct Reader: Equatable, Sendable {
     /// Who wrote it, where and when.
     let heading: String
+    /// Somebody else who wrote it; nil where it is the person's own or nobody's.
+    let author: String?
+    /// All of it.
+    let text: String
     /// Its lines; one that is very long is cut into several, so that no more is measured than is near the person's eyes.
     let parts: [Substring]
     /// Where the person looks.
     fileprivate(set) var place = Place.beginning
+    /// What is looked for in it.
+    fileprivate(set) var find: Find?
     /// Which part of the screen had the keys before.
     fileprivate var focus = Focus.compose
 
@@ -19,11 +25,27 @@ struct Reader: Equatable, Sendable {
         case end
     }
 
+    /// What is looked for, and where it was found last.
+    struct Find: Hashable, Sendable {
+        let text: TextFind
+        fileprivate(set) var line: Line?
+    }
+
+    /// A line of a part, on a pane of some width.
+    struct Line: Hashable, Comparable, Sendable {
+        let part: Int
+        let number: Int
+
+        static func < (left: Line, right: Line) -> Bool { (left.part, left.number) < (right.part, right.number) }
+    }
+
     /// Characters of a part at most.
     static let partLength = 4_096
 
-    init(_ text: String, heading: String) {
+    init(_ text: String, heading: String, author: String? = nil) {
         self.heading = heading
+        self.author = author
+        self.text = text
         var parts: [Substring] = []
         for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
             var rest = line
@@ -51,6 +73,10 @@ struct ReaderPane: Pane {
         .bind(.down, [Key(.down)], "a line down"),
         .bind(.toBeginning, [Key(.home)], "its beginning", hint: "beginning"),
         .bind(.toEnd, [Key(.end)], "its end", hint: "end"),
+        .bind(.findNext, [Key(.character("n"))], "behind /find: the next line that has it", hint: "next"),
+        .bind(.findPrevious, [Key(.character("N"))], "behind /find: the one before", hint: "before"),
+        .bind(.copy, [Key(.character("y"))], "copy it", hint: "copy"),
+        .bind(.quote, [Key(.character("q"))], "quote it in the text", hint: "quote"),
         .bind(.open, [Key(.enter)], "go back to the text"),
     ]
 
@@ -60,11 +86,57 @@ struct ReaderPane: Pane {
         case .down: return scroll(up: -1, on: &model)
         case .toBeginning: look(at: .beginning, on: &model)
         case .toEnd: look(at: .end, on: &model)
+        case .findNext: findNext(by: 1, on: &model)
+        case .findPrevious: findNext(by: -1, on: &model)
+        case .copy: return model.copy(message: reader.text)
+        case .quote: model.quote(reader.text, of: reader.author)
         case .open: model.focus = .compose
         case .escape: model.escape()
         default: break
         }
         return []
+    }
+
+    /// A letter is answered with a letter, and not quoted in a line.
+    func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool {
+        switch action {
+        case .findNext, .findPrevious: reader.find != nil
+        case .quote:
+            switch model.trail.last {
+            case .conversation, .excerpt: true
+            default: false
+            }
+        default: true
+        }
+    }
+
+    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
+
+    // MARK: Finding
+
+    /// Looks for something from the beginning on.
+    func find(_ words: String, on model: inout ChatModel) {
+        var reader = reader
+        reader.find = Reader.Find(text: TextFind(words))
+        ReaderPane(reader: reader).findNext(by: 1, on: &model)
+    }
+
+    /// Goes to the next line that has what is looked for, or to the one before.
+    private func findNext(by step: Int, on model: inout ChatModel) {
+        guard let find = reader.find else { return }
+        var reader = reader
+        let layout = ReaderLayout(reader: reader, area: model.layout(on: model.size).main)
+        if let line = layout.line(with: find, by: step) {
+            reader.find?.line = line
+            reader.place = layout.place(showing: line)
+            model.focus = .main
+        } else if find.line == nil {
+            reader.find = nil
+            model.say("Nothing in this message has \(find.text.words).", .failure)
+        } else {
+            model.say("No line \(step > 0 ? "below" : "above") has \(find.text.words).")
+        }
+        model.view = .reader(reader)
     }
 
     private func look(at place: Reader.Place, on model: inout ChatModel) {
@@ -114,7 +186,8 @@ struct ReaderPane: Pane {
 }
 
 extension ChatModel {
-    /// Shows a message whole of which a conversation shows a part, the lowest in view, or a letter; closes it again.
+    /// Shows a message whole of which a conversation shows a part, the selected one or else the lowest in view, or a letter;
+    /// closes it again.
     mutating func readWhole() {
         if case .reader(let reader) = view {
             _ = ReaderPane(reader: reader).escape(on: &self)
@@ -137,10 +210,12 @@ extension ChatModel {
         focus = .main
     }
 
-    /// The lowest message in view of which a conversation shows a part.
+    /// A message of which a conversation shows a part: the selected one, or the one that was when the text was begun, else
+    /// the lowest in view.
     func cutMessage(in conversation: Conversation) -> Reader? {
         let area = layout(on: size).main
         let layout = conversationLayout(conversation, columns: area.columns)
+        if let selected = selectedRow ?? rowBeforeText, layout.isCut(selected) { return reader(of: selected) }
         var seen: RowPosition?
         for case .text(_, _, let row) in layout.viewport(rows: area.rows).lines.reversed() where row.position != seen {
             seen = row.position
@@ -152,7 +227,8 @@ extension ChatModel {
     /// A conversation's row as a whole.
     func reader(of row: ConversationRow) -> Reader? {
         switch row {
-        case .message(let line): reader(Self.readable(line.text), from: line.name, in: line.topic, at: line.time)
+        case .message(let line):
+            reader(Self.readable(line.text), from: line.name, in: line.topic, at: line.time, of: row.author)
         case .pending(let line):
             reader(Self.readable(line.text), from: identity.user, in: line.topic, at: line.composedAt)
         case .gap, .restart: nil
@@ -162,9 +238,11 @@ extension ChatModel {
     /// A message's text as it is read whole: JSON with a line for each value.
     private static func readable(_ text: String) -> String { FoldedJSON.indented(text) ?? text }
 
-    func reader(_ text: String, from name: String?, in place: String, at time: Timestamp) -> Reader {
+    func reader(
+        _ text: String, from name: String?, in place: String, at time: Timestamp, of author: String? = nil
+    ) -> Reader {
         let stamp = CivilTime(time, zone: zone).shortStamp.drop { $0 == " " }
         let from = name.flatMap { $0.isEmpty ? nil : $0 } ?? "?"
-        return Reader(text, heading: "from \(from.prefix(64)) in \(place.prefix(64)), \(stamp)")
+        return Reader(text, heading: "from \(from.prefix(64)) in \(place.prefix(64)), \(stamp)", author: author)
     }
 }

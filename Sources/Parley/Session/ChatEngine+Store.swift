@@ -12,8 +12,13 @@ extension ChatEngine {
             let lines = try await store.lines()
             let unsent = try await client.keptOutbox().map { UnsentMessage($0) }
             let ignored = try await store.ignored()
+            let muted = try await store.muted()
+            let choices = DeskChoices(try await store.choices())
             await queue.send(
-                .opened(KeptDesk(topics: topics, drafts: drafts, lines: lines, unsent: unsent, ignored: ignored)))
+                .opened(
+                    KeptDesk(
+                        topics: topics, drafts: drafts, lines: lines, unsent: unsent, ignored: ignored, muted: muted,
+                        choices: choices)))
         } catch {
             await queue.send(.log(error.words))
             await queue.send(.opened(nil))

@@ -120,6 +120,8 @@ actor ChatEngine {
         case .keepJoined(let topics): await keepJoined(topics)
         case .keepLine(let line): await commit(.line(line))
         case .keepIgnored(let name, let isIgnored): await commit(.ignored(name, isIgnored))
+        case .keepMuted(let name, let isMuted): await commit(.muted(name, isMuted))
+        case .keepChoice(let name, let value): await commit(.choice(name.rawValue, value))
         case .keepDraft(let draft): await keep(.draft(conversation: draft.conversation, draft.text))
         case .keepReadMark(let topic, let sequence): await keepReadMark(topic, sequence)
         case .publish(let id, let topic, let text): await publish(id, topic, text)

@@ -221,11 +221,10 @@ struct ChatLoop {
         case .edit(let text): edit(text)
         case .setTitle(let title): self.title = title
         case .suspendProcess: suspend()
-        case .openStore, .keepJoined, .keepLine, .keepDraft, .keepIgnored, .keepReadMark, .search, .readAround,
-            .subscribe,
-            .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop, .openPostbox, .countLetters,
-            .listPage,
-            .deleteMessage, .bulkDelete, .postLetter, .keyValue, .changeKey, .watchPeople, .appear, .setPresence,
+        case .openStore, .keepJoined, .keepLine, .keepDraft, .keepIgnored, .keepMuted, .keepChoice, .keepReadMark,
+            .search, .readAround, .subscribe, .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop,
+            .openPostbox, .countLetters, .listPage, .deleteMessage, .bulkDelete, .postLetter, .keyValue, .changeKey,
+            .watchPeople, .appear, .setPresence,
             .typing, .setActive, .nudge, .disconnect, .reconnect:
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }

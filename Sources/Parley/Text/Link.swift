@@ -17,6 +17,37 @@ struct Link: Hashable, Sendable {
     /// What a terminal may be told to open; nil where the person may take it for another host's.
     var target: LinkTarget? { hidesHost ? nil : LinkTarget(text) }
 
+    /// A picture or another file to which a link leads, as far as its address says so.
+    struct File: Hashable, Sendable {
+        enum Kind: String, Hashable, Sendable { case image, file }
+        let kind: Kind
+        /// The last part of the path, as it is written.
+        let name: String
+    }
+
+    /// What the path's last part is called, if its ending is a picture's or another file's. Nothing is asked for.
+    var file: File? {
+        guard let scheme = text.firstRange(of: "://") else { return nil }
+        let address = text[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }
+        guard let slash = address.lastIndex(of: "/") else { return nil }
+        let name = address[address.index(after: slash)...]
+        guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
+        let ending = name[name.index(after: dot)...].lowercased()
+        if Self.imageEndings.contains(ending) { return File(kind: .image, name: String(name)) }
+        return Self.fileEndings.contains(ending) ? File(kind: .file, name: String(name)) : nil
+    }
+
+    private static let imageEndings: Set<String> = [
+        "avif", "bmp", "gif", "heic", "ico", "jpeg", "jpg", "png", "svg", "tif", "tiff", "webp",
+    ]
+    /// Endings that pages do not have.
+    private static let fileEndings: Set<String> = [
+        "7z", "apk", "avi", "bz2", "csv", "deb", "diff", "dmg", "doc", "docx", "epub", "exe", "flac", "gz",
+        "iso", "jar", "json", "log", "m4a", "md", "mkv", "mov", "mp3", "mp4", "msi", "odp", "ods", "odt", "ogg",
+        "opus", "patch", "pdf", "ppt", "pptx", "rar", "rpm", "rtf", "tar", "tgz", "tsv", "txt", "wav", "webm",
+        "xls", "xlsx", "xml", "xz", "yaml", "yml", "zip", "zst",
+    ]
+
     /// Where a line has links, in the clusters of the line. They are looked for in what is drawn and not in what was
     /// sent, so that no character takes part that nobody sees.
     static func places(in line: SafeText) -> [(place: Range<Int>, link: Link)] {

@@ -76,7 +76,7 @@ extension SymbolSetting: Decodable {
 
 extension RawRepresentable where RawValue == String, Self: CaseIterable {
     /// The case that a text names; the error lists what there is.
-    fileprivate static func named(in decoder: any Decoder, kind: String) throws -> Self {
+    static func named(in decoder: any Decoder, kind: String) throws -> Self {
         let name = try decoder.singleValueContainer().decode(String.self)
         if let value = Self(rawValue: name) { return value }
         let known = allCases.map(\.rawValue).joined(separator: ", ")

@@ -37,6 +37,10 @@ enum ChatEffect: Equatable, Sendable {
     case keepDraft(Draft)
     /// Keep that a name is ignored, or is no more.
     case keepIgnored(String, Bool)
+    /// Keep that a topic or pattern is muted, or is no more.
+    case keepMuted(String, Bool)
+    /// Keep what was chosen about the screen; nil where that is what counts anyhow.
+    case keepChoice(DeskChoices.Name, Bool?)
     /// Keep up to where a conversation was read. It may take a moment.
     case keepReadMark(topic: String, sequence: UInt64)
     /// Look for a portion of what a query means in the local store.

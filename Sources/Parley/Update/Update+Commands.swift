@@ -111,6 +111,8 @@ extension ChatModel {
         case .who: showPeople()
         case .ignore(let name): return ignore(name)
         case .unignore(let name): return unignore(name)
+        case .mute(let topic): return mute(topic)
+        case .unmute(let topic): return unmute(topic)
         case .away(let text): return setPresence(.away(text))
         case .back: return setPresence(.here)
         case .keyValue(let request): return request.change.map { changeKey($0) } ?? [.keyValue(request)]

@@ -3,7 +3,7 @@ extension ChatModel {
     mutating func configure(_ settings: ChatSettings) {
         self.settings = settings
         chord = []
-        conversations.mute(settings.mutes)
+        applyMutes()
         recognizeMentions()
     }
 

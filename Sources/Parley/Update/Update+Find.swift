@@ -8,8 +8,9 @@ extension ChatModel {
         let conversation: String
     }
 
-    /// Begins to look for something in the conversation in view, from the newest message up.
+    /// Begins to look for something in the conversation in view, from the newest message up, or in what is read whole.
     mutating func find(_ words: String) {
+        if case .reader(let reader) = view { return ReaderPane(reader: reader).find(words, on: &self) }
         guard case .conversation(let name) = view else { return say("Open a topic first.", .failure) }
         find = Find(text: TextFind(words), conversation: name)
         selection = nil

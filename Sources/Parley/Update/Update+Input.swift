@@ -175,13 +175,16 @@ extension ChatModel {
     private mutating func nextPane() { focus = isSidebarHidden && focus == .compose ? .main : focus.next }
 
     /// Whether the sidebar is folded on a screen that has room for it; the way from pane to pane leaves it out then.
-    private var isSidebarHidden: Bool { sidebar.isFolded && size.columns >= ScreenLayout.sidebarFrom }
+    private var isSidebarHidden: Bool { sidebar.foldChoice == true && size.columns >= ScreenLayout.sidebarFrom }
 
     private mutating func foldTopics() {
         guard size.columns >= ScreenLayout.sidebarFrom else {
-            return say("The topics have no room beside the text here; F2 shows them.")
+            let shown = settings.keys.label(of: .focusTopics).map { "; \($0) shows them" } ?? ""
+            return say("The topics have no room beside the text here\(shown).")
         }
-        sidebar.isFolded.toggle()
+        let isFolded = !areTopicsFolded
+        // What the configuration says anyhow is no choice, so that its changes go on to count.
+        sidebar.foldChoice = isFolded == settings.layout.foldsSidebar ? nil : isFolded
         if focus == .sidebar { focus = .compose }
     }
 

@@ -16,12 +16,14 @@ extension ChatModel {
         if keepsDesk, kept.isUntouched { tour = Tour() }
         ignored.formUnion(kept.ignored)
         hideIgnored()
+        bringBack(mutes: kept.muted)
         bringBack(kept.unsent)
         let known = kept.topics + named + settings.join
         var effects: [ChatEffect] = []
         let isNothingKnown = known.isEmpty && conversations.isEmpty
         let joined = isNothingKnown ? [Self.firstTopic] : known
         for topic in joined { effects += join(topic, shows: false) }
+        bringBack(kept.choices)
         effects += catchUpWithNews()
         tellOfHidden(kept.unsent)
         effects += bringBackWriting(kept, named)
@@ -69,7 +71,21 @@ extension ChatModel {
         return fallbackView
     }
 
+    /// Takes in what was chosen about the screen, but for what was chosen again since the program began.
+    private mutating func bringBack(_ kept: DeskChoices) {
+        if conversations.order == .byHand, kept.areTopicsByActivity == true { conversations.show(in: .byActivity) }
+        if sidebar.foldChoice == nil { sidebar.foldChoice = kept.areTopicsFolded }
+    }
+
     // MARK: Keeping
+
+    /// What is chosen about the screen.
+    var deskChoices: DeskChoices {
+        var choices = DeskChoices()
+        if conversations.order == .byActivity { choices.areTopicsByActivity = true }
+        choices.areTopicsFolded = sidebar.foldChoice
+        return choices
+    }
 
     /// What of the model is compared to find out what is to be kept.
     struct DeskMark: Equatable, Sendable {
@@ -78,10 +94,12 @@ extension ChatModel {
         let topics: UInt64
         /// How many lines the editor has kept.
         let lines: Int
+        let choices: DeskChoices
     }
 
     var deskMark: DeskMark {
-        DeskMark(isKept: keepsDesk, topics: conversations.revision, lines: compose.editor.keptCount)
+        DeskMark(
+            isKept: keepsDesk, topics: conversations.revision, lines: compose.editor.keptCount, choices: deskChoices)
     }
 
     /// What an event has changed of what is kept.
@@ -94,6 +112,10 @@ extension ChatModel {
         guard mark.isKept, keepsDesk else { return [] }
         var effects: [ChatEffect] = typed.map { .keepLine($0) }
         if conversations.revision != mark.topics { effects.append(.keepJoined(conversations.all.map(\.name))) }
+        let choices = deskChoices
+        for name in DeskChoices.Name.allCases where choices[name] != mark.choices[name] {
+            effects.append(.keepChoice(name, choices[name]))
+        }
         if isTyping { effects += draftToKeep() }
         if isWatching, let name = lookedAt, let read = conversations.update(name, { $0.noteRead() }),
             let sequence = read

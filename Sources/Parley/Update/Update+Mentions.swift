@@ -22,8 +22,9 @@ extension ChatModel {
         return lastInput.duration(to: now.instant) < Self.lookingTime
     }
 
-    /// Rings the bell, unless it rang a moment ago.
+    /// Rings the bell, unless it rang a moment ago or the person wants none.
     mutating func ring() -> [ChatEffect] {
+        guard settings.bell != .nothing else { return [] }
         if let lastBell, lastBell.duration(to: now.instant) < Self.bellPause { return [] }
         lastBell = now.instant
         return [.bell]

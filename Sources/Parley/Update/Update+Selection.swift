@@ -16,7 +16,15 @@ extension ChatModel {
 
     /// The selected message; nil where none is, or it is gone.
     var selectedRow: ConversationRow? {
-        guard focus == .main, let selection, view == .conversation(selection.conversation),
+        focus == .main ? selection.flatMap(row(of:)) : nil
+    }
+
+    /// The message that was selected when the text was begun; nil where none was, or it is gone.
+    var rowBeforeText: ConversationRow? { selectionBeforeText.flatMap(row(of:)) }
+
+    /// The message of a selection in the conversation in view; nil where it is gone.
+    private func row(of selection: Selection) -> ConversationRow? {
+        guard view == .conversation(selection.conversation),
             let conversation = conversations.named(selection.conversation),
             let row = conversation.row(at: conversation.index(atOrAfter: selection.position)),
             row.position == selection.position
@@ -87,9 +95,17 @@ extension ChatModel {
 
     /// Nothing is selected where the keys are elsewhere.
     mutating func dropStaleSelection() {
+        if compose.isEmpty || selectionBeforeText.map({ view != .conversation($0.conversation) }) ?? false {
+            selectionBeforeText = nil
+        }
         guard let selection, focus != .main || view != .conversation(selection.conversation) else { return }
+        // What is read whole lies over it, and leads back to it.
+        if case .reader = view, trail.last == .conversation(selection.conversation) { return }
         self.selection = nil
         find = nil
+        if focus == .compose, !compose.isEmpty, view == .conversation(selection.conversation) {
+            selectionBeforeText = selection
+        }
         let area = layout(on: size).main
         guard !area.isEmpty, let conversation = conversations.named(selection.conversation),
             conversation.scroll != .bottom
@@ -104,7 +120,12 @@ extension ChatModel {
     /// Gives the selected message to the terminal's clipboard, and keeps it for ^Y.
     mutating func copySelected() -> [ChatEffect] {
         guard let row = selectedRow else { return [] }
-        return copy(SafeText.lines(row.text).map(\.description).joined(separator: "\n"))
+        return copy(message: row.text)
+    }
+
+    /// Gives a message to the terminal's clipboard, without what nobody sees of it, and keeps it for ^Y.
+    mutating func copy(message text: String) -> [ChatEffect] {
+        copy(SafeText.lines(text).map(\.description).joined(separator: "\n"))
     }
 
     /// Gives a text to the terminal's clipboard, and keeps it for ^Y.
@@ -122,10 +143,15 @@ extension ChatModel {
     /// Puts the selected message into the text, as a quotation to answer to.
     mutating func quoteSelected() {
         guard let row = selectedRow else { return }
-        let name = row.author.map { "\($0): " } ?? ""
-        let whole = SafeText.lines(String(row.text.prefix(Self.quoteLimit.characters + 1))).map(\.description)
+        quote(row.text, of: row.author)
+    }
+
+    /// Puts a message of somebody into the text, as a quotation to answer to.
+    mutating func quote(_ text: String, of author: String?) {
+        let name = author.map { "\($0): " } ?? ""
+        let whole = SafeText.lines(String(text.prefix(Self.quoteLimit.characters + 1))).map(\.description)
         var lines = Array(whole.prefix(Self.quoteLimit.lines))
-        if whole.count > lines.count || row.text.count > Self.quoteLimit.characters {
+        if whole.count > lines.count || text.count > Self.quoteLimit.characters {
             lines[lines.count - 1] = String(lines[lines.count - 1].prefix(Self.quoteLimit.characters)) + " …"
         }
         let quotation = (["> \(SafeText(name))\(lines.first ?? "")"] + lines.dropFirst().map { "> \($0)" })
@@ -199,7 +225,7 @@ extension ConversationRow {
     }
 
     /// Who else wrote it.
-    fileprivate var author: String? {
+    var author: String? {
         guard case .message(let line) = self, !line.isOwn, !line.name.isEmpty else { return nil }
         return String(line.name.prefix(64))
     }

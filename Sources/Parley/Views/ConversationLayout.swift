@@ -10,6 +10,8 @@ struct ConversationLayout: ScrollableRows {
     let currentYear: Int?
     /// The unsent line that keys are for now.
     let chosenID: String?
+    /// The keys that its words name.
+    let keys: KeyMap
     /// The name under which the person's own lines that are not sent stand.
     let user: String
     /// What earlier frames have broken into lines; nil to do it anew.
@@ -85,8 +87,7 @@ struct ConversationLayout: ScrollableRows {
         case .pending(let line):
             lines += wrapped(line.text).enumerated().map { .text($1, isFirst: $0 == 0, row: row) }
             if case .failed(let reason) = line.state {
-                let offer = line.id == chosenID ? "r sends it again, x drops it" : "/resend or /discard"
-                let words = SafeText("\(reason) \(offer)")
+                let words = SafeText("\(reason) \(line.id == chosenID ? chosenOffer : "/resend or /discard")")
                 lines += words.wrapped(columns: widths.text).prefix(4).map { .failure($0) }
             }
         }
@@ -169,11 +170,18 @@ struct ConversationLayout: ScrollableRows {
 
     // MARK: Parts
 
+    /// What can be done with the unsent line that keys are for.
+    private var chosenOffer: String {
+        let again = keys.label(of: .sendAgain, in: ConversationPane.self) ?? "/resend"
+        let drop = keys.label(of: .dropLine, in: ConversationPane.self) ?? "/discard"
+        return "\(again) sends it again, \(drop) drops it"
+    }
+
     private var beginningWords: String? {
         switch conversation.history {
         case .unknown: nil
         case .loading: "loading older messages …"
-        case .more: "older messages: PgUp or /history"
+        case .more: "older messages: " + (keys.label(of: .pageUp).map { "\($0) or " } ?? "") + "/history"
         case .offline: "older messages come when connected"
         case .complete: "the beginning"
         }
@@ -236,7 +244,7 @@ extension ChatModel {
         ConversationLayout(
             conversation: conversation, columns: columns, zone: zone,
             currentYear: CivilTime(now.wall, zone: zone).year,
-            chosenID: view == .conversation(conversation.name) ? chosenLine?.id : nil, user: identity.user,
-            texts: texts)
+            chosenID: view == .conversation(conversation.name) ? chosenLine?.id : nil, keys: settings.keys,
+            user: identity.user, texts: texts)
     }
 }

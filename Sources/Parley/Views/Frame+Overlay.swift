@@ -29,10 +29,9 @@ extension Frame {
             drawHelp(row, in: Rect(row: inner.row + offset, column: inner.column, rows: 1, columns: inner.columns))
         }
         let pageDown = model.settings.keys.label(of: .pageDown)
-        let forms =
-            first < list.lastScroll
-            ? [pageDown.map { " \($0) more  Esc closes " }, pageDown.map { " \($0)  Esc " }].compactMap(\.self)
-            : [" Esc closes ", " Esc "]
+        let close = model.settings.keys.labelOfClosing
+        let goesOn = pageDown.map { [" \($0) more  \(close) closes ", " \($0)  \(close) "] } ?? []
+        let forms = first < list.lastScroll ? goesOn : [" \(close) closes ", " \(close) "]
         let words = forms.first { $0.count <= inner.columns } ?? ""
         canvas.write(words, row: box.endRow - 1, column: box.column + 2)
         canvas.cursor = nil

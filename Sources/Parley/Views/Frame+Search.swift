@@ -213,7 +213,7 @@ extension Frame {
     }
 
     /// Marks columns of a text that begins at `column` and has `width`.
-    private mutating func mark(_ found: [Range<Int>], in row: Rect, from column: Int, _ width: Int) {
+    mutating func mark(_ found: [Range<Int>], in row: Rect, from column: Int, _ width: Int) {
         let style = theme.found(in:)
         for range in found {
             let place = Rect(

@@ -37,13 +37,16 @@ extension Frame {
             let conversation = model.conversations.all[place]
             var failed = false
             if case .failed = conversation.subscription { failed = true }
-            let style = conversation.unread > 0 ? theme.unread : failed ? theme.failure : .plain
+            let isMuted = model.conversations.isMuted(conversation.name)
+            let calls = conversation.unread > 0 && !isMuted
+            let style = calls ? theme.unread : failed ? theme.failure : isMuted ? theme.dimmed : .plain
             let marks = marks(
-                model.writing.hasText(for: conversation.name), conversation.unread > 0 ? conversation.unreadWords : "")
+                model.writing.hasText(for: conversation.name), isMuted: isMuted,
+                conversation.unread > 0 ? conversation.unreadWords : "")
             drawName(
                 (failed ? "✗ " : "") + conversation.name, in: line, besides: max(0, marks.count - 4), isShown: isShown,
                 style: style)
-            let markStyle = conversation.unread > 0 ? theme.unread : theme.dimmed
+            let markStyle = calls ? theme.unread : theme.dimmed
             canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: markStyle)
         case .postbox(let place):
             let box = model.inbox.boxes[place]
@@ -63,9 +66,9 @@ extension Frame {
         canvas.write(text, row: line.row, column: line.column + 1, style: style)
     }
 
-    /// Whether something is being written there, and what is unread.
-    private func marks(_ hasText: Bool, _ unread: String) -> String {
-        [hasText ? "✎" : "", unread].filter { !$0.isEmpty }.joined(separator: " ")
+    /// Whether something is being written there, whether it is muted, and what is unread.
+    private func marks(_ hasText: Bool, isMuted: Bool = false, _ unread: String) -> String {
+        [hasText ? "✎" : "", isMuted ? "⊘" : "", unread].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
     private mutating func drawCount(_ count: Int, in line: Rect) {

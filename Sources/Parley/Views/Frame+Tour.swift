@@ -20,6 +20,7 @@ extension Frame {
         for (offset, line) in lines.enumerated() {
             canvas.write(line, row: box.row + 1 + offset, column: box.column + 2)
         }
-        canvas.write(" Esc ends them ", row: box.endRow - 1, column: box.column + 2, style: theme.hint)
+        guard let key = model.settings.keys.label(of: .escape) else { return }
+        canvas.write(" \(key) ends them ", row: box.endRow - 1, column: box.column + 2, style: theme.hint)
     }
 }

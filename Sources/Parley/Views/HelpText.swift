@@ -30,6 +30,7 @@ enum HelpText {
             .blank, .heading("Beside the topics"),
             .entry("@2 9", "lines that speak to you, and all that are unread"),
             .entry("✎", "something is being written there"),
+            .entry("⊘", "muted: no bell, no count in the title"),
             .blank, .heading("In the title"),
             .entry("○ ◌ ●", "not connected, connecting, connected with the round trip"),
             .entry("↻", "reconnecting: the attempt, when it comes or how long it lasts, the reason"),

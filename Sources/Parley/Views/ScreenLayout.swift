@@ -78,6 +78,10 @@ struct ScreenLayout: Hashable, Sendable {
 }
 
 extension ChatModel {
+    /// Whether the topics are folded away until they have the keys: as the person has chosen, else as the configuration
+    /// says.
+    var areTopicsFolded: Bool { sidebar.foldChoice ?? settings.layout.foldsSidebar }
+
     /// The layout on a screen of `size`.
     func layout(on size: Size) -> ScreenLayout {
         ScreenLayout(
@@ -86,6 +90,7 @@ extension ChatModel {
                 compose.isEmpty
                     ? 1 : compose.editor.rowCount(width: columns, limit: ScreenLayout.composeLimit(size))
             },
-            wantsSidebar: focus == .sidebar, isFolded: sidebar.isFolded, setting: settings.layout)
+            wantsSidebar: focus == .sidebar, isFolded: sidebar.foldChoice == true,
+            setting: settings.layout.foldsSidebar && !areTopicsFolded ? LayoutSetting() : settings.layout)
     }
 }

@@ -49,6 +49,11 @@ package enum StoreChange: Hashable, Sendable {
     case line(KeptLine)
     /// Keeps that a name is ignored, or is no more. The newest ``StoreBounds/ignored`` are kept.
     case ignored(String, Bool)
+    /// Keeps that a topic or pattern is muted, or is no more. The newest ``StoreBounds/muted`` are kept.
+    case muted(String, Bool)
+    /// Keeps what the person has chosen about something of the screen, by a name of the caller's; nil forgets it. The newest
+    /// ``StoreBounds/choices`` are kept.
+    case choice(String, Bool?)
     /// Keeps which topics are joined, in their order on the screen.
     case joined([String])
     /// Keeps that a topic is joined, behind those that are, whatever another process has joined meanwhile.
@@ -83,9 +88,8 @@ package enum StoreChange: Hashable, Sendable {
     package var isPrecious: Bool {
         switch self {
         case .outbox, .outboxState, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed: true
-        case .draft, .line, .ignored, .joined, .join, .order, .leave, .cursor, .received, .rewound, .gap, .readMark,
-            .letter,
-            .letterRead, .letterDeleted, .lettersListed:
+        case .draft, .line, .ignored, .muted, .choice, .joined, .join, .order, .leave, .cursor, .received, .rewound,
+            .gap, .readMark, .letter, .letterRead, .letterDeleted, .lettersListed:
             false
         }
     }
@@ -123,6 +127,10 @@ package enum StoreBounds {
     package static let lines = 1_000
     /// So many names that are ignored.
     package static let ignored = 1_000
+    /// So many topics and patterns that are muted.
+    package static let muted = 1_000
+    /// So many choices about the screen.
+    package static let choices = 100
     /// So many messages that were not sent.
     package static let notSent = 10_000
     /// So many letters, those received and those sent together.

@@ -70,6 +70,28 @@ extension LocalStore {
         try await reading { try String.fetchSet($0, sql: "SELECT name FROM ignored") }
     }
 
+    /// The topics and patterns that the person has muted, in the order in which that was done.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func muted() async throws(RelayError) -> [String] {
+        try await reading { try String.fetchAll($0, sql: "SELECT name FROM muted ORDER BY number") }
+    }
+
+    /// What the person has chosen about the screen, by the names under which it was kept.
+    ///
+    /// - Throws: ``RelayError/storage(_:)``.
+    package func choices() async throws(RelayError) -> [String: Bool] {
+        try await reading { database in
+            var choices: [String: Bool] = [:]
+            for row in try Row.fetchAll(database, sql: "SELECT name, value FROM choices") {
+                let name: String = row[0]
+                let value: Bool = row[1]
+                choices[name] = value
+            }
+            return choices
+        }
+    }
+
     /// The lines that the person typed, oldest first.
     ///
     /// - Parameter limit: most lines, the newest.

@@ -37,14 +37,11 @@ extension StoreChange {
             try database.execute(
                 sql: "DELETE FROM lines WHERE number <= ?",
                 arguments: [database.lastInsertedRowID - Int64(StoreBounds.lines)])
-        case .ignored(let name, true):
-            try database.execute(
-                sql: "INSERT OR IGNORE INTO ignored (name) VALUES (?)", arguments: [Self.bounded(name, 1_024)])
-            try database.execute(
-                sql: "DELETE FROM ignored WHERE number <= (SELECT max(number) FROM ignored) - ?",
-                arguments: [StoreBounds.ignored])
-        case .ignored(let name, false):
-            try database.execute(sql: "DELETE FROM ignored WHERE name = ?", arguments: [name])
+        case .ignored(let name, let isIgnored):
+            try Self.keep(name, isIgnored, in: "ignored", atMost: StoreBounds.ignored, database)
+        case .muted(let name, let isMuted):
+            try Self.keep(name, isMuted, in: "muted", atMost: StoreBounds.muted, database)
+        case .choice(let name, let value): try Self.keepChoice(value, of: name, in: database)
         case .joined(let names): try Self.keepJoined(names, in: database)
         case .join(let name):
             try database.execute(
@@ -81,6 +78,29 @@ extension StoreChange {
             if let number { try LetterRows.delete([number], in: database) }
         case .lettersListed(let page): try LetterRows.take(page, in: database)
         }
+    }
+
+    /// Keeps a name in a table of names, of which it has so many at most, or takes it out.
+    private static func keep(
+        _ name: String, _ isThere: Bool, in table: String, atMost limit: Int, _ database: Database
+    ) throws {
+        guard isThere else {
+            return try database.execute(sql: "DELETE FROM \(table) WHERE name = ?", arguments: [name])
+        }
+        try database.execute(
+            sql: "INSERT OR IGNORE INTO \(table) (name) VALUES (?)", arguments: [Self.bounded(name, 1_024)])
+        try database.execute(
+            sql: "DELETE FROM \(table) WHERE number <= (SELECT max(number) FROM \(table)) - ?", arguments: [limit])
+    }
+
+    private static func keepChoice(_ value: Bool?, of name: String, in database: Database) throws {
+        try database.execute(sql: "DELETE FROM choices WHERE name = ?", arguments: [name])
+        guard let value else { return }
+        try database.execute(
+            sql: "INSERT INTO choices (name, value) VALUES (?, ?)", arguments: [Self.bounded(name, 1_024), value])
+        try database.execute(
+            sql: "DELETE FROM choices WHERE number <= (SELECT max(number) FROM choices) - ?",
+            arguments: [StoreBounds.choices])
     }
 
     private static func keepJoined(_ names: [String], in database: Database) throws {

@@ -34,6 +34,8 @@ enum StoreSchema {
         migrator.registerMigration("11 conversations of lines") { database in
             try database.execute(sql: "ALTER TABLE lines ADD COLUMN conversation TEXT")
         }
+        migrator.registerMigration("12 muted") { database in try database.execute(sql: muted) }
+        migrator.registerMigration("13 choices") { database in try database.execute(sql: choices) }
         return migrator
     }
 
@@ -41,8 +43,7 @@ enum StoreSchema {
     /// shortened to what could be read.
     static let rescued = [
         "outbox", "drafts", "joined", "cursors", "gaps", "spans", "read_marks", "lines", "letters", "read_letters",
-        "ignored",
-        "facts",
+        "ignored", "muted", "choices", "facts",
     ]
 
     /// The words of messages, for the search.
@@ -82,6 +83,14 @@ enum StoreSchema {
 
     private static let ignored =
         "CREATE TABLE ignored (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE)"
+
+    private static let muted =
+        "CREATE TABLE muted (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE)"
+
+    private static let choices = """
+        CREATE TABLE choices (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, value INTEGER NOT NULL)
+        """
 
     /// Numbers that name something in other tables are given once (AUTOINCREMENT): another process may still hold one
     /// whose row is gone.

@@ -127,6 +127,7 @@ struct SettingTests {
         arguments: [
             ("join: 'a'", 8, "join is not a list"), ("join: ['a', 'b..c']", 14, "join.1: "),
             ("mutes: [7]", 10, "mutes.0 is not a text"), ("highlights: ['']", 15, "highlights.0: it takes a word"),
+            ("bell: 'loud'", 8, "bell: “loud” is no setting of the bell; these are: mentions, none"),
             ("typing: 'no'", 10, "typing is not true or false"),
             ("layout: { sidebar: 7 }", 21, "layout.sidebar: it takes a number of columns from 8 to 60, or 0"),
             ("layout: { sidebar: 20.5 }", 21, "layout.sidebar: "),
@@ -195,6 +196,20 @@ struct SettingTests {
         #expect(desk.send(.topic("chat.lobby", .messages([message(1, "Deploy now")]))) == [.bell])
         #expect(desk.send(.topic("chat.lobby", .messages([message(2, "deploy", from: "alice")]))) == [])
         #expect(desk.send(.topic("chat.lobby", .messages([message(3, "deployed")]))) == [])
+    }
+
+    @Test("The bell can be left silent, in one profile alone too; counts stay")
+    func bell() throws {
+        #expect(try settings("{}").bell == .mentions)
+        let text = "{ bell: 'none', profiles: { default: {}, work: { bell: 'mentions' } } }"
+        #expect(try settings(text).bell == .nothing && settings(text, profile: "work").bell == .mentions)
+        var desk = Desk.joined("chat.lobby")
+        desk.model.configure(try settings(text))
+        desk.loseFocus()
+        #expect(desk.send(.topic("chat.lobby", .messages([message(1, "@alice")]))) == [])
+        #expect(desk.model.unseenMentions == 1)
+        desk.model.configure(try settings("{ bell: 'mentions' }"))
+        #expect(desk.send(.topic("chat.lobby", .messages([message(2, "@alice")]))) == [.bell])
     }
 
     @Test("The sidebar has the columns that were asked for, where the screen has room")

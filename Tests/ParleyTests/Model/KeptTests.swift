@@ -354,6 +354,48 @@ struct KeptTests {
         #expect(desk.effects.contains(.keepLine(KeptLine("/leave"))) && desk.effects.contains(.keepJoined([])))
     }
 
+    @Test("The order by activity and the folded sidebar come back at the next start, and are kept as they change")
+    func choices() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.a", "chat.b"]))
+        #expect(desk.press(.function(5)).contains(.keepChoice(.topicsFolded, true)))
+        desk.press(.function(2))
+        #expect(desk.press(.alt("o")).contains(.keepChoice(.topicsByActivity, true)))
+
+        let kept = DeskChoices(["topics-by-activity": true, "topics-folded": true])
+        var again = Self.opened(KeptDesk(topics: ["chat.a", "chat.b"], choices: kept))
+        #expect(!again.effects.contains { if case .keepChoice = $0 { true } else { false } })
+        #expect(!again.screen().contains { $0.contains("TOPICS") })
+        again.send(.topic("chat.b", .kept(Self.kept(1...2, readThrough: 2, topic: "chat.b"))))
+        #expect(again.press(.function(5)).contains(.keepChoice(.topicsFolded, nil)))
+        #expect(again.screen()[1].hasPrefix(" TOPICS by activity") && again.screen()[2].contains("chat.b"))
+        again.press(.function(2))
+        #expect(again.press(.alt("o")).contains(.keepChoice(.topicsByActivity, nil)))
+        #expect(again.screen()[1].hasPrefix(" TOPICS  "))
+    }
+
+    @Test("The configuration says whether the sidebar is there at first; what was chosen since counts before it")
+    func choicesAndConfiguration() {
+        var hidden = ChatSettings()
+        hidden.layout = LayoutSetting(sidebar: 0)
+        func start(_ kept: DeskChoices) -> Desk {
+            var desk = Desk(state: .connecting)
+            desk.model.configure(hidden)
+            desk.send(.start(topics: [], keeps: true))
+            desk.send(.opened(KeptDesk(topics: ["chat.a"], choices: kept)))
+            return desk
+        }
+        var desk = start(DeskChoices())
+        #expect(!desk.screen().contains { $0.contains("TOPICS") })
+        #expect(desk.press(.function(5)).contains(.keepChoice(.topicsFolded, false)))
+        #expect(desk.screen()[1].hasPrefix(" TOPICS"))
+        desk = start(DeskChoices(["topics-folded": false]))
+        #expect(desk.screen()[1].hasPrefix(" TOPICS"))
+        // Folded again, it is as the configuration has it, which goes on to count.
+        #expect(desk.press(.function(5)).contains(.keepChoice(.topicsFolded, nil)))
+        desk.model.configure(ChatSettings())
+        #expect(desk.screen()[1].hasPrefix(" TOPICS"))
+    }
+
     @Test("Up goes through the lines of the conversation in view, and through commands in each")
     func linesOfConversations() {
         let lines = [KeptLine("to qa", in: "chat.qa"), KeptLine("to lobby", in: "chat.lobby")]

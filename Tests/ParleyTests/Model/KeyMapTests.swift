@@ -187,6 +187,68 @@ struct KeyMapTests {
         #expect(desk.screen().contains { $0.contains(" ^V more  Esc closes ") })
     }
 
+    @Test("With another key for every action no screen names a key as it was")
+    func noOldNames() throws {
+        let fresh = (13...35).map { "F\($0)" } + (1...35).map { "Ctrl-F\($0)" }
+        var changes: [KeyMap.Change] = []
+        for (table, entries) in KeyMap.standard.tables {
+            for (entry, key) in zip(entries, fresh) {
+                changes.append(
+                    KeyMap.Change(name: "\(table).\(entry.action.name)", sequences: [try KeySequence(parsing: key)]))
+            }
+        }
+        var settings = ChatSettings()
+        settings.keys = try KeyMap(changes)
+        let old = Set(KeyMap.standard.tables.flatMap { $0.entries.flatMap(\.sequences).map(\.label) })
+        for var desk in scenesThatNameKeys() {
+            let before = desk.screen()
+            desk.model.configure(settings)
+            if desk.model.size.columns < ScreenLayout.sidebarFrom { _ = desk.model.perform(.foldTopics) }
+            for row in desk.screen() {
+                let words = row.split { !$0.isLetter && !$0.isNumber && !"^-/".contains($0) }.map(String.init)
+                #expect(old.isDisjoint(with: words), "\(row)\n\(before.joined(separator: "\n"))")
+            }
+        }
+    }
+
+    /// Screens with sentences that name keys, and the text of each such sentence somewhere.
+    private func scenesThatNameKeys() -> [Desk] {
+        let size = Size(rows: 24, columns: 80)
+        var failed = Scene.outage(Size(rows: 24, columns: 160))
+        failed.press(.backTab)
+        for _ in 0..<4 where !failed.screen().contains(where: { $0.contains("r sends it again") }) {
+            failed.press(.up)
+        }
+        #expect(failed.screen().contains { $0.contains("r sends it again") })
+        var older = Desk(size: size)
+        older.send(.start(topics: ["chat.lobby"]))
+        older.send(.topic("chat.lobby", .live))
+        older.send(.topic("chat.lobby", .history([message(1, "old")], isComplete: false)))
+        #expect(older.screen().contains { $0.contains("older messages: PgUp or /history") })
+        var tours: [Desk] = []
+        var tour = Desk(size: size)
+        tour.send(.start(topics: ["chat.lobby"], keeps: true))
+        tour.send(.opened(KeptDesk()))
+        for _ in Tour.Step.allCases {
+            tours.append(tour)
+            #expect(tour.screen().contains { $0.contains("Esc ends them") })
+            _ = tour.model.tour?.advance(.standard)
+        }
+        var list = Desk(size: size)
+        list.send(.start(topics: (0..<60).map { "topic\($0)" }))
+        list.enter("/topics")
+        #expect(list.screen().contains { $0.contains("PgDn more  Esc closes") })
+        var cut = Desk.joined("chat.lobby", size: size)
+        cut.send(.topic("chat.lobby", .messages([message(1, (1...300).map { "line \($0)" }.joined(separator: "\n"))])))
+        var reader = cut
+        reader.press(.function(4))
+        let narrow = Desk.joined("chat.lobby", size: Size(rows: 24, columns: 50))
+        return tours + [
+            Scene.chat(size), failed, older, list, cut, reader, narrow, Scene.inbox(size), Scene.places(size),
+            Scene.log(size), Desk(size: size),
+        ]
+    }
+
     @Test("A message that is cut names the key that shows the rest, and without one the command")
     func restOfMessage() throws {
         let text = (1...300).map { "line \($0)" }.joined(separator: "\n")

@@ -50,6 +50,32 @@ struct ReaderTests {
         #expect(shows(desk, "from bob in chat.lobby"))
     }
 
+    @Test("Of two that are cut the selected one is read, by the key and by the command, and else the lower one")
+    func selected() {
+        var desk = Desk.joined("chat.lobby")
+        let folded = (0..<2).map { number in
+            message(UInt64(number) + 1, "{\"number\": \(number), \"text\": \"\(String(repeating: "x", count: 99))\"}")
+        }
+        desk.send(.topic("chat.lobby", .messages(folded)))
+        desk.press(.function(4))
+        #expect(shows(desk, "\"number\": 1"))
+        desk.press(.function(4))
+        desk.press(.backTab)
+        desk.press(.up)
+        desk.press(.up)
+        desk.press(.function(4))
+        #expect(shows(desk, "\"number\": 0") && !shows(desk, "\"number\": 1"))
+        desk.press(.function(4))
+        #expect(desk.model.selectedRow?.position == .message(1))
+        desk.enter("/read")
+        #expect(shows(desk, "\"number\": 0") && !shows(desk, "\"number\": 1"))
+        desk.press(.escape)
+        // What was selected before a text that was sent or taken back is nothing to the next one.
+        desk.press(.escape)
+        desk.enter("/read")
+        #expect(shows(desk, "\"number\": 1"))
+    }
+
     @Test("Its beginning in view is enough, and what is whole needs no key")
     func beginning() {
         var desk = Self.desk()
@@ -64,6 +90,80 @@ struct ReaderTests {
         other.press(.function(4))
         #expect(other.model.view == .conversation("chat.lobby"))
         #expect(other.model.notice?.text == "Every message in view is whole.")
+    }
+
+    /// The texts that are marked in view.
+    private func marked(_ desk: Desk) -> [String] {
+        let frame = render(desk.model, size: desk.model.size, now: desk.model.now.instant)
+        let style = Theme.standard.found(in: .plain)
+        return (0..<frame.size.rows).flatMap { row -> [String] in
+            var runs = [""]
+            for column in 0..<frame.size.columns {
+                if frame[row, column].style == style {
+                    runs[runs.count - 1] += frame[row, column].cluster.text
+                } else if runs.last != "" {
+                    runs.append("")
+                }
+            }
+            return runs.filter { !$0.isEmpty }
+        }
+    }
+
+    @Test("/find goes through what is read from its beginning, marks all that is in view, and n and N go on")
+    func find() {
+        var desk = Self.desk()
+        desk.press(.function(4))
+        desk.enter("/find LINE 40")
+        #expect(shows(desk, "line 40.") && desk.model.focus == .main)
+        #expect(marked(desk) == ["line 40"])
+        desk.press(.character("n"))
+        #expect(shows(desk, "line 400.") && !shows(desk, "line 40."))
+        #expect(marked(desk).count >= 10)
+        desk.press(.character("N"))
+        #expect(shows(desk, "line 40."))
+        desk.press(.character("N"))
+        #expect(desk.model.notice?.text == "No line above has LINE 40.")
+        for _ in 0..<11 { desk.press(.character("n")) }
+        #expect(desk.model.notice?.text == "No line below has LINE 40." && shows(desk, "line 409."))
+        desk.press(.escape)
+        #expect(desk.model.view == .conversation("chat.lobby"))
+    }
+
+    @Test("What is at an end is found in view, what is broken into lines too, and nothing is said to be nothing")
+    func findEnds() {
+        let words = (1...400).map { "word\($0)" }.joined(separator: " ")
+        for size in [(8, 24), (24, 80), (5, 20)] {
+            var desk = Self.desk(Size(rows: size.0, columns: size.1))
+            desk.press(.function(4))
+            for wanted in ["line 1.", "line 900.", "line 899."] {
+                desk.enter("/find \(wanted)")
+                #expect(shows(desk, wanted), "\(wanted) at \(size)")
+            }
+            desk.enter("/find nowhere")
+            #expect(desk.model.notice?.text == "Nothing in this message has nowhere.")
+            desk.press(.escape)
+
+            desk.send(.topic("chat.lobby", .messages([message(4, words + String(repeating: "\nend", count: 300))])))
+            desk.press(.function(4))
+            for number in stride(from: 1, to: 60, by: 7) {
+                desk.enter("/find word\(number) word\(number + 1)")
+                #expect(shows(desk, "word\(number)"), "\(number) at \(size)")
+            }
+        }
+    }
+
+    @Test("y copies what is read, and q quotes it where a line goes; a letter is not quoted")
+    func copyAndQuote() {
+        var desk = Self.desk()
+        desk.press(.function(4))
+        #expect(desk.press(.character("y")) == [.copy(Self.long)])
+        desk.press(.character("q"))
+        #expect(desk.model.compose.text.hasPrefix("> bob: line 1.\n> line 2.\n") && desk.model.focus == .compose)
+        var letters = Desk.inbox([letter(1, Self.long)])
+        letters.press(.function(4))
+        #expect(letters.press(.character("y")) == [.copy(Self.long)])
+        letters.press(.character("q"))
+        #expect(letters.model.compose.text == "q")
     }
 
     @Test("What is typed while reading is sent where it would go from below, and what comes meanwhile counts as unread")

@@ -67,4 +67,18 @@ struct LinkPlacesTests {
         }
         #expect(links(String(repeating: "http://a ", count: 1_800)).count == 1_800)
     }
+
+    @Test(
+        "A link to a picture or a file has the name that its path ends with",
+        arguments: [
+            ("https://a.b/c/cat.png", "image cat.png"), ("https://a.b/Cat.JPEG?size=1#x", "image Cat.JPEG"),
+            ("https://a.b/notes.tar.gz", "file notes.tar.gz"), ("https://a.b/a%20b.pdf", "file a%20b.pdf"),
+            ("https://a.b", nil), ("https://a.b/", nil), ("https://cat.png", nil), ("https://cat.png/", nil),
+            ("https://a.b/page.html", nil), ("https://a.b/Node.js", nil), ("https://a.b/.png", nil),
+            ("https://a.b/c?file=cat.png", nil), ("https://a.b/cat.png/", nil), ("https://a.b/catpng", nil),
+        ] as [(String, String?)])
+    func files(_ text: String, _ words: String?) throws {
+        let link = try #require(Link.places(in: SafeText(text)).first?.link)
+        #expect(link.file.map { "\($0.kind.rawValue) \($0.name)" } == words)
+    }
 }

@@ -186,6 +186,18 @@ struct MessageFrameTests {
         #expect(desk.model.notice?.text == "http://c.d")
     }
 
+    @Test("A link to a picture or a file is listed with its name, by its address alone")
+    func files() {
+        var desk = desk([message(1, "http://a.b/c/cat.PNG?w=9 https://a.b/notes.pdf http://a.b/page.html")])
+        desk.enter("/links")
+        let shown = desk.screen()
+        #expect(shown.contains { $0.contains("↑ image cat.PNG ") })
+        #expect(shown.contains { $0.contains("↑ file notes.pdf ") })
+        #expect(shown.count { $0.contains("↑ ") } == 2)
+        #expect(desk.enter("") == [] && desk.model.overlay == nil)
+        #expect(desk.enter("/link 3") == [.copy("http://a.b/c/cat.PNG?w=9")])
+    }
+
     @Test("A link that the bottom line has no room for is copied all the same, and ^Y puts it into the text")
     func longLink() {
         let link = "https://example.org/" + String(repeating: "a", count: 200)

@@ -55,6 +55,36 @@ struct StoreDeskTests {
         try await again.close()
     }
 
+    @Test("What is muted comes back in its order, each once, and what is no more does not")
+    func muted() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await store.commit([.muted("b", true), .muted("alerts.>", true), .muted("a", true), .muted("b", true)])
+        try await store.commit([.muted("alerts.>", false), .muted("c", false)])
+        try await store.close()
+        let again = try fixture.open()
+        #expect(try await again.muted() == ["b", "a"])
+        try await again.commit((0..<StoreBounds.muted + 10).map { .muted("topic.\($0)", true) })
+        let names = try await again.muted()
+        #expect(names.count == StoreBounds.muted && !names.contains("b") && names.last == "topic.1009")
+        try await again.close()
+    }
+
+    @Test("Choices about the screen come back, the last one of each, and one that is forgotten does not")
+    func choices() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await store.commit([.choice("order", true), .choice("folded", true), .choice("other", false)])
+        try await store.commit([.choice("order", nil), .choice("folded", false)])
+        try await store.close()
+        let again = try fixture.open()
+        #expect(try await again.choices() == ["folded": false, "other": false])
+        try await again.commit((0..<StoreBounds.choices + 10).map { .choice("choice \($0)", true) })
+        let choices = try await again.choices()
+        #expect(choices.count == StoreBounds.choices && choices["other"] == nil && choices["choice 109"] == true)
+        try await again.close()
+    }
+
     @Test("Drafts, joined topics, cursors and marks come back")
     func desk() async throws {
         let fixture = try StoreFixture()
