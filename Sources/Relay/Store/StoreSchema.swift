@@ -34,6 +34,9 @@ enum StoreSchema {
         migrator.registerMigration("11 conversations of lines") { database in
             try database.execute(sql: "ALTER TABLE lines ADD COLUMN conversation TEXT")
         }
+        migrator.registerMigration("12 subjects of letters") { database in
+            try database.execute(sql: "ALTER TABLE letters ADD COLUMN subject TEXT")
+        }
         return migrator
     }
 
