@@ -99,7 +99,8 @@ extension ChatModel {
 
     /// What Tab would make of a command.
     private var commandCompletion: Completion? {
-        Completion.of(compose.text, topics: topicsToComplete, names: namesToComplete)
+        Completion.of(
+            compose.text, topics: topicsToComplete, names: namesToComplete, postboxes: inbox.boxes.map(\.name))
     }
 
     /// What the last Tab made of a word, while that stands as it was made.

@@ -225,7 +225,8 @@ struct ChatLoop {
             .subscribe,
             .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop, .openPostbox, .countLetters,
             .listPage,
-            .deleteMessage, .bulkDelete, .postLetter, .keyValue, .changeKey, .watchPeople, .appear, .setPresence,
+            .deleteMessage, .bulkDelete, .postLetter, .postboxes, .listSent, .keyValue, .changeKey, .watchPeople,
+            .appear, .setPresence,
             .typing, .setActive, .nudge, .disconnect, .reconnect:
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }
