@@ -25,6 +25,7 @@ enum Suite {
         print(line(RelayScenario.name, try await RelayScenario.run(Words([]))))
         for result in try await AccountScenario.run(Words([])) { print(line(result.scenario, result)) }
         for result in try await StoreScenario.run(Words(["n=200000"])) { print(line(result.scenario, result)) }
+        for result in try await PostboxScenario.run(Words(["n=100000"])) { print(line(result.scenario, result)) }
         if let result = try await ScreenScenario.run(Words([])) { print(line(result.scenario, result)) }
     }
 

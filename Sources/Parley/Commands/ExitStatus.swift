@@ -71,6 +71,8 @@ struct CommandFailure: Error, Hashable {
         case .connection(let reason): return code(reason)
         case .notInitialized, .notConnected, .needsConnection, .alreadyConnected, .outboxFull, .busy, .server:
             return noConnection
+        // Nobody has that address; a disabled postbox may take letters later.
+        case .postboxNotAccepting(_, .unknownUser), .postboxNotAccepting(_, .unknownPostbox): return badData
         case .postboxNotAccepting: return noConnection
         }
     }

@@ -27,8 +27,7 @@ struct InboxListCommand: AsyncParsableCommand {
     @Flag(help: "All letters, page after page.")
     var all = false
 
-    @Option(help: ArgumentHelp("Only letters of this postbox.", valueName: "id"))
-    var postbox: String?
+    @OptionGroup var part: InboxSelectionOptions
 
     @Flag(help: "Print one JSON object for each page.")
     var json = false
@@ -47,14 +46,12 @@ struct InboxListCommand: AsyncParsableCommand {
                 if CommandFailure.meansNoConnection(error) { await writeKept(plan) }
                 throw error
             }
-            // A user's first visit has the network set up the postbox.
-            let known = try? await client.postboxes()
-            let wanted = try Self.id(of: postbox, among: known)
+            let selection = try await part.selection(client)
             var token = nextToken
             repeat {
                 let page: ListOutput<PostboxMessage>
                 do throws(RelayError) {
-                    page = try await client.listMessages(limit: pageLimit, nextToken: token, postbox: wanted)
+                    page = try await client.page(of: selection, limit: pageLimit, nextToken: token)
                 } catch { throw client.explained(error) }
                 write(page)
                 // It deletes nothing here: of a page alone nobody knows what else there was.
@@ -67,19 +64,6 @@ struct InboxListCommand: AsyncParsableCommand {
         }
     }
 
-    /// The postbox that is meant. One that is mistyped would look as if it were empty.
-    ///
-    /// - Parameter known: the user's postboxes; nil where the network did not tell them.
-    static func id(of name: String?, among known: [Postbox]?) throws(CommandFailure) -> String? {
-        guard let name, let known else { return name }
-        if let postbox = known.first(where: { $0.id == name }) ?? known.first(where: { $0.name == name }) {
-            return postbox.id
-        }
-        let names = known.map(\.name).sorted().joined(separator: ", ")
-        let others = names.isEmpty ? "There are none; parley postbox create makes one." : "These are: \(names)."
-        throw CommandFailure(CommandFailure.badData, "There is no postbox “\(name)”. \(others)")
-    }
-
     private var pageLimit: Int? { limit ?? (all ? RelayClient.maximumPage : nil) }
 
     /// Prints the letters that this machine keeps, where it keeps any.
@@ -90,16 +74,15 @@ struct InboxListCommand: AsyncParsableCommand {
                 guard let store else { return }
                 var token = nextToken
                 repeat {
-                    let kept = try await store.letterPage(
-                        limit: pageLimit ?? 1, nextToken: token, postbox: postbox, owner: plan.userName ?? "")
-                    guard kept.asOf != nil || !kept.page.items.isEmpty else { return }
-                    let moment = kept.asOf?.iso8601
+                    let (page, asOf) = try await keptPage(in: store, after: token, of: plan.userName ?? "")
+                    guard asOf != nil || !page.items.isEmpty else { return }
+                    let moment = asOf?.iso8601
                     if token == nextToken {
                         Output.complain(
                             "parley: offline; these letters are kept here\(moment.map { ", as of \($0)" } ?? "")")
                     }
-                    write(kept.page, ["offline": .bool(true), "asOf": MessageValue(moment)])
-                    token = kept.page.nextToken
+                    write(page, ["offline": .bool(true), "asOf": MessageValue(moment)])
+                    token = page.nextToken
                 } while all && token != nil
             }
         } catch let failure as CommandFailure {
@@ -107,6 +90,20 @@ struct InboxListCommand: AsyncParsableCommand {
         } catch {
             // Why there is no connection is said all the same.
         }
+    }
+
+    private func keptPage(
+        in store: LocalStore, after token: String?, of owner: String
+    ) async throws -> (page: ListOutput<PostboxMessage>, asOf: Timestamp?) {
+        var page = InboxPage(limit: pageLimit ?? 1) { part.means($0) }
+        var (token, asOf) = (token, Timestamp?.none)
+        repeat {
+            let kept = try await store.letterPage(
+                limit: RelayClient.maximumPage, nextToken: token, postbox: part.postbox, owner: owner)
+            asOf = kept.asOf
+            token = page.take(kept.page)
+        } while token != nil
+        return (page.output, asOf)
     }
 
     private func write(_ page: ListOutput<PostboxMessage>, _ more: MessageMap = [:]) {
@@ -123,43 +120,6 @@ struct InboxListCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley inbox post`.
-struct InboxPostCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "post", abstract: "Send a letter to a postbox and return when it is stored.")
-
-    @OptionGroup var connection: ConnectionOptions
-
-    @Flag(help: "Print one JSON object.")
-    var json = false
-
-    @Argument(help: ArgumentHelp("The postbox.", valueName: "user/postbox"))
-    var address: String
-
-    @Argument(help: "The letter; standard input when it is left out.")
-    var text: String?
-
-    func run() async throws {
-        try await reportingFailures {
-            let recipient = try LetterAddress(address)
-            let body = text ?? StandardInput.all()
-            guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
-            let plan = try connection.plan()
-            let client = try await Connector(plan).connect()
-            let receipt: PublishReceipt
-            do throws(RelayError) {
-                receipt = try await client.post(to: recipient.user, postbox: recipient.postbox, text: body)
-            } catch { throw client.explained(error) }
-            if json { Output.json(["id": .string(receipt.id), "seq": .integer(receipt.sequence)]) }
-            await client.close()
-            let letter = KeptLetter(
-                direction: .sent, id: receipt.id, person: recipient.user, postbox: recipient.postbox,
-                time: WallClock.now, text: body)
-            await StoreAccess.note([.letter(letter)], plan)
-        }
-    }
-}
-
 /// `parley inbox watch`.
 struct InboxWatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -169,6 +129,9 @@ struct InboxWatchCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("End after this many letters.", valueName: "count"))
     var count: Int?
+
+    @Option(help: ArgumentHelp("Only letters to this persona's postboxes.", valueName: "id"))
+    var sudoId: String?
 
     @Flag(help: "Print one JSON object for each event.")
     var json = false
@@ -181,7 +144,7 @@ struct InboxWatchCommand: AsyncParsableCommand {
         try await reportingFailures {
             let client = try await Connector(connection.plan()).connect()
             try await client.whileInSession {
-                _ = try await client.postboxes()
+                _ = try InboxSelection(postbox: nil, persona: sudoId, among: try await client.postboxes())
                 let events = try await client.postboxMessages()
                 status(.initialized)
                 status(.connecting)
@@ -192,6 +155,7 @@ struct InboxWatchCommand: AsyncParsableCommand {
                     case .status(let new): status(new)
                     case .gap(let lost): Output.complain("parley: \(lost) letters were deleted before they were seen")
                     case .message(let letter):
+                        guard (sudoId ?? letter.sudoId) == letter.sudoId else { continue }
                         if json {
                             var map: MessageMap = ["event": "message"]
                             for entry in letter.json.entries { map.entries.append(entry) }
@@ -223,13 +187,14 @@ extension PostboxMessage {
         [
             "id": .string(id), "createdAt": .string(createdAt.iso8601), "updatedAt": .string(updatedAt.iso8601),
             "ownerId": .string(ownerId), "sudoId": .string(sudoId), "postboxId": .string(postboxId),
-            "from": MessageValue(from), "message": .string(message),
+            "from": MessageValue(from), "message": .string(message), "subject": MessageValue(subject),
         ]
     }
 
     /// The letter for a person.
     var line: String {
         let who = from.map { Output.safe($0) } ?? "–"
-        return "\(id)  \(createdAt.iso8601)  \(Output.safe(postboxId))  \(who): \(Output.indented(message))"
+        let about = subject.map { "\(Output.safe($0)) · " } ?? ""
+        return "\(id)  \(createdAt.iso8601)  \(Output.safe(postboxId))  \(who): \(about)\(Output.indented(message))"
     }
 }

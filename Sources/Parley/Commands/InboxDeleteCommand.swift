@@ -22,8 +22,7 @@ struct InboxDeleteCommand: AsyncParsableCommand {
     @Flag(help: "Delete all letters that are there now, after a question.")
     var all = false
 
-    @Option(help: ArgumentHelp("With --all: only the letters of this postbox.", valueName: "id"))
-    var postbox: String?
+    @OptionGroup var part: InboxSelectionOptions
 
     @Flag(help: "With --all: ask nothing.")
     var yes = false
@@ -35,7 +34,10 @@ struct InboxDeleteCommand: AsyncParsableCommand {
     var ids: [String] = []
 
     func validate() throws {
-        guard all != ids.isEmpty else { return }
+        guard all != ids.isEmpty else {
+            if all || part.isAll && !yes { return }
+            throw ValidationError("--postbox, --sudo-id and --yes go with --all.")
+        }
         throw ValidationError(all ? "Give ids, or --all, not both." : "Give the ids of the letters, or --all.")
     }
 
@@ -46,15 +48,9 @@ struct InboxDeleteCommand: AsyncParsableCommand {
                     CommandFailure.badData,
                     "At most \(BulkDeletion.maximumCount) letters are deleted at once; --chunked takes any number.")
             }
-            guard all || postbox == nil && !yes else {
-                throw CommandFailure(CommandFailure.usage, "--postbox and --yes go with --all.")
-            }
             let plan = try connection.plan()
             let client = try await Connector(plan).connect()
-            let wanted: [String]
-            do throws(RelayError) {
-                wanted = all ? try await present(client) : ids
-            } catch { throw client.explained(error) }
+            let wanted = all ? try await present(client) : ids
             guard try isWanted(wanted.count) else {
                 await client.close()
                 return Output.complain("parley: nothing was deleted")
@@ -74,15 +70,15 @@ struct InboxDeleteCommand: AsyncParsableCommand {
     }
 
     /// The ids of the letters that are there now. What comes meanwhile stays.
-    private func present(_ client: RelayClient) async throws(RelayError) -> [String] {
-        let wanted: String?
-        do throws(CommandFailure) {
-            wanted = try InboxListCommand.id(of: postbox, among: try? await client.postboxes())
-        } catch { throw .invalidArgument(error.text) }
+    private func present(_ client: RelayClient) async throws -> [String] {
+        let selection = try await part.selection(client)
         var found: [String] = []
         var token: String?
         repeat {
-            let page = try await client.listMessages(limit: RelayClient.maximumPage, nextToken: token, postbox: wanted)
+            let page: ListOutput<PostboxMessage>
+            do throws(RelayError) {
+                page = try await client.page(of: selection, limit: RelayClient.maximumPage, nextToken: token)
+            } catch { throw client.explained(error) }
             found += page.items.map(\.id)
             token = page.nextToken
         } while token != nil

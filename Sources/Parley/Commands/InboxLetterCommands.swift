@@ -52,18 +52,21 @@ struct InboxSaveCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
+    @Option(
+        help: ArgumentHelp(
+            "The file, which must not be there yet; a name with the letter's time and sender when left out.",
+            valueName: "file"))
+    var out: String?
+
     @Argument(help: "The letter's id.")
     var id: String
-
-    @Argument(help: "The file, which must not be there yet; a name with the letter's time and sender when left out.")
-    var file: String?
 
     func run() async throws {
         try await reportingFailures {
             let client = try await Connector(connection.plan()).connect()
             let letter = try await client.letter(id)
             await client.close()
-            let path = file ?? letter.fileName
+            let path = out ?? letter.fileName
             try Self.write(letter.message, to: path)
             Output.line(Output.safe(path))
         }
@@ -104,63 +107,9 @@ struct InboxSaveCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley inbox forward`.
-struct InboxForwardCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "forward", abstract: "Send a letter on to a postbox, with whose it was and when.")
-
-    @OptionGroup var connection: ConnectionOptions
-
-    @Flag(help: "Print one JSON object.")
-    var json = false
-
-    @Argument(help: "The letter's id.")
-    var id: String
-
-    @Argument(help: ArgumentHelp("The postbox.", valueName: "user/postbox"))
-    var address: String
-
-    @Argument(help: "A text above it.")
-    var text: String?
-
-    func run() async throws {
-        try await reportingFailures {
-            let recipient = try LetterAddress(address)
-            let plan = try connection.plan()
-            let client = try await Connector(plan).connect()
-            let letter = try await client.letter(id)
-            let body = letter.forwarded(under: text)
-            let receipt: PublishReceipt
-            do throws(RelayError) {
-                receipt = try await client.post(to: recipient.user, postbox: recipient.postbox, text: body)
-            } catch { throw client.explained(error) }
-            if json { Output.json(["id": .string(receipt.id), "seq": .integer(receipt.sequence)]) }
-            await client.close()
-            let sent = KeptLetter(
-                direction: .sent, id: receipt.id, person: recipient.user, postbox: recipient.postbox,
-                time: WallClock.now, text: body)
-            await StoreAccess.note([.letter(sent)], plan)
-        }
-    }
-}
-
-/// Somebody's postbox, as it is written.
-struct LetterAddress {
-    let user: String
-    let postbox: String
-
-    init(_ text: String) throws(CommandFailure) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 2 else {
-            throw CommandFailure(CommandFailure.badData, "Name the postbox as USER/POSTBOX.")
-        }
-        (user, postbox) = (parts[0], parts[1])
-    }
-}
-
 extension RelayClient {
     /// One letter, for a command.
-    fileprivate func letter(_ id: String) async throws -> PostboxMessage {
+    func letter(_ id: String) async throws -> PostboxMessage {
         do throws(RelayError) { return try await postboxMessage(withMessageId: id) } catch { throw explained(error) }
     }
 }
@@ -171,7 +120,7 @@ extension PostboxMessage {
         [
             "from    \(from.map { Output.safe($0) } ?? "–")", "to      \(Output.safe(postboxId))",
             "sent    \(createdAt.iso8601)",
-        ]
+        ] + (subject.map { ["about   \(Output.safe($0))"] } ?? [])
     }
 
     /// A file's name for it, of characters that mean nothing to any shell or file system.

@@ -109,7 +109,7 @@ extension KeptLetter {
         return [
             "seq": .null, "topic": .null, "id": .string(id), "from": MessageValue(from), "text": .string(text),
             "message": .string(text), "time": .string(time.iso8601), "recovered": .bool(false),
-            "postbox": .string(postbox), "to": MessageValue(recipient),
+            "postbox": .string(postbox), "to": MessageValue(recipient), "subject": MessageValue(subject),
         ]
     }
 
@@ -121,6 +121,7 @@ extension KeptLetter {
             case .received: "letter to \(place)  \(who):"
             case .sent: "letter to \(who)/\(place) "
             }
-        return "\(time.iso8601)  \(words) \(Output.indented(text))"
+        let about = subject.map { "\(Output.safe($0)) · " } ?? ""
+        return "\(time.iso8601)  \(words) \(about)\(Output.indented(text))"
     }
 }

@@ -8,11 +8,11 @@ struct Completion: Hashable, Sendable {
     /// Choices that are shown at most.
     static let choiceLimit = 12
 
-    /// Completes a command's name, or the topic, name or subject behind it, or behind a search's `in:` and `from:`; nil when
-    /// there is nothing to complete.
+    /// Completes a command's name, or the topic, name, postbox or subject behind it, or behind a search's `in:` and
+    /// `from:`; nil when there is nothing to complete.
     static func of(
         _ text: String, topics: @autoclosure () -> [String], names: @autoclosure () -> [String] = [],
-        muted: @autoclosure () -> [String] = []
+        muted: @autoclosure () -> [String] = [], postboxes: @autoclosure () -> [String] = []
     ) -> Completion? {
         guard text.hasPrefix("/"), !text.hasPrefix("//"), !text.contains("\n") else { return nil }
         guard let space = text.firstIndex(of: " ") else {
@@ -29,6 +29,11 @@ struct Completion: Hashable, Sendable {
                 prefix: String(text.dropLast(value.count)), word: String(value),
                 among: filter == "in:" ? topics() : names(), isFinal: false)
         }
+        if name == "postbox", let verb = PostboxAct.verbs.first(where: { word.hasPrefix($0 + " ") }), verb != "create" {
+            let begun = String(word.dropFirst(verb.count + 1))
+            guard !begun.contains(" ") else { return nil }
+            return complete(prefix: "/postbox \(verb) ", word: begun, among: postboxes(), isFinal: false)
+        }
         guard !word.contains(" ") else { return nil }
         let words: [String]
         switch name {
@@ -37,6 +42,7 @@ struct Completion: Hashable, Sendable {
         case "help": words = SlashCommand.entries.map(\.name)
         case "ignore", "unignore": words = names()
         case "post": words = names().map { "\($0)/" }
+        case "postbox": words = PostboxAct.verbs.map { "\($0) " }
         default: return nil
         }
         return complete(prefix: "/\(name) ", word: word, among: words, isFinal: false)

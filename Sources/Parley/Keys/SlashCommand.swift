@@ -26,6 +26,9 @@ enum SlashCommand: Hashable, Sendable {
     case away(String)
     case back
     case inbox
+    case postbox(PostboxAct)
+    /// The sent letter with a number in the list of these, or the list.
+    case sent(Int?)
     /// The letter with a number, or those that are marked or selected.
     case delete(Int?)
     case topics
@@ -80,6 +83,11 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "away", arguments: "[TEXT]", words: "tell others that you are away, and why"),
         Entry(name: "back", arguments: "", words: "tell others that you are here again"),
         Entry(name: "inbox", arguments: "", words: "open the postbox"),
+        Entry(
+            name: "postbox", arguments: "[create|enable|disable|delete NAME]",
+            words: "list your postboxes; make one, for the persona behind NAME if any; let it take letters or not; "
+                + "delete it with its letters"),
+        Entry(name: "sent", arguments: "[NUMBER]", words: "list the letters you sent from here, or read that one"),
         Entry(
             name: "delete", arguments: "[NUMBER]",
             words: "delete the marked letters, or the selected one; or that one of the list"),
@@ -169,6 +177,10 @@ enum SlashCommand: Hashable, Sendable {
         case "away": return .away(topic)
         case "back": return .back
         case "inbox": return .inbox
+        case "postbox":
+            guard let act = PostboxAct(argument) else { throw usage("postbox") }
+            return .postbox(act)
+        case "sent": return .sent(try number(topic, of: "sent"))
         case "delete": return .delete(try number(topic, of: "delete"))
         case "kv":
             guard let request = KeyValueRequest(argument) else { throw .usage(KeyValueRequest.usage) }

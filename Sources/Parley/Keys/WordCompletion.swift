@@ -100,7 +100,8 @@ extension ChatModel {
     /// What Tab would make of a command.
     private var commandCompletion: Completion? {
         Completion.of(
-            compose.text, topics: topicsToComplete, names: namesToComplete, muted: mutes.map(\.text))
+            compose.text, topics: topicsToComplete, names: namesToComplete, muted: mutes.map(\.text),
+            postboxes: inbox.boxes.map(\.name))
     }
 
     /// What the last Tab made of a word, while that stands as it was made.

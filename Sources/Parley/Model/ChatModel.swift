@@ -67,6 +67,10 @@ struct ChatModel: Equatable, Sendable {
     var overlay: Overlay?
     /// The first steps; nil where they are done, or the person was here before.
     var tour: Tour?
+    /// The sent letters that were listed last, whose numbers count for `/sent`.
+    var listedSent: [KeptLetter] = []
+    /// Answers about postboxes and sent letters that are still to come.
+    var awaitedAnswers = 0
     /// The links that were listed last, whose numbers count for `/link`.
     var listedLinks: LinkList?
     /// A sentence for the person, on the bottom line for a while.

@@ -1,11 +1,31 @@
 import Relay
+import Terminal
 
 /// A list that lies over the panes and is made when it is opened: what is known of a message, what went wrong.
 struct Listing: Equatable, Sendable {
     let title: String
-    let lines: [HelpText.Line]
+    var lines: [HelpText.Line]
     /// The first row that is shown.
     var scroll = 0
+    /// The line that Enter opens; nil for a list that is only read.
+    var selected: Int?
+
+    /// Selects a line on a screen of some size, and shows all of it.
+    mutating func select(_ index: Int, on size: Size) {
+        selected = max(0, min(index, lines.count - 1))
+        let list = HelpLayout(size: size, lines: lines)
+        let rows = selectedRows(on: size)
+        scroll = min(scroll, list.lastScroll)
+        if rows.upperBound > scroll + list.inner.rows { scroll = rows.upperBound - list.inner.rows }
+        if rows.lowerBound < scroll { scroll = rows.lowerBound }
+    }
+
+    /// The rows of the selected line.
+    func selectedRows(on size: Size) -> Range<Int> {
+        guard let selected, lines.indices.contains(selected) else { return 0..<0 }
+        let above = HelpLayout(size: size, lines: Array(lines.prefix(selected))).rows.count
+        return above..<above + HelpLayout(size: size, lines: [lines[selected]]).rows.count
+    }
 }
 
 extension ChatModel {

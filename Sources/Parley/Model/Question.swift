@@ -5,6 +5,7 @@ struct Question: Equatable, Sendable {
         case quit
         case disconnect
         case delete([String])
+        case deletePostbox(String)
         case send(text: String, topic: String)
         case run(SlashCommand)
     }

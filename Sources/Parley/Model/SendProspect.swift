@@ -45,8 +45,8 @@ extension SlashCommand {
         case .say, .post: true
         case .keyValue(let request): request.change != nil
         case .join, .leave, .resend, .discard, .edit, .history, .search, .find, .read, .links, .link, .who, .ignore,
-            .unignore, .mute, .unmute, .away, .back, .inbox, .delete, .topics, .next, .close, .reconnect, .log,
-            .errors, .help, .quit:
+            .unignore, .mute, .unmute, .away, .back, .inbox, .postbox, .sent, .delete, .topics, .next, .close,
+            .reconnect, .log, .errors, .help, .quit:
             false
         }
     }

@@ -105,6 +105,7 @@ struct PlainSession {
             return false
         }
         if case .search(let search) = model.view, search.request != nil { return false }
+        if model.awaitedAnswers > 0 { return false }
         return true
     }
 

@@ -2,7 +2,7 @@ import Relay
 
 // What the local store has of what the person looks for. It needs no connection.
 extension ChatEngine {
-    private static let nothingKept = "Nothing is kept on this machine; /log may say why."
+    static let nothingKept = "Nothing is kept on this machine; /log may say why."
 
     /// Looks for a portion of what a query means. One search runs at a time.
     func search(_ request: UInt64, _ query: SearchQuery, _ limit: Int) {

@@ -17,6 +17,8 @@ actor ChatEngine {
     private var keyValueTask: Task<Void, Never>?
     private var keyWatch: Task<Void, Never>?
     private var peopleWatch: Task<Void, Never>?
+    /// The newest change of the postboxes; it waits for those before it.
+    var postboxesTask: Task<Void, Never>?
     /// The newest search; it waits for those before it.
     var searchTask: Task<Void, Never>?
     private var wantsPostbox = false
@@ -139,6 +141,8 @@ actor ChatEngine {
         case .deleteMessage(let request, let id): delete(request, [id])
         case .bulkDelete(let request, let ids): delete(request, ids)
         case .postLetter(let id, let user, let postbox, let text): await postLetter(id, user, postbox, text)
+        case .postboxes(let act): perform(act)
+        case .listSent(let limit): listSent(limit)
         case .keyValue(let request): perform(request)
         case .changeKey(let id, let change): await perform(change, id)
         case .watchPeople(let topic): watchPeople(of: topic)

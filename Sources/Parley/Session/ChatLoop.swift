@@ -223,8 +223,8 @@ struct ChatLoop {
         case .suspendProcess: suspend()
         case .openStore, .keepJoined, .keepLine, .keepDraft, .keepIgnored, .keepMuted, .keepChoice, .keepReadMark,
             .search, .readAround, .subscribe, .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop,
-            .openPostbox, .countLetters, .listPage, .deleteMessage, .bulkDelete, .postLetter, .keyValue, .changeKey,
-            .watchPeople, .appear, .setPresence,
+            .openPostbox, .countLetters, .listPage, .deleteMessage, .bulkDelete, .postLetter, .postboxes, .listSent,
+            .keyValue, .changeKey, .watchPeople, .appear, .setPresence,
             .typing, .setActive, .nudge, .disconnect, .reconnect:
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }

@@ -62,6 +62,10 @@ enum ChatEffect: Equatable, Sendable {
     /// Delete letters, at most `Inbox.pageSize` at once.
     case bulkDelete(request: UInt64, ids: [String])
     case postLetter(id: String, user: String, postbox: String, text: String)
+    /// Do something with the person's postboxes; `postboxes` tells what became of it.
+    case postboxes(PostboxAct)
+    /// Tell which letters were sent from here, at most `limit`, the newest.
+    case listSent(limit: Int)
 
     // Keys and values
     /// Carry out a request about keys; the answer is a notice, and an entry of the log, which has room for all of it.

@@ -31,6 +31,8 @@ enum ChatEvent: Equatable, Sendable {
     case published(PublishNews)
     /// News of the postbox.
     case postbox(PostboxNews)
+    /// What became of what was asked about the person's own postboxes, and of sent letters.
+    case postboxes(PostboxesNews)
     /// Who is in a topic.
     case people(topic: String, PresenceRoster)
     /// What the local store has of what is looked for.
@@ -90,6 +92,19 @@ enum ChatEvent: Equatable, Sendable {
         case aroundFailed(request: UInt64, String)
     }
 
+    /// Answers about the person's own postboxes, and about sent letters: one for each effect.
+    enum PostboxesNews: Equatable, Sendable {
+        /// They are these.
+        case listed([Postbox])
+        /// One was changed: as it is now, or was before it was deleted, and all that there are.
+        case changed(PostboxAct, Postbox, all: [Postbox])
+        case failed(PostboxAct, RelayError)
+        /// The letters that were sent from here, the newest first.
+        case sent([KeptLetter])
+        /// Why they are not known.
+        case sentFailed(String)
+    }
+
     /// News of the postbox.
     enum PostboxNews: Equatable, Sendable {
         /// The person's postboxes.
@@ -117,7 +132,7 @@ extension ChatEvent {
     /// Whether a person waits for it: what is kept, when the client opens, and the answers to what was asked for.
     var isAnswer: Bool {
         switch self {
-        case .opened, .search: true
+        case .opened, .search, .postboxes: true
         case .topic(_, let news):
             switch news {
             case .kept, .keptHistory, .history, .historyFailed: true

@@ -38,6 +38,7 @@ extension ChatModel {
             return !isLong(text, for: topic, .run(command))
         case .post(let user, let postbox, let text):
             return fits(text) && !isLong(text, for: "\(user)/\(postbox)", .run(command))
+        case .postbox(let act): return mayDo(act)
         default: return true
         }
     }
@@ -95,6 +96,8 @@ extension ChatModel {
         case .inbox:
             focus = .main
             return openInbox(nil)
+        case .postbox(let act): return run(act)
+        case .sent(let number): return sentLetters(number)
         case .delete(let number):
             guard case .inbox = view else {
                 sayPostboxFirst()
@@ -169,6 +172,7 @@ extension ChatModel {
         case .quit: return [.quit]
         case .disconnect: return [.disconnect]
         case .delete(let ids): return deleteAsked(ids)
+        case .deletePostbox(let name): return deletePostbox(name)
         case .send(let text, let topic):
             guard conversations.index(of: topic) != nil else {
                 say("\(topic) is not joined any more; the text was not sent.", .failure)

@@ -107,12 +107,44 @@ extension ChatModel {
             self.overlay = scrolled(scroll, by: action, key, in: list).map { .people(scroll: $0) }
         case .listing(var listing):
             if action == .quit { return quit() }
+            if let selected = listing.selected {
+                return press(key, as: action, over: listing, selected)
+            }
             let list = HelpLayout(size: size, lines: listing.lines)
             let scroll = scrolled(listing.scroll, by: action, key, in: list)
             listing.scroll = scroll ?? 0
             self.overlay = scroll == nil ? nil : .listing(listing)
         case .log, .palette: break
         }
+        return []
+    }
+
+    /// A key over a list of which Enter opens a line.
+    private mutating func press(
+        _ key: Key, as action: KeyAction?, over listing: Listing, _ selected: Int
+    ) -> [ChatEffect] {
+        var listing = listing
+        let page = max(1, HelpLayout(size: size, lines: listing.lines).pageRows / 2)
+        switch action {
+        case .up: listing.select(selected - 1, on: size)
+        case .down: listing.select(selected + 1, on: size)
+        case .pageUp: listing.select(selected - page, on: size)
+        case .pageDown: listing.select(selected + page, on: size)
+        case .toBeginning: listing.select(0, on: size)
+        case .toEnd: listing.select(listing.lines.count - 1, on: size)
+        case .open:
+            openListed(selected)
+            return []
+        case .escape, .help, .interrupt:
+            overlay = nil
+            return []
+        default:
+            // It can be read and closed whatever the keys are.
+            if key == Key(.enter) { openListed(selected) }
+            if key == Key(.character("q")) || key == Key(.escape) { overlay = nil }
+            return []
+        }
+        overlay = .listing(listing)
         return []
     }
 

@@ -45,6 +45,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         effects = model.published(news)
     case .postbox(let news):
         effects = model.handlePostboxNews(news)
+    case .postboxes(let news):
+        effects = model.handlePostboxesNews(news)
     case .people(let topic, let roster):
         model.people.take(roster, of: topic)
     case .search(let news):

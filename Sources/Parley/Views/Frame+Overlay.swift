@@ -10,7 +10,9 @@ extension Frame {
             let list = HelpLayout(size: layout.size, lines: model.people.lines(for: model.identity.user))
             draw(list, SafeText(" Who is in \(model.people.topic ?? "") "), scroll)
         case .listing(let listing):
-            draw(HelpLayout(size: layout.size, lines: listing.lines), SafeText(" \(listing.title) "), listing.scroll)
+            draw(
+                HelpLayout(size: layout.size, lines: listing.lines), SafeText(" \(listing.title) "), listing.scroll,
+                selected: listing.selectedRows(on: layout.size))
         case .palette(let palette): drawPalette(palette)
         // The log has the main pane's place, a question the bottom line's.
         case .log, .question, nil: break
@@ -18,7 +20,9 @@ extension Frame {
     }
 
     /// Draws a list over the panes.
-    private mutating func draw(_ list: HelpLayout, _ title: SafeText, _ scroll: Int) {
+    ///
+    /// - Parameter selected: the rows of the line that Enter opens.
+    private mutating func draw(_ list: HelpLayout, _ title: SafeText, _ scroll: Int, selected: Range<Int> = 0..<0) {
         let (box, inner) = (list.box, list.inner)
         canvas.fill(box, style: theme.overlay)
         drawBorder(box)
@@ -26,12 +30,19 @@ extension Frame {
             title.truncated(columns: max(0, box.columns - 4)), row: box.row, column: box.column + 2, style: theme.title)
         let first = min(scroll, list.lastScroll)
         for (offset, row) in list.rows.dropFirst(first).prefix(inner.rows).enumerated() {
-            drawHelp(row, in: Rect(row: inner.row + offset, column: inner.column, rows: 1, columns: inner.columns))
+            let place = Rect(row: inner.row + offset, column: inner.column, rows: 1, columns: inner.columns)
+            drawHelp(row, in: place)
+            guard selected.contains(first + offset) else { continue }
+            let selection = theme.selection(over:)
+            canvas.restyle(place) { $0 = selection($0) }
         }
         let pageDown = model.settings.keys.label(of: .pageDown)
         let close = model.settings.keys.labelOfClosing
         let goesOn = pageDown.map { [" \($0) more  \(close) closes ", " \($0)  \(close) "] } ?? []
-        let forms = first < list.lastScroll ? goesOn : [" \(close) closes ", " \(close) "]
+        let forms =
+            !selected.isEmpty
+            ? [" Enter opens  \(close) closes ", " Enter  \(close) "]
+            : first < list.lastScroll ? goesOn : [" \(close) closes ", " \(close) "]
         let words = forms.first { $0.count <= inner.columns } ?? ""
         canvas.write(words, row: box.endRow - 1, column: box.column + 2)
         canvas.cursor = nil

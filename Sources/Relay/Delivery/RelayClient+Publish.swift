@@ -211,27 +211,32 @@ extension RelayClient {
     /// - Parameters:
     ///   - recipient: whose postbox it is.
     ///   - postbox: the postbox's identifier.
+    ///   - subject: what it is about, in a line of at most 256 bytes; nil or empty for none.
     ///   - text: the letter.
     ///   - id: the letter's identifier; a new one when nil.
     /// - Returns: the identifier.
     @discardableResult
     public nonisolated func enqueueLetter(
-        to recipient: String, postbox: String, text: String, id: String? = nil
+        to recipient: String, postbox: String, subject: String? = nil, text: String, id: String? = nil
     ) throws(RelayError) -> String {
-        let letter = try OutboxMessage(letterTo: recipient, postbox: postbox, text: text, id: id)
+        let letter = try OutboxMessage(letterTo: recipient, postbox: postbox, subject: subject, text: text, id: id)
         try publisher.submit(letter)
         return letter.id
     }
 
     /// Sends a letter to a user's postbox and waits until it is stored.
     ///
-    /// - Throws: ``RelayError/postboxNotAccepting(_:because:)`` for a postbox that is disabled or does not exist.
+    /// - Parameter subject: what it is about, in a line of at most 256 bytes; nil or empty for none.
+    /// - Throws: ``RelayError/postboxNotAccepting(_:because:)`` for a postbox that is disabled or does not exist,
+    ///   ``RelayError/invalidArgument(_:)`` for a name or a subject that is none.
     public nonisolated(nonsending) func post(
-        to recipient: String, postbox: String, text: String, id: String? = nil, timeout: Duration = .seconds(10)
+        to recipient: String, postbox: String, subject: String? = nil, text: String, id: String? = nil,
+        timeout: Duration = .seconds(10)
     ) async throws(RelayError) -> PublishReceipt {
         let pending = PendingPublish(id: id ?? Self.newID())
         try publisher.submit(
-            OutboxMessage(letterTo: recipient, postbox: postbox, text: text, id: pending.id, pending: pending))
+            OutboxMessage(
+                letterTo: recipient, postbox: postbox, subject: subject, text: text, id: pending.id, pending: pending))
         return try await pending.receipt(within: timeout)
     }
 

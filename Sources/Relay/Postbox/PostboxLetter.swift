@@ -10,12 +10,28 @@ public struct PostboxLetter: Codable, Hashable, Sendable {
     public var createdAt: Int64
     /// The text.
     public var message: String
+    /// What it is about, in a line; nil for a letter that has none, which is then as one from before there were any.
+    public var subject: String?
+
+    /// The most bytes of a subject.
+    public static let maximumSubjectBytes = 256
 
     /// Makes a letter.
-    public init(id: String, createdAt: Int64, message: String) {
+    public init(id: String, createdAt: Int64, message: String, subject: String? = nil) {
         self.id = id
         self.createdAt = createdAt
         self.message = message
+        self.subject = subject
+    }
+
+    /// Reads a letter. Whatever else stands where a subject would, is none, and the letter can be read all the same.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        id = try container.decode(String.self, forKey: .id)
+        createdAt = try container.decode(Int64.self, forKey: .createdAt)
+        message = try container.decode(String.self, forKey: .message)
+        let subject = try? container.decode(String.self, forKey: .subject)
+        self.subject = subject.flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 

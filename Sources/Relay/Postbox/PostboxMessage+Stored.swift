@@ -15,6 +15,6 @@ extension PostboxMessage {
         self.init(
             id: PostboxMessageID(incarnation: incarnation, sequence: message.sequence).text, createdAt: stored,
             updatedAt: stored, ownerId: owner, sudoId: owner, postboxId: address?.postbox ?? "",
-            message: letter.message, from: address?.sender)
+            message: letter.message, from: address?.sender, subject: letter.subject)
     }
 }

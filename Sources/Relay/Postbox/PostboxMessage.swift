@@ -17,6 +17,8 @@ public struct PostboxMessage: Hashable, Sendable, Identifiable {
     /// Who sent it: the server's word. A name that begins with `~` is the network's own; nil for letters from before the
     /// server told.
     public var from: String?
+    /// What it is about, as its sender says; nil where that says nothing. Remote text, as ``message`` is.
+    public var subject: String?
 
     /// Makes a message.
     public init(
@@ -27,7 +29,8 @@ public struct PostboxMessage: Hashable, Sendable, Identifiable {
         sudoId: String,
         postboxId: String,
         message: String,
-        from: String? = nil
+        from: String? = nil,
+        subject: String? = nil
     ) {
         self.id = id
         self.createdAt = createdAt
@@ -37,5 +40,6 @@ public struct PostboxMessage: Hashable, Sendable, Identifiable {
         self.postboxId = postboxId
         self.message = message
         self.from = from
+        self.subject = subject
     }
 }

@@ -132,13 +132,16 @@ public struct KeptLetter: Hashable, Sendable, Identifiable {
     public var text: String
     /// The identity (Sudo) that a received letter was sent to; nil for the owner's own.
     public var sudoId: String?
+    /// What it is about, as its sender says; nil where that says nothing. Remote text, as ``text`` is.
+    public var subject: String?
 
     /// Describes a letter.
     public init(
         direction: Direction, id: String, person: String?, postbox: String, time: Timestamp, text: String,
-        sudoId: String? = nil
+        sudoId: String? = nil, subject: String? = nil
     ) {
         self.sudoId = sudoId
+        self.subject = subject
         self.direction = direction
         self.id = id
         self.person = person
@@ -152,6 +155,6 @@ public struct KeptLetter: Hashable, Sendable, Identifiable {
         self.init(
             direction: .received, id: message.id, person: message.from, postbox: message.postboxId,
             time: message.createdAt, text: message.message,
-            sudoId: message.sudoId == message.ownerId ? nil : message.sudoId)
+            sudoId: message.sudoId == message.ownerId ? nil : message.sudoId, subject: message.subject)
     }
 }

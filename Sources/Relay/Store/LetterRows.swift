@@ -11,20 +11,21 @@ enum LetterRows {
     static func keep(_ letter: KeptLetter, in database: Database) throws {
         let place = letter.direction == .received ? PostboxMessageID(letter.id) : nil
         let sql = """
-            INSERT INTO letters (direction, id, person, postbox, time, text, sudo, incarnation, sequence)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO letters (direction, id, person, postbox, time, text, sudo, incarnation, sequence, subject)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (direction, id) DO NOTHING
             """
         let arguments: StatementArguments = [
             letter.direction.rawValue, letter.id, letter.person, letter.postbox, letter.time.milliseconds, letter.text,
             letter.sudoId, Int64(bitPattern: place?.incarnation ?? 0), Int64(bitPattern: place?.sequence ?? 0),
+            letter.subject,
         ]
         try database.execute(sql: sql, arguments: arguments)
         guard database.changesCount > 0 else { return }
         let number = database.lastInsertedRowID
         try database.execute(
             sql: "INSERT INTO letter_words (rowid, text, sender) VALUES (?, ?, ?)",
-            arguments: [number, SearchText.split(letter.text), SearchText.split(letter.person ?? "")])
+            arguments: [number, SearchText.split(letter.searchedText), SearchText.split(letter.person ?? "")])
         let last = number - Int64(StoreBounds.letters)
         guard last > 0 else { return }
         try database.execute(sql: "DELETE FROM letter_words WHERE rowid <= ?", arguments: [last])

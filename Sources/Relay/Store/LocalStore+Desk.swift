@@ -128,7 +128,8 @@ extension LocalStore {
 extension KeptLetter {
     /// Letters by the rest of a statement, from its `FROM` on.
     static func fetch(_ database: Database, _ rest: String, _ arguments: StatementArguments) throws -> [KeptLetter] {
-        let columns = ["direction", "id", "person", "postbox", "time", "text", "sudo"].map { "letters." + $0 }
+        let columns = ["direction", "id", "person", "postbox", "time", "text", "sudo", "subject"]
+            .map { "letters." + $0 }
         let sql = "SELECT \(columns.joined(separator: ", ")) \(rest)"
         return try Row.fetchAll(database, sql: sql, arguments: arguments).map { row in
             let direction: Int = row[0]
@@ -138,9 +139,10 @@ extension KeptLetter {
             let time: Int64 = row[4]
             let text: String = row[5]
             let sudoId: String? = row[6]
+            let subject: String? = row[7]
             return KeptLetter(
                 direction: Direction(rawValue: direction) ?? .received, id: id, person: person, postbox: postbox,
-                time: Timestamp(milliseconds: time), text: text, sudoId: sudoId)
+                time: Timestamp(milliseconds: time), text: text, sudoId: sudoId, subject: subject)
         }
     }
 }

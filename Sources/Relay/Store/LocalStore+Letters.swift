@@ -99,11 +99,17 @@ extension LocalStore {
     }
 }
 
+extension KeptLetter {
+    /// What a search looks through: the subject, and what is below it.
+    var searchedText: String { subject.map { $0 + "\n" + text } ?? text }
+}
+
 extension PostboxMessage {
     /// A letter that is kept.
     init(_ letter: KeptLetter, owner: String) {
         self.init(
             id: letter.id, createdAt: letter.time, updatedAt: letter.time, ownerId: owner,
-            sudoId: letter.sudoId ?? owner, postboxId: letter.postbox, message: letter.text, from: letter.person)
+            sudoId: letter.sudoId ?? owner, postboxId: letter.postbox, message: letter.text, from: letter.person,
+            subject: letter.subject)
     }
 }

@@ -122,11 +122,11 @@ extension StoreChange {
         let postbox: String = row[1]
         let payload: Data = row[2]
         let since: Int64 = row[3]
-        let text = PostboxLetter(reading: Array(payload)).message
+        let letter = PostboxLetter(reading: Array(payload))
         try LetterRows.keep(
             KeptLetter(
                 direction: .sent, id: id, person: person, postbox: postbox, time: Timestamp(milliseconds: since),
-                text: text), in: database)
+                text: letter.message, subject: letter.subject), in: database)
     }
 
     private static func put(_ publish: KeptPublish, in database: Database) throws {

@@ -123,7 +123,9 @@ enum StoreSalvage {
         try database.execute(sql: sql)
         // An earlier version did not note it.
         try LetterRows.place(in: database)
-        let letters = try Row.fetchAll(database, sql: "SELECT number, text, coalesce(person, '') FROM letters")
+        let letters = try Row.fetchAll(
+            database,
+            sql: "SELECT number, coalesce(subject || char(10), '') || text, coalesce(person, '') FROM letters")
         for letter in letters {
             let number: Int64 = letter[0]
             let text: String = letter[1]

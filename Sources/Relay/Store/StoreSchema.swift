@@ -36,6 +36,9 @@ enum StoreSchema {
         }
         migrator.registerMigration("12 muted") { database in try database.execute(sql: muted) }
         migrator.registerMigration("13 choices") { database in try database.execute(sql: choices) }
+        migrator.registerMigration("14 subjects of letters") { database in
+            try database.execute(sql: "ALTER TABLE letters ADD COLUMN subject TEXT")
+        }
         return migrator
     }
 

@@ -100,6 +100,7 @@ extension EndToEndTests {
                 #expect(
                     first[0]["items"].array.first?.keys == [
                         "id", "createdAt", "updatedAt", "ownerId", "sudoId", "postboxId", "from", "message",
+                        "subject",
                     ])
                 let watch = try network.start("inbox", "watch", "--as", "bob", "--count", "2", "--json")
                 var statuses: [String] = []
@@ -211,12 +212,12 @@ extension EndToEndTests {
                 #expect(whole.first?["message"].string == text && whole.first?["from"].string == "alice")
 
                 let file = network.folder.path("saved.txt")
-                let saved = try await network.parley("inbox", "save", id, file, "--as", "bob")
+                let saved = try await network.parley("inbox", "save", id, "--out", file, "--as", "bob")
                 #expect(saved.exitCode == 0 && saved.output == file + "\n", "\(saved)")
                 #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
                 let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
                 #expect(mode == 0o600)
-                let again = try await network.parley("inbox", "save", id, file, "--as", "bob")
+                let again = try await network.parley("inbox", "save", id, "--out", file, "--as", "bob")
                 #expect(again.exitCode == 73 && again.diagnostics.contains("it is there already"), "\(again)")
 
                 #expect(try await network.parley("postbox", "list", "--as", "carol").exitCode == 0)
@@ -233,6 +234,47 @@ extension EndToEndTests {
                 }
                 let foreign = try await network.parley("inbox", "read", id, "--as", "mallory")
                 #expect(!foreign.status.isSuccess && foreign.output.isEmpty, "\(foreign)")
+            }
+        }
+
+        @Test(
+            "A letter has a subject that goes on with it, and a second try under its identifier stores nothing twice",
+            arguments: NATSServerProcess.binaries)
+        func subjects(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                #expect(try await network.parley("postbox", "list", "--as", "bob").exitCode == 0)
+                for isAgain in [false, true] {
+                    let posted = try await network.objects(
+                        "inbox", "post", "bob/personal", "it fails", "--subject", "The build", "--id", "job-7",
+                        "--as", "alice", "--json")
+                    #expect(posted.first?["id"].string == "job-7" && posted.first?["duplicate"].bool == isAgain)
+                }
+                let letters = try await network.objects("inbox", "list", "--all", "--as", "bob", "--json")
+                    .flatMap { $0["items"].array }
+                #expect(letters.map { $0["subject"].string } == ["", "The build"])
+                let id = try #require(letters.last?["id"].string)
+                let list = try await network.parley("inbox", "list", "--all", "--as", "bob")
+                #expect(list.output.hasSuffix("  personal  alice: The build · it fails\n"), "\(list)")
+                let read = try await network.parley("inbox", "read", id, "--as", "bob")
+                #expect(read.output.contains("\nabout   The build\n\nit fails\n"), "\(read)")
+
+                #expect(try await network.parley("postbox", "list", "--as", "carol").exitCode == 0)
+                for _ in 1...2 {
+                    let on = try await network.parley(
+                        "inbox", "forward", id, "carol/personal", "--id", "job-8", "--as", "bob")
+                    #expect(on.exitCode == 0, "\(on)")
+                }
+                let all = try await network.objects("inbox", "list", "--all", "--as", "carol", "--json")
+                    .flatMap { $0["items"].array }
+                #expect(all.map { $0["subject"].string } == ["", "Fwd: The build"])
+
+                let nobody = try await network.parley("inbox", "post", "bob/wrok", "x", "--as", "alice")
+                #expect(nobody.exitCode == 65 && nobody.diagnostics.contains("bob has no postbox wrok"), "\(nobody)")
+                for refused in [["--subject", "two\nlines"], ["--id", "a b"]] {
+                    let result = try await network.run(
+                        ["inbox", "post", "bob/personal", "x", "--as", "alice"] + refused)
+                    #expect(result.exitCode == 65, "\(result)")
+                }
             }
         }
 
@@ -299,6 +341,22 @@ extension EndToEndTests {
                     .flatMap { $0["items"].array }
                 let shop = letters.filter { $0["sudoId"].string == "the-seller" }
                 #expect(shop.map { $0["message"].string } == ["to shop"] && letters.count == 3)
+                let theirs = try await network.objects(
+                    "inbox", "list", "--all", "--sudo-id", "the-seller", "--as", "bob", "--json")
+                #expect(theirs.flatMap { $0["items"].array }.map { $0["message"].string } == ["to shop"])
+                let nobody = try await network.parley("inbox", "list", "--sudo-id", "nobody", "--as", "bob")
+                #expect(nobody.exitCode == 65 && nobody.output.isEmpty, "\(nobody)")
+
+                let watch = try network.start(
+                    "inbox", "watch", "--sudo-id", "the-seller", "--as", "bob", "--count", "1", "--json")
+                var event = ""
+                while event != "connected" { event = try JSONLine(try await watch.nextLine())["status"].string }
+                for box in ["personal", "shop"] {
+                    let sent = try await network.parley("inbox", "post", "bob/\(box)", "again", "--as", "alice")
+                    #expect(sent.exitCode == 0, "\(sent)")
+                }
+                #expect(try JSONLine(try await watch.nextLine())["postboxId"].string == "shop")
+                #expect(try await watch.waitForExit().exitCode == 0)
 
                 for act in ["disable", "enable", "delete"] {
                     let other = try await network.parley("postbox", act, "shop", "--sudo-id", "nobody", "--as", "bob")

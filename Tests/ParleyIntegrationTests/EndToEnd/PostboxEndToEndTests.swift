@@ -92,6 +92,76 @@ extension EndToEndTests {
             }
         }
 
+        @Test(
+            "B51 A postbox is made for a persona, switched off and deleted with its letters from the chat",
+            arguments: NATSServerProcess.binaries)
+        func managed(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                func boxes() async throws -> [JSONLine] {
+                    try await network.objects("postbox", "list", "--as", "bob", "--json")
+                }
+                let bob = try await network.connected("bob")
+                try bob.type("/postbox create shop the-seller")
+                try bob.press(.enter)
+                try await bob.waitFor("the postbox") { $0.contains("others write to bob/shop") }
+                let made = try #require(try await boxes().first { $0["name"].string == "shop" })
+                #expect(made["sudoId"].string == "the-seller" && made["isEnabled"].bool == true)
+                let sent = try await network.parley("inbox", "post", "bob/shop", "an order", "--as", "alice")
+                #expect(sent.exitCode == 0, "\(sent)")
+                try await bob.waitFor("the letter") { $0.contains("✉ 2") }
+
+                try bob.type("/postbox disable shop")
+                try bob.press(.enter)
+                try await bob.waitFor("it to be off") { $0.contains("takes no more letters") && $0.contains("(off)") }
+                let refused = try await network.parley("inbox", "post", "bob/shop", "another", "--as", "alice")
+                #expect(refused.exitCode == 69, "\(refused)")
+
+                try bob.type("/postbox")
+                try bob.press(.enter)
+                try await bob.waitFor("the list") {
+                    $0.contains("Your postboxes") && $0.contains("off, 1 letter, 1 unread, persona the-seller")
+                }
+                try bob.press(.escape)
+                try bob.type("/postbox delete shop")
+                try bob.press(.enter)
+                try await bob.waitFor(text: "Delete the postbox shop with its 1 letter?")
+                try bob.type("y")
+                try await bob.waitFor("it to be gone") {
+                    $0.contains("The postbox shop is deleted.") && $0.contains("✉ 1") && !$0.contains("(off)")
+                }
+                #expect(try await boxes().map { $0["name"].string } == ["personal"])
+                #expect(try await network.letters(of: "bob").allSatisfy { $0.hasPrefix("Welcome") })
+            }
+        }
+
+        @Test("A letter that was sent is found again, and read whole, at the next start too")
+        func sent() async throws {
+            try await PrivateNetworkFixture.run { network in
+                #expect(try await network.parley("postbox", "list", "--as", "bob").status.isSuccess)
+                let alice = try await network.connected("alice")
+                try alice.type("/post bob/personal from the screen")
+                try alice.press(.enter)
+                try await alice.waitFor(text: "bob/personal has the letter")
+                try alice.press(.ctrl("q"))
+                #expect(try await alice.waitForExit() == .exited(0))
+                let posted = try await network.parley(
+                    "inbox", "post", "bob/personal", "by the command", "--subject", "Figures", "--as", "alice")
+                #expect(posted.exitCode == 0, "\(posted)")
+
+                let again = try await network.connected("alice")
+                try again.type("/sent")
+                try again.press(.enter)
+                try await again.waitFor("the list") {
+                    $0.contains("Letters you sent") && $0.contains("bob/personal: from the screen")
+                        && $0.contains("bob/personal: Figures · by the command")
+                }
+                try again.press(.enter)
+                try await again.waitFor("the letter") {
+                    $0.contains("to bob/personal, ") && $0.contains("by the command") && !$0.contains("Letters you")
+                }
+            }
+        }
+
         @Test("B51 A letter to a postbox that takes none is reported to its writer")
         func disabled() async throws {
             try await PrivateNetworkFixture.run { network in

@@ -123,7 +123,7 @@ extension EndToEndTests {
                 // carries its log over into the file.
                 try await LocalStore.open(.file(path)).store.close()
                 var file = try Data(contentsOf: URL(fileURLWithPath: path))
-                let (known, unknown) = (Data("11 conversations of lines".utf8), Data("99 conversations of lines".utf8))
+                let (known, unknown) = (Data("14 subjects of letters".utf8), Data("99 subjects of letters".utf8))
                 var isChanged = false
                 while let place = file.range(of: known) {
                     file.replaceSubrange(place, with: unknown)

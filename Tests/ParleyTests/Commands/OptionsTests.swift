@@ -61,16 +61,16 @@ struct OptionsTests {
     @Test("A postbox is found by its identifier or its name, and a mistyped one names those that there are")
     func postboxes() throws {
         let known = [Self.postbox("p2", name: "work"), Self.postbox("personal"), Self.postbox("work", name: "other")]
-        #expect(try InboxListCommand.id(of: "personal", among: known) == "personal")
-        #expect(try InboxListCommand.id(of: "work", among: known) == "work")
-        #expect(try InboxListCommand.id(of: "other", among: known) == "work")
-        #expect(try InboxListCommand.id(of: nil, among: known) == nil)
+        #expect(try InboxSelection.id(of: "personal", among: known) == "personal")
+        #expect(try InboxSelection.id(of: "work", among: known) == "work")
+        #expect(try InboxSelection.id(of: "other", among: known) == "work")
+        #expect(try InboxSelection.id(of: nil, among: known) == nil)
         // Where nobody can tell, the network's answer counts.
-        #expect(try InboxListCommand.id(of: "wrok", among: nil) == "wrok")
-        let failure = #expect(throws: CommandFailure.self) { try InboxListCommand.id(of: "wrok", among: known) }
+        #expect(try InboxSelection.id(of: "wrok", among: nil) == "wrok")
+        let failure = #expect(throws: CommandFailure.self) { try InboxSelection.id(of: "wrok", among: known) }
         #expect(failure?.code == 65)
         #expect(failure?.text == "There is no postbox “wrok”. These are: other, personal, work.")
-        let none = #expect(throws: CommandFailure.self) { try InboxListCommand.id(of: "wrok", among: []) }
+        let none = #expect(throws: CommandFailure.self) { try InboxSelection.id(of: "wrok", among: []) }
         #expect(none?.text.contains("parley postbox create") == true)
     }
 

@@ -104,7 +104,8 @@ struct KeptLettersClientTests {
     func sent() async throws {
         let client = try await network.connected(configuration)
         await client.setReachable(false)
-        try client.enqueueLetter(to: "alice", postbox: "personal", text: "hello there", id: "letter-1")
+        try client.enqueueLetter(
+            to: "alice", postbox: "personal", subject: "a greeting", text: "hello there", id: "letter-1")
         let store = try #require(await client.keptStore())
         #expect(try await store.letters(.sent, limit: 9).isEmpty)
         await client.setReachable(true)
@@ -113,6 +114,7 @@ struct KeptLettersClientTests {
         let sent = try await store.letters(.sent, limit: 9)
         #expect(sent.map(\.id) == ["letter-1"] && sent.map(\.text) == ["hello there"])
         #expect(sent.map(\.person) == ["alice"] && sent.map(\.postbox) == ["personal"])
+        #expect(sent.map(\.subject) == ["a greeting"])
         #expect(try await store.search(SearchQuery("hello")).hits.count == 1)
         #expect(try await store.outbox().isEmpty)
     }

@@ -49,6 +49,31 @@ struct LettersTests {
         }
     }
 
+    @Test("A letter's subject travels with it, and a letter without one is as it was before there were any")
+    func subjects() throws {
+        let letter = try OutboxMessage(letterTo: "bob", postbox: "work", subject: "The build", text: "fails", id: "1")
+        #expect(PostboxLetter(reading: letter.payload).subject == "The build")
+        for none in [nil, ""] {
+            let plain = try OutboxMessage(letterTo: "bob", postbox: "work", subject: none, text: "hello", id: "2")
+            #expect(!String(decoding: plain.payload, as: UTF8.self).contains("subject"))
+            #expect(PostboxLetter(reading: plain.payload).subject == nil)
+        }
+        for (subject, words) in [
+            ("two\nlines", "A subject is one line"),
+            (String(repeating: "é", count: 129), "A subject has 256 bytes at most"),
+        ] {
+            #expect(throws: RelayError.invalidArgument(words)) {
+                try OutboxMessage(letterTo: "bob", postbox: "work", subject: subject, text: "hello", id: nil)
+            }
+        }
+        // What another client puts there makes no letter unreadable.
+        for (value, subject) in [("\"s\"", "s"), ("7", nil), ("null", nil), ("{}", nil), ("\"\"", nil)] {
+            let json = #"{"id":"1","createdAt":1,"message":"m","subject":\#(value)}"#
+            let read = PostboxLetter(reading: Array(json.utf8))
+            #expect(read.message == "m" && read.subject == subject)
+        }
+    }
+
     @Test("The postbox service's answer says which postboxes there are")
     func postboxes() throws {
         let entry = PostboxReply.Entry(id: "work", name: "work", sudoId: "alice", isEnabled: false, createdAt: 42)

@@ -179,6 +179,20 @@ struct StoreDeskTests {
         }
     }
 
+    @Test("A letter's subject is kept, listed and found")
+    func subjects() async throws {
+        let store = try StoreFixture.inMemory()
+        let place = PostboxMessageID(incarnation: 7, sequence: 1)
+        let letter = KeptLetter(
+            direction: .received, id: place.text, person: "bob", postbox: "personal", time: Timestamp(milliseconds: 5),
+            text: "see below", subject: "Quarterly figures")
+        try await store.commit([.letter(letter)])
+        #expect(try await store.letters(limit: 9) == [letter])
+        #expect(try await store.search(SearchQuery("quarterly below")).hits == [.letter(letter)])
+        let page = try await store.letterPage(limit: 9, nextToken: nil, postbox: nil, owner: "alice").page
+        #expect(page.items.map(\.subject) == ["Quarterly figures"] && page.items.map(\.message) == ["see below"])
+    }
+
     @Test("A part of what is committed together is never kept alone")
     func together() async throws {
         let store = try StoreFixture.inMemory()

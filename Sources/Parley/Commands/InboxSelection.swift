@@ -1,0 +1,124 @@
+import ArgumentParser
+import Relay
+
+/// Which letters a command is about: all, those of one postbox, or those of one persona's postboxes.
+enum InboxSelection: Equatable {
+    case all
+    case postbox(String)
+    case postboxes(Set<String>)
+
+    /// - Parameters:
+    ///   - postbox: the postbox's identifier or name; nil for any.
+    ///   - persona: the persona (Sudo) to which it belongs; nil for any.
+    ///   - known: the user's postboxes; nil where the network did not tell them.
+    /// - Throws: a `CommandFailure` for what is not there: mistyped, it would look as if it were empty.
+    init(postbox: String?, persona: String?, among known: [Postbox]?) throws(CommandFailure) {
+        var known = known
+        if let persona {
+            known = known?.filter { $0.sudoId == persona }
+            if known?.isEmpty ?? true {
+                throw CommandFailure(
+                    CommandFailure.badData,
+                    "No postbox belongs to the persona “\(persona)”. parley postbox list --json tells whose each is.")
+            }
+        }
+        if let postbox = try Self.id(of: postbox, among: known) {
+            self = .postbox(postbox)
+        } else if persona != nil, let known {
+            let ids = Set(known.map(\.id))
+            self = if let only = ids.first, ids.count == 1 { .postbox(only) } else { .postboxes(ids) }
+        } else {
+            self = .all
+        }
+    }
+
+    /// The identifier of the postbox that is meant.
+    ///
+    /// - Parameter known: the user's postboxes; nil where the network did not tell them.
+    static func id(of name: String?, among known: [Postbox]?) throws(CommandFailure) -> String? {
+        guard let name, let known else { return name }
+        if let postbox = known.first(where: { $0.id == name }) ?? known.first(where: { $0.name == name }) {
+            return postbox.id
+        }
+        let names = known.map(\.name).sorted().joined(separator: ", ")
+        let others = names.isEmpty ? "There are none; parley postbox create makes one." : "These are: \(names)."
+        throw CommandFailure(CommandFailure.badData, "There is no postbox “\(name)”. \(others)")
+    }
+}
+
+/// A page of those letters in a list that are wanted. A place in the list stands for where the next page begins, so that
+/// each letter is on one page, whatever comes and goes between two of them.
+struct InboxPage {
+    private let limit: Int
+    private let isWanted: (PostboxMessage) -> Bool
+    private(set) var output = ListOutput<PostboxMessage>(items: [], nextToken: nil)
+
+    init(limit: Int, where isWanted: @escaping (PostboxMessage) -> Bool) {
+        self.limit = limit
+        self.isWanted = isWanted
+    }
+
+    /// Takes in the next page of the whole list.
+    ///
+    /// - Returns: where to go on reading; nil where nothing more is needed.
+    mutating func take(_ page: ListOutput<PostboxMessage>) -> String? {
+        for letter in page.items where isWanted(letter) {
+            guard output.items.count == limit else {
+                output.items.append(letter)
+                continue
+            }
+            // One more than are wanted tells where the next page begins.
+            output.nextToken = PostboxMessageID(letter.id).map {
+                PageToken(incarnation: $0.incarnation, sequence: $0.sequence).text
+            }
+            return nil
+        }
+        return page.nextToken
+    }
+}
+
+/// The options of commands that are about a part of the letters.
+struct InboxSelectionOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Only letters of this postbox.", valueName: "id"))
+    var postbox: String?
+
+    @Option(help: ArgumentHelp("Only letters to this persona's postboxes.", valueName: "id"))
+    var sudoId: String?
+
+    var isAll: Bool { postbox == nil && sudoId == nil }
+
+    /// What is meant of a user's letters. A user's first visit has the network set up the postbox.
+    func selection(_ client: RelayClient) async throws -> InboxSelection {
+        let known: [Postbox]?
+        do throws(RelayError) { known = try await client.postboxes() } catch {
+            // A postbox is named by its identifier too, which needs nobody's help; whose it is, the network alone says.
+            guard sudoId == nil else { throw client.explained(error) }
+            known = nil
+        }
+        return try InboxSelection(postbox: postbox, persona: sudoId, among: known)
+    }
+
+    /// Whether a letter that is kept is meant, as far as this machine knows.
+    func means(_ letter: PostboxMessage) -> Bool {
+        (postbox ?? letter.postboxId) == letter.postboxId && (sudoId ?? letter.sudoId) == letter.sudoId
+    }
+}
+
+extension RelayClient {
+    /// A page of the letters that are meant; see ``listMessages(limit:nextToken:)``.
+    func page(
+        of selection: InboxSelection, limit: Int? = nil, nextToken: String? = nil
+    ) async throws(RelayError) -> ListOutput<PostboxMessage> {
+        switch selection {
+        case .all: return try await listMessages(limit: limit, nextToken: nextToken)
+        case .postbox(let id): return try await listMessages(limit: limit, nextToken: nextToken, postbox: id)
+        case .postboxes(let ids):
+            var page = InboxPage(limit: limit ?? 1) { ids.contains($0.postboxId) }
+            var token = nextToken
+            repeat {
+                token = page.take(try await listMessages(limit: Self.maximumPage, nextToken: token))
+            } while token != nil
+            return page.output
+        }
+    }
+}

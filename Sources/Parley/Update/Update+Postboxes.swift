@@ -1,0 +1,176 @@
+import Relay
+
+// The person's own postboxes, and the letters that were sent from here.
+extension ChatModel {
+    static let postboxesTitle = "Your postboxes"
+
+    /// Whether something can be done with a postbox now; says why not, and the text stays.
+    mutating func mayDo(_ act: PostboxAct) -> Bool {
+        guard let name = act.name else { return true }
+        guard !isOffline else {
+            say("Postboxes are changed by the network: connect first.", .failure)
+            return false
+        }
+        // Before the network has told them, it knows best.
+        guard act.needsPostbox, !inbox.boxes.isEmpty, !inbox.boxes.contains(where: { $0.name == name }) else {
+            return true
+        }
+        let names = inbox.boxes.map(\.name).sorted().joined(separator: ", ")
+        say("There is no postbox \(name.prefix(64)). These are: \(names).", .failure)
+        return false
+    }
+
+    /// Does something with the own postboxes; what deletes letters after a question.
+    mutating func run(_ act: PostboxAct) -> [ChatEffect] {
+        switch act {
+        case .list:
+            listPostboxes()
+            // What is known may have been changed by another device.
+            return isOffline ? [] : asked(.postboxes(.list))
+        case .create, .enable, .disable: return asked(.postboxes(act))
+        case .delete(let name):
+            ask(.deletePostbox(name), deletionWords(name))
+            return []
+        }
+    }
+
+    /// Deletes a postbox, which was asked about.
+    mutating func deletePostbox(_ name: String) -> [ChatEffect] {
+        let act = PostboxAct.delete(name)
+        return mayDo(act) ? asked(.postboxes(act)) : []
+    }
+
+    private mutating func asked(_ effect: ChatEffect) -> [ChatEffect] {
+        awaitedAnswers += 1
+        return [effect]
+    }
+
+    private func deletionWords(_ name: String) -> String {
+        let box = inbox.boxes.first { $0.name == name }
+        // Without counts nobody knows.
+        guard let box, !inbox.counts.isEmpty else { return "Delete the postbox \(name) with all its letters?" }
+        let count = inbox.counts[box.id] ?? 0
+        return count == 0
+            ? "Delete the postbox \(name)? It has no letters."
+            : "Delete the postbox \(name) with its \(Wording.count(count, "letter"))?"
+    }
+
+    /// Lists the postboxes, with whose they are and how many letters each has.
+    private mutating func listPostboxes() {
+        guard !inbox.boxes.isEmpty else {
+            return say(isOffline ? "Your postboxes are known when connected." : "One moment: the network is asked.")
+        }
+        overlay = .listing(Listing(title: Self.postboxesTitle, lines: postboxLines))
+    }
+
+    private var postboxLines: [HelpText.Line] {
+        let personas = Set(inbox.boxes.map(\.sudoId))
+        return inbox.boxes.map { box in
+            var words = box.isEnabled ? [] : ["off"]
+            if let count = inbox.counts[box.id] {
+                let unread = inbox.unreadCount(ofBox: box.id)
+                words.append(
+                    Wording.count(count, "letter") + (unread > 0 ? ", \(Wording.grouped(unread)) unread" : ""))
+            }
+            // That all are the same person's needs no saying.
+            if personas.count > 1 { words.append("persona \(box.sudoId.prefix(128))") }
+            return .entry(box.name, words.joined(separator: ", "))
+        }
+    }
+
+    /// Takes in what became of what was asked.
+    mutating func handlePostboxesNews(_ news: ChatEvent.PostboxesNews) -> [ChatEffect] {
+        awaitedAnswers = max(0, awaitedAnswers - 1)
+        switch news {
+        case .listed(let boxes):
+            let isFirst = inbox.boxes.isEmpty
+            let effects = handlePostboxNews(.boxes(boxes))
+            if case .listing(var listing) = overlay, listing.title == Self.postboxesTitle {
+                listing.lines = postboxLines
+                overlay = .listing(listing)
+            } else if isFirst, overlay == nil {
+                listPostboxes()
+            }
+            return effects
+        case .changed(let act, let postbox, let boxes):
+            say(words(of: act, postbox))
+            var effects = handlePostboxNews(.boxes(boxes))
+            if case .delete = act {
+                // Its letters are gone from the list of all, too.
+                effects += [.countLetters] + refreshInbox()
+            }
+            return effects
+        case .failed(_, let error): say(error.words, .failure)
+        case .sent(let letters): listSent(letters)
+        case .sentFailed(let words): say(words, .failure)
+        }
+        return []
+    }
+
+    private func words(of act: PostboxAct, _ postbox: Postbox) -> String {
+        switch act {
+        case .list: return ""
+        case .create: return "✓ The postbox \(postbox.name) is there: others write to \(identity.user)/\(postbox.name)."
+        case .enable: return "✓ The postbox \(postbox.name) takes letters."
+        case .disable: return "✓ The postbox \(postbox.name) takes no more letters, and keeps those it has."
+        case .delete: return "✓ The postbox \(postbox.name) is deleted."
+        }
+    }
+
+    // MARK: Letters that were sent
+
+    /// Letters that are listed at most, the newest.
+    static let sentLimit = 200
+    /// Characters of a letter's beginning in the list.
+    private static let beginning = 120
+
+    /// Lists the letters that were sent from here, or opens that with a number in the list.
+    mutating func sentLetters(_ number: Int?) -> [ChatEffect] {
+        guard let number else { return asked(.listSent(limit: Self.sentLimit)) }
+        guard listedSent.indices.contains(number - 1) else {
+            let count = listedSent.count
+            say(count == 0 ? "/sent lists them first." : "The list has \(Wording.count(count, "letter")).", .failure)
+            return []
+        }
+        readSent(listedSent[number - 1])
+        return []
+    }
+
+    private mutating func listSent(_ letters: [KeptLetter]) {
+        listedSent = letters
+        guard !letters.isEmpty else {
+            return say("No letter that was sent is kept here. /post USER/POSTBOX TEXT writes one.")
+        }
+        // Whoever has gone on to something else is not to be interrupted.
+        guard overlay == nil else { return }
+        let lines = letters.enumerated().map { index, letter -> HelpText.Line in
+            let stamp = CivilTime(letter.time, zone: zone).shortStamp.drop { $0 == " " }
+            return .entry("\(index + 1)  \(stamp)", beginning(of: letter))
+        }
+        overlay = .listing(Listing(title: "Letters you sent, the newest first", lines: lines, selected: 0))
+    }
+
+    private func beginning(of letter: KeptLetter) -> String {
+        let subject = letter.subject.map { "\($0) · " } ?? ""
+        let first = letter.text.prefix(Self.beginning)
+        let text = first.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        return "\(recipient(of: letter)): \(subject)\(text)\(first.endIndex < letter.text.endIndex ? " …" : "")"
+    }
+
+    private func recipient(of letter: KeptLetter) -> String {
+        "\((letter.person ?? "?").prefix(64))/\(letter.postbox.prefix(64))"
+    }
+
+    /// Opens the selected letter of the list.
+    mutating func openListed(_ index: Int) {
+        overlay = nil
+        guard listedSent.indices.contains(index) else { return }
+        readSent(listedSent[index])
+    }
+
+    private mutating func readSent(_ letter: KeptLetter) {
+        let stamp = CivilTime(letter.time, zone: zone).shortStamp.drop { $0 == " " }
+        let subject = letter.subject.map { " · \($0)" } ?? ""
+        read(Reader(letter.text, heading: "to \(recipient(of: letter)), \(stamp)\(subject)"))
+    }
+}

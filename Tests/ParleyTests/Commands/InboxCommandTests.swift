@@ -1,0 +1,139 @@
+import Relay
+import Testing
+
+@testable import Parley
+
+@Suite("Inbox commands: options, subjects and pages")
+struct InboxCommandTests {
+    private static func postbox(_ name: String, of persona: String) -> Postbox {
+        Postbox(id: name, name: name, sudoId: persona, isEnabled: true, createdAt: Desk.wall)
+    }
+
+    private static let known = [
+        postbox("personal", of: "own"), postbox("shop", of: "seller"), postbox("stall", of: "seller"),
+        postbox("diary", of: "writer"),
+    ]
+
+    private static func letter(_ sequence: UInt64, in box: String, subject: String? = nil) -> PostboxMessage {
+        PostboxMessage(
+            id: PostboxMessageID(incarnation: 7, sequence: sequence).text, createdAt: Desk.wall, updatedAt: Desk.wall,
+            ownerId: "alice", sudoId: "own", postboxId: box, message: "letter \(sequence)", from: "bob",
+            subject: subject)
+    }
+
+    @Test("A letter is posted with a subject and an identifier, and saved to the file that --out names")
+    func options() throws {
+        let post = try InboxPostCommand.parse(["bob/work", "text", "--subject", "The build", "--id", "job-7", "--json"])
+        #expect(post.subject == "The build" && post.sending.newID == "job-7" && post.sending.json)
+        #expect(post.address == "bob/work" && post.text == "text")
+        let save = try InboxSaveCommand.parse(["abc", "--out", "x.txt"])
+        #expect(save.id == "abc" && save.out == "x.txt")
+        #expect(try InboxSaveCommand.parse(["abc"]).out == nil)
+        let forward = try InboxForwardCommand.parse(["abc", "bob/work", "above", "--id", "job-8"])
+        #expect(forward.id == "abc" && forward.sending.newID == "job-8" && forward.text == "above")
+        #expect(try InboxListCommand.parse(["--sudo-id", "seller", "--postbox", "shop"]).part.sudoId == "seller")
+        #expect(try InboxWatchCommand.parse(["--sudo-id", "seller"]).sudoId == "seller")
+    }
+
+    @Test(
+        "What is no use of these commands is refused as such",
+        arguments: [
+            ["inbox", "save", "abc", "x.txt"], ["inbox", "save"], ["inbox", "post"], ["inbox", "forward", "abc"],
+            ["inbox", "delete"], ["inbox", "delete", "--all", "x"], ["inbox", "delete", "x", "--yes"],
+            ["inbox", "delete", "x", "--postbox", "work"], ["inbox", "delete", "x", "--sudo-id", "seller"],
+        ])
+    func misuse(_ words: [String]) {
+        let error = #expect(throws: (any Error).self) { try ParleyCommand.parseAsRoot(words) }
+        #expect(error.map { ParleyCommand.exitCode(for: $0).rawValue } == CommandFailure.usage)
+    }
+
+    @Test(
+        "An identifier that can be none is bad data",
+        arguments: ["", "a b", "a\nb", "é", String(repeating: "x", count: 129)])
+    func identifiers(_ id: String) throws {
+        let sending = try LetterSending.parse(["--id", id])
+        #expect(throws: CommandFailure.self) { try sending.check() }
+        try LetterSending.parse(["--id", "job-7.1"]).check()
+        try LetterSending.parse([]).check()
+    }
+
+    @Test("An address of nobody is bad data, and a postbox that is disabled is to be tried again")
+    func exitStatus() {
+        func code(_ state: RecipientReply.State?) -> Int32 {
+            CommandFailure(.postboxNotAccepting("bob/work", because: state)).code
+        }
+        #expect(code(.unknownUser) == 65 && code(.unknownPostbox) == 65)
+        #expect(code(.disabled) == 69 && code(nil) == 69)
+    }
+
+    @Test("B51 letters are chosen by postbox and persona, and what is not there is not taken for empty")
+    func selection() throws {
+        func selection(_ postbox: String?, _ persona: String?) throws -> InboxSelection {
+            try InboxSelection(postbox: postbox, persona: persona, among: Self.known)
+        }
+        #expect(try selection(nil, nil) == .all)
+        #expect(try selection("shop", nil) == .postbox("shop"))
+        #expect(try selection(nil, "seller") == .postboxes(["shop", "stall"]))
+        #expect(try selection(nil, "writer") == .postbox("diary"))
+        #expect(try selection("shop", "seller") == .postbox("shop"))
+        let foreign = #expect(throws: CommandFailure.self) { try selection("personal", "seller") }
+        #expect(foreign?.code == 65 && foreign?.text == "There is no postbox “personal”. These are: shop, stall.")
+        let nobody = #expect(throws: CommandFailure.self) { try selection(nil, "nobody") }
+        #expect(nobody?.code == 65 && nobody?.text.hasPrefix("No postbox belongs to the persona “nobody”.") == true)
+    }
+
+    @Test("B45 a persona's letters come each on one page, and there is a token just while there are more")
+    func pages() {
+        let boxes = ["shop", "other", "other", "stall", "other", "shop", "other"]
+        let all = boxes.enumerated().map { Self.letter(UInt64($0.offset + 1), in: $0.element) }
+        /// The whole list, in pages of two.
+        func listed(from token: String?) -> ListOutput<PostboxMessage> {
+            let start = token.flatMap { try? PageToken($0).sequence } ?? 1
+            let rest = all.filter { PostboxMessageID($0.id).map { $0.sequence >= start } ?? false }
+            let next = rest.count > 2 ? PageToken(incarnation: 7, sequence: start + 2).text : nil
+            return ListOutput(items: Array(rest.prefix(2)), nextToken: next)
+        }
+        for limit in 1...4 {
+            var (token, seen, pages) = (String?.none, [String](), 0)
+            repeat {
+                var page = InboxPage(limit: limit) { $0.postboxId != "other" }
+                repeat { token = page.take(listed(from: token)) } while token != nil
+                #expect(page.output.items.count == min(limit, 3 - seen.count))
+                seen += page.output.items.map(\.message)
+                token = page.output.nextToken
+                pages += 1
+            } while token != nil
+            #expect(seen == ["letter 1", "letter 4", "letter 6"] && pages == (3 + limit - 1) / limit)
+        }
+    }
+
+    @Test("A subject stands in what scripts read, before the text for people, and moves no cursor")
+    func subjects() {
+        let letter = Self.letter(1, in: "work", subject: "The\u{1B}[2J build")
+        #expect(letter.json["subject"] == .string("The\u{1B}[2J build"))
+        #expect(letter.line.contains(" build · letter 1") && !letter.line.contains("\u{1B}"))
+        #expect(letter.heading.last?.hasPrefix("about   The") == true)
+        #expect(!letter.heading.joined().contains("\u{1B}"))
+        let plain = Self.letter(2, in: "work")
+        #expect(plain.json["subject"] == .null && plain.line.hasSuffix("work  bob: letter 2"))
+        #expect(plain.heading.count == 3)
+    }
+
+    @Test(
+        "An answer and a letter that is sent on keep the subject, marked once",
+        arguments: [
+            ("The build", "Re: The build", "Fwd: The build"), ("Re: The build", "Re: The build", "Fwd: Re: The build"),
+            ("RE: x", "RE: x", "Fwd: RE: x"), ("fwd: x", "Re: fwd: x", "fwd: x"),
+            ("two\nlines", "Re: twolines", "Fwd: twolines"),
+        ])
+    func marks(_ subject: String, _ reply: String, _ forward: String) {
+        #expect(LetterSubject.replying(to: subject) == reply)
+        #expect(LetterSubject.forwarding(subject) == forward)
+    }
+
+    @Test("A subject that grows too long by its mark loses its end")
+    func longSubject() {
+        let subject = LetterSubject.replying(to: String(repeating: "é", count: 128))
+        #expect(subject.hasPrefix("Re: é") && subject.utf8.count == PostboxLetter.maximumSubjectBytes)
+    }
+}

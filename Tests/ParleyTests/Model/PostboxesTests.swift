@@ -1,0 +1,260 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Postboxes and sent letters")
+struct PostboxesTests {
+    private static let boxes = [postbox("personal", "personal"), postbox("work", "work", isEnabled: false)]
+
+    private func desk(state: ConnectionStatus.State = .connected) -> Desk {
+        var desk = Desk.joined("chat.lobby", state: state)
+        desk.send(.postbox(.boxes(Self.boxes)))
+        desk.send(.postbox(.counts(["personal": 2, "work": 1_200])))
+        desk.effects = []
+        return desk
+    }
+
+    private static func sent(
+        _ number: Int, _ text: String, to person: String = "bob", subject: String? = nil
+    ) -> KeptLetter {
+        let time = Timestamp(milliseconds: Desk.wall.milliseconds + Int64(number) * 60_000)
+        return KeptLetter(
+            direction: .sent, id: "s\(number)", person: person, postbox: "personal", time: time, text: text,
+            subject: subject)
+    }
+
+    // MARK: Commands
+
+    @Test(
+        "A command says what is wanted of a postbox",
+        arguments: [
+            ("/postbox", PostboxAct.list), ("/postbox list", .list),
+            ("/postbox create work", .create("work", persona: nil)),
+            ("/postbox  create  work  the-seller ", .create("work", persona: "the-seller")),
+            ("/postbox ENABLE work", .enable("work")), ("/postbox disable work", .disable("work")),
+            ("/postbox delete work", .delete("work")),
+        ])
+    func commands(_ text: String, _ act: PostboxAct) throws {
+        #expect(try SlashCommand.parse(text) == .postbox(act))
+    }
+
+    @Test(
+        "One that cannot be meant is told how it is written, and its text stays",
+        arguments: [
+            "/postbox create", "/postbox enable", "/postbox delete a b", "/postbox create a b c", "/postbox make work",
+            "/sent x", "/sent 0",
+        ])
+    func mistakes(_ text: String) {
+        var desk = desk()
+        #expect(desk.enter(text) == [])
+        #expect(desk.screen().last?.contains("Write it as /") == true && desk.model.compose.text == text)
+    }
+
+    @Test("Tab completes what can be done, and the names of postboxes")
+    func completion() {
+        func completed(_ text: String) -> String? {
+            Completion.of(text, topics: [], postboxes: ["personal", "work", "world"])?.text
+        }
+        #expect(completed("/post") == "/post" && completed("/postb") == "/postbox ")
+        #expect(completed("/postbox cr") == "/postbox create ")
+        #expect(completed("/postbox delete w") == "/postbox delete wor")
+        #expect(completed("/postbox enable p") == "/postbox enable personal")
+        #expect(completed("/postbox create w") == nil && completed("/postbox delete work ") == nil)
+        #expect(Completion.of("/postbox d", topics: [])?.choices == ["disable ", "delete "])
+    }
+
+    // MARK: Postboxes
+
+    @Test("The postboxes are listed at once, with their letters and which are off, and again as the network says")
+    func list() {
+        var desk = desk()
+        #expect(desk.enter("/postbox") == [.postboxes(.list)])
+        var screen = desk.screen()
+        #expect(screen.contains { $0.contains("Your postboxes") })
+        #expect(screen.contains { $0.contains("personal") && $0.contains("2 letters, 2 unread") })
+        #expect(screen.contains { $0.contains("work") && $0.contains("off, 1,200 letters, 1,200 unread") })
+        #expect(!screen.contains { $0.contains("persona s1") })
+        let shop = Postbox(id: "shop", name: "shop", sudoId: "the-seller", isEnabled: true, createdAt: Desk.wall)
+        desk.send(.postboxes(.listed(Self.boxes + [shop])))
+        screen = desk.screen()
+        #expect(screen.contains { $0.contains("shop") && $0.contains("persona the-seller") })
+        #expect(screen.contains { $0.contains("personal") && $0.contains("persona s1") })
+        #expect(desk.model.awaitedAnswers == 0)
+    }
+
+    @Test("Whoever has gone on to write is not interrupted by the list")
+    func late() {
+        var desk = desk()
+        desk.enter("/postbox")
+        desk.press(.escape)
+        desk.send(.postboxes(.listed(Self.boxes)))
+        #expect(desk.model.overlay == nil)
+    }
+
+    @Test("A postbox is made and changed by the network, and the list of postboxes follows")
+    func changes() {
+        var desk = desk()
+        let shop = postbox("shop", "shop")
+        #expect(
+            desk.enter("/postbox create shop the-seller")
+                == [.postboxes(.create("shop", persona: "the-seller"))])
+        desk.send(.postboxes(.changed(.create("shop", persona: "the-seller"), shop, all: Self.boxes + [shop])))
+        #expect(desk.screen().last?.contains("others write to alice/shop") == true)
+        #expect(desk.model.inbox.boxes.map(\.name) == ["personal", "work", "shop"])
+        #expect(desk.enter("/postbox enable work") == [.postboxes(.enable("work"))])
+        let work = postbox("work", "work")
+        desk.send(.postboxes(.changed(.enable("work"), work, all: [Self.boxes[0], work])))
+        #expect(desk.screen().last?.contains("The postbox work takes letters.") == true)
+        #expect(!desk.screen().contains { $0.contains("work (off)") })
+    }
+
+    @Test("What the network refuses is said, and nothing else changes")
+    func refused() {
+        var desk = desk()
+        desk.enter("/postbox create work")
+        desk.send(
+            .postboxes(.failed(.create("work", persona: nil), .invalidArgument("There is a postbox work already"))))
+        #expect(desk.screen().last?.contains("There is a postbox work already.") == true)
+        #expect(desk.model.inbox.boxes == Self.boxes)
+    }
+
+    @Test("A postbox that is not there is named with those that are, and the text stays")
+    func mistyped() {
+        var desk = desk()
+        #expect(desk.enter("/postbox disable wrok") == [])
+        #expect(desk.screen().last?.contains("There is no postbox wrok. These are: personal, work.") == true)
+        #expect(desk.model.compose.text == "/postbox disable wrok")
+    }
+
+    @Test("Without a connection nothing is changed, and what is known is listed")
+    func offline() {
+        var desk = desk(state: .reconnecting)
+        #expect(desk.enter("/postbox create shop") == [])
+        #expect(desk.screen().last?.contains("connect first") == true)
+        #expect(desk.model.compose.text == "/postbox create shop")
+        desk.model.compose.set("")
+        #expect(desk.enter("/postbox") == [])
+        #expect(desk.screen().contains { $0.contains("Your postboxes") })
+    }
+
+    @Test("B51 a postbox is deleted after a question that says how many letters go with it")
+    func delete() {
+        var desk = desk()
+        #expect(desk.enter("/postbox delete work") == [])
+        #expect(desk.screen().last?.contains("Delete the postbox work with its 1,200 letters?") == true)
+        #expect(desk.press(.character("n")) == [])
+        #expect(desk.enter("/postbox delete work") == [])
+        #expect(desk.press(.character("y")) == [.postboxes(.delete("work"))])
+        desk.send(.postboxes(.changed(.delete("work"), Self.boxes[1], all: [Self.boxes[0]])))
+        #expect(desk.effects.contains(.countLetters))
+        #expect(desk.model.inbox.boxes.map(\.name) == ["personal"])
+        #expect(desk.screen().last?.contains("The postbox work is deleted.") == true)
+    }
+
+    @Test("An empty postbox is said to be empty, and one of which nobody has counted the letters is not")
+    func deletionWords() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.postbox(.boxes(Self.boxes)))
+        desk.enter("/postbox delete work")
+        #expect(desk.screen().last?.contains("with all its letters?") == true)
+        desk.press(.character("n"))
+        desk.send(.postbox(.counts(["personal": 1])))
+        desk.enter("/postbox delete work")
+        #expect(desk.screen().last?.contains("Delete the postbox work? It has no letters.") == true)
+    }
+
+    @Test("The letters of a postbox that was deleted leave the list of all")
+    func deletionInView() {
+        var desk = Desk.inbox([letter(1), letter(2, box: "b2")])
+        desk.model.focus = .compose
+        desk.enter("/postbox delete work")
+        desk.press(.character("y"))
+        desk.effects = []
+        desk.send(.postboxes(.changed(.delete("work"), postbox("b2", "work"), all: [postbox("b1", "personal")])))
+        #expect(desk.effects.contains(.countLetters))
+        #expect(desk.effects.contains { if case .listPage(_, nil, nil, _) = $0 { true } else { false } })
+    }
+
+    // MARK: Letters that were sent
+
+    @Test("Sent letters are listed, the newest first, and Enter opens the selected one whole")
+    func sentLetters() {
+        var desk = desk()
+        #expect(desk.enter("/sent") == [.listSent(limit: ChatModel.sentLimit)])
+        let letters = [
+            Self.sent(2, "the second\nwith more", subject: "Figures"), Self.sent(1, "the first", to: "carol"),
+        ]
+        desk.send(.postboxes(.sent(letters)))
+        let screen = desk.screen()
+        #expect(screen.contains { $0.contains("Letters you sent, the newest first") })
+        #expect(
+            screen.contains { $0.contains("1  21 Nov 10:02") && $0.contains("bob/personal: Figures · the second") })
+        #expect(screen.contains { $0.contains("2  21 Nov 10:01") && $0.contains("carol/personal: the first") })
+        desk.press(.down)
+        desk.press(.down)
+        desk.press(.enter)
+        #expect(desk.model.overlay == nil)
+        #expect(desk.screen().contains { $0.contains("to carol/personal, 21 Nov 10:01") })
+        #expect(desk.screen().contains { $0.contains("the first") })
+        desk.press(.escape)
+        #expect(desk.model.view == .conversation("chat.lobby"))
+    }
+
+    @Test("A number opens that letter of the list, with what it is about")
+    func sentNumber() {
+        var desk = desk()
+        desk.enter("/sent 1")
+        #expect(desk.screen().last?.contains("/sent lists them first.") == true)
+        desk.enter("/sent")
+        desk.send(.postboxes(.sent([Self.sent(1, "see below", subject: "Figures")])))
+        desk.press(.escape)
+        desk.enter("/sent 2")
+        #expect(desk.screen().last?.contains("The list has 1 letter.") == true)
+        desk.enter("/sent 1")
+        #expect(desk.screen().contains { $0.contains("to bob/personal, 21 Nov 10:01 · Figures") })
+    }
+
+    @Test("The selected line of a long list stays in view, to its ends")
+    func selection() {
+        var desk = desk()
+        desk.enter("/sent")
+        desk.send(.postboxes(.sent((1...100).reversed().map { Self.sent($0, "letter number \($0)") })))
+        #expect(desk.screen().contains { $0.contains("letter number 100") })
+        desk.press(.end)
+        #expect(desk.screen().contains { $0.contains("letter number 1 ") || $0.contains("letter number 1│") })
+        desk.press(.up)
+        for _ in 1...200 { desk.press(.pageUp) }
+        #expect(desk.screen().contains { $0.contains("letter number 100") })
+        desk.press(.home)
+        desk.press(.enter)
+        #expect(desk.screen().contains { $0.contains("to bob/personal, 21 Nov 11:40") })
+    }
+
+    @Test("Nothing that was sent, and nothing that is kept, is said so; a list that comes late interrupts nobody")
+    func nothingSent() {
+        var desk = desk()
+        desk.enter("/sent")
+        desk.send(.postboxes(.sent([])))
+        #expect(desk.screen().last?.contains("No letter that was sent is kept here.") == true)
+        desk.enter("/sent")
+        desk.send(.postboxes(.sentFailed("Nothing is kept on this machine; /log may say why.")))
+        #expect(desk.screen().last?.contains("Nothing is kept") == true)
+        desk.enter("/sent")
+        desk.enter("/topics")
+        desk.send(.postboxes(.sent([Self.sent(1, "late")])))
+        #expect(desk.screen().contains { $0.contains("Your topics") })
+        #expect(desk.model.awaitedAnswers == 0)
+    }
+
+    @Test("A letter's text moves no cursor, in the list and in the reader")
+    func hostile() {
+        var desk = desk()
+        desk.enter("/sent")
+        desk.send(.postboxes(.sent([Self.sent(1, "a\u{1B}[2Jb", to: "b\u{9B}b", subject: "s\u{1B}]0;x\u{7}")])))
+        #expect(!desk.screen().joined().contains { "\u{1B}\u{9B}\u{7}".contains($0) })
+        desk.press(.enter)
+        #expect(!desk.screen().joined().contains { "\u{1B}\u{9B}\u{7}".contains($0) })
+    }
+}
