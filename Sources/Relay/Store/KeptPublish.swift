@@ -98,8 +98,9 @@ package enum StoreChange: Hashable, Sendable {
     package var isPersonal: Bool {
         switch self {
         case .draft, .readMark, .letterRead: true
-        case .outbox, .outboxState, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed, .line, .ignored,
-            .joined, .join, .order, .leave, .cursor, .received, .rewound, .gap, .letter, .letterDeleted, .lettersListed:
+        case .outbox, .outboxState, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed, .line, .ignored, .muted,
+            .choice, .joined, .join, .order, .leave, .cursor, .received, .rewound, .gap, .letter, .letterDeleted,
+            .lettersListed:
             false
         }
     }
