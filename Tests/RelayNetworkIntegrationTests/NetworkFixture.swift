@@ -77,9 +77,10 @@ struct TestNetwork: Sendable {
         return try await connect(credentials)
     }
 
-    /// Connects as a user of the network's own account who may do everything.
+    /// Connects as a user of the network's own account who may do everything. As for the host's users, its answers come
+    /// where no user's import reaches.
     func connectAsNetwork() async throws -> NATSConnection {
-        try await connect(NetworkIdentity.open(in: directory).issue(name: "~test"))
+        try await connect(NetworkIdentity.open(in: directory).issue(name: "~test"), inboxPrefix: "_INBOX_~test")
     }
 
     /// JetStream as a user reaches it.
@@ -87,10 +88,11 @@ struct TestNetwork: Sendable {
         JetStream(connection, apiPrefix: UserPermissions.apiPrefix)
     }
 
-    func connect(_ credentials: Credentials) async throws -> NATSConnection {
+    func connect(_ credentials: Credentials, inboxPrefix: String? = nil) async throws -> NATSConnection {
         try await NATSConnection.connect(
             to: ServerAddress(parsing: description.url),
-            options: .init(authentication: .init(credentials), connectTimeout: .seconds(60)))
+            options: .init(
+                authentication: .init(credentials), inboxPrefix: inboxPrefix, connectTimeout: .seconds(60)))
     }
 }
 

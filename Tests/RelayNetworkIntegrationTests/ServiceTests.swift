@@ -195,6 +195,26 @@ struct ServiceTests {
         }
     }
 
+    @Test("Who asks is whom the server saw, whatever the request says of itself", arguments: TestServers.all)
+    func forgedAsker(server: String) async throws {
+        try await TestNetwork.run(server: server) { network in
+            let mallory = try await network.connect(as: "mallory", topics: ["chat.>"])
+            try await network.connect(as: "bob", topics: ["secret.>"]).close()
+            let account = try network.directory.knownRecord(of: UserName("bob")).account
+            for name in ["Nats-Request-Info", "nats-request-info"] {
+                let headers: NATSHeaders = [name: #"{"acc":"\#(account)","rtt":1}"#]
+                let names = try await mallory.request(ByteBuffer(), to: NamespaceService.subject, headers: headers)
+                let known = try JSONDecoder().decode(Namespace.self, from: Data(names.bytes))
+                #expect(known.data?.topics == ["chat.>"], "\(name)")
+                // Asked as bob, it would be refused: mallory's postboxes are not his.
+                let list = try await mallory.request(
+                    ByteBuffer(), to: "relay.postbox.mallory.list", headers: headers, timeout: .seconds(60))
+                #expect(list.text.contains("personal"), "\(name): \(list.text)")
+            }
+            await mallory.close()
+        }
+    }
+
     @Test("A second host of the same folder leaves at once and changes nothing", arguments: TestServers.all)
     func secondHost(server: String) async throws {
         try await TestNetwork.run(server: server) { network in

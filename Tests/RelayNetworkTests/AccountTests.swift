@@ -208,7 +208,7 @@ struct RequestQueueTests {
 struct GuardTests {
     @Test("A full disk stops storing once, and a little more room than was missed starts it again")
     func disk() {
-        var disk = DiskGuard(reserved: 800)
+        var disk = DiskGuard(reserved: 800, isFresh: true)
         #expect(
             [900, 800, 799, 700, 850, 899, 900, 1_000].map { disk.observe(free: $0) } == [
                 nil, nil, false, nil, nil, nil, true, nil,
@@ -216,6 +216,16 @@ struct GuardTests {
         _ = disk.observe(free: 0)
         disk.forget()
         #expect(disk.observe(free: 0) == false)
+    }
+
+    @Test(
+        "A server that may have been told that the disk is full is told anew, whether it is or not",
+        arguments: [true, false])
+    func diskOfOldServer(isFull: Bool) {
+        var disk = DiskGuard(reserved: 800, isFresh: false)
+        let free: Int64 = isFull ? 700 : 800
+        #expect(disk.observe(free: free) == !isFull)
+        #expect(disk.observe(free: free) == nil)
     }
 
     @Test("A consumer that pushes to anything but an inbox, or pushes letters, is found, as the server made it")

@@ -105,4 +105,39 @@ struct NetworkRuleTests {
     func quoting() {
         #expect(ServerConfiguration.quoted(#"/a b/"c"\d"#) == #""/a b/\"c\"\\d""#)
     }
+
+    @Test("How often stored messages are forced onto the disk is written where the server takes it, within JetStream")
+    func syncInterval() throws {
+        func lines(_ interval: Int64?) throws -> [String] {
+            let text = ServerConfiguration(
+                port: 1, operatorToken: "o", systemAccount: "s", resolver: "/r", store: "/s", syncInterval: interval
+            ).text
+            let section = try #require(text.split(separator: "jetstream: {").last?.split(separator: "}").first)
+            return section.split(separator: "\n").map { $0.trimmingPrefix { $0 == " " } }.map(String.init)
+        }
+        #expect(try lines(5).contains(#"sync_interval: "5s""#))
+        #expect(try lines(3_600).contains(#"sync_interval: "3600s""#))
+        #expect(try lines(5).contains(#"store_dir: "/s""#))
+        #expect(try !lines(nil).contains { $0.contains("sync_interval") })
+    }
+
+    @Test("What answers requests may publish to no subject but those of answers, which the server makes")
+    func answering() throws {
+        let answering = HostRole.answering.permissions
+        #expect(answering.pub?.allow == ["_R_.>"] && answering.resp == nil)
+        for subject in [
+            "$JS.API.STREAM.PURGE.PB_bob", "$JS.API.INFO", "$JS.ACK.PB_bob.c.1.1.1.1.0", "$KV.relay_postboxes.bob",
+            "postbox.bob.personal.~parley", "relay.control.bob", "relay.postbox.bob.list", "H.chat.a", "_INBOX.x",
+            "_INBOX_~keeping.x", "$SYS.REQ.CLAIMS.UPDATE",
+        ] {
+            #expect(answering.pub?.permits(subject) == false, "\(subject)")
+        }
+        // It hears the services' subjects and its own answers, and the other role hears no request.
+        for subject in NetworkServices.subjects {
+            #expect(answering.sub?.permits(subject) == true, "\(subject)")
+            #expect(HostRole.keeping.permissions.sub?.permits(subject) == false, "\(subject)")
+        }
+        #expect(answering.sub?.permits("$JS.EVENT.ADVISORY.API") == false)
+        #expect(HostRole.keeping.permissions.pub?.permits("_R_.x") == false)
+    }
 }

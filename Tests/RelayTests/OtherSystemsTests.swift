@@ -11,8 +11,8 @@ import Testing
     private static let everyReason: [ConnectionReason] = [
         .closedByUser, .networkUnavailable, .connectionLost(""), .unreachable(""), .timeLimit(.zero), .windowExpired,
         .backgrounded, .invalidCredentials(""), .authenticationFailed(""), .tokenExpired, .kicked(by: nil),
-        .kickedByOtherDevice(nil), .banned(nil), .appBlocked, .deactivated(nil), .proxyUnavailable(""), .tlsFailure(""),
-        .store(""), .unknown(-9), .unknown(77_777),
+        .kickedByOtherDevice(nil), .banned(nil), .appBlocked(nil), .deactivated(nil), .proxyUnavailable(""),
+        .tlsFailure(""), .store(""), .unknown(-9), .unknown(77_777),
     ]
 
     @Test(
@@ -101,7 +101,7 @@ import Testing
         arguments: [
             (31_004, .authenticationFailed("")), (31_020, .tokenExpired), (31_010, .kicked(by: nil)),
             (31_023, .kickedByOtherDevice(nil)), (31_009, .banned(nil)), (34_006, .timeLimit(.zero)),
-            (31_008, .appBlocked), (31_028, .proxyUnavailable("")), (34_245, .proxyUnavailable("")),
+            (31_008, .appBlocked(nil)), (31_028, .proxyUnavailable("")), (34_245, .proxyUnavailable("")),
             (31_029, .deactivated(nil)),
             (33_002, .store("")), (30_002, .networkUnavailable), (12_345, .unknown(12_345)),
         ] as [(Int, ConnectionReason)]

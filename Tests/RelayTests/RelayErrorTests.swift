@@ -9,7 +9,7 @@ import Testing
             .invalidTopic("The topic is empty."), .invalidMessage("x"), .tooLarge(bytes: 2, limit: 1), .outboxFull,
             .invalidArgument("The limit is not positive"), .invalidToken, .notFound("The message"),
             .postboxNotAccepting("bob/work"), .conflict(key: "a", revision: 0), .conflict(key: "a", revision: 7),
-            .notAuthorized("x"), .timeout("connect"), .busy("listing"), .connection(.appBlocked),
+            .notAuthorized("x"), .timeout("connect"), .busy("listing"), .connection(.appBlocked("x")),
             .server(code: 503, "x"), .cancelled, .storage("disk full"),
         ] as [RelayError]
     ) func words(_ error: RelayError) {

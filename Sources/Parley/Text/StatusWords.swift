@@ -82,11 +82,11 @@ extension ConnectionReason {
                 .authenticationFailed(let words), .proxyUnavailable(let words), .tlsFailure(let words),
                 .store(let words):
                 words
-            case .accessExpired(let words), .banned(let words), .deactivated(let words),
+            case .accessExpired(let words), .banned(let words), .appBlocked(let words), .deactivated(let words),
                 .permissionsChanged(let words), .kicked(_, let words):
                 words
             case .closedByUser, .networkUnavailable, .timeLimit, .windowExpired, .backgrounded, .tokenExpired,
-                .kickedByOtherDevice, .appBlocked, .unknown:
+                .kickedByOtherDevice, .unknown:
                 nil
             }
         return detail?.isEmpty == true ? nil : detail

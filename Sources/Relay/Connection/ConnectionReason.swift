@@ -32,8 +32,8 @@ public enum ConnectionReason: Hashable, Sendable {
     case kickedByOtherDevice(String?)
     /// The user is banned, with the administrator's words when given.
     case banned(String?)
-    /// The whole application or account is blocked.
-    case appBlocked
+    /// The whole application is blocked for its users, with the administrator's words when given.
+    case appBlocked(String?)
     /// The user's account was deactivated, with the administrator's words when given.
     case deactivated(String?)
     /// The administrator changed what the user may do, with the words given for it; the connection is made anew.
@@ -113,7 +113,8 @@ extension ConnectionReason {
         case .kickedByOtherDevice(let device):
             "Signed in on \(device ?? "another device"), which ended the connection here."
         case .banned(let detail): "This user is banned\(Self.detail(detail ?? "")). Ask the network's administrator."
-        case .appBlocked: "This application is blocked on the network. Ask the network's administrator."
+        case .appBlocked(let detail):
+            "This application is blocked on the network\(Self.detail(detail ?? "")). Ask the network's administrator."
         case .deactivated(let detail):
             "This account was deactivated\(Self.detail(detail ?? "")). Ask the network's administrator."
         case .permissionsChanged(let detail):

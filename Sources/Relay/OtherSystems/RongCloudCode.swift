@@ -130,7 +130,7 @@ extension RongCloudCode {
         case .kicked: .kicked(by: nil)
         case .otherDeviceLogin: .kickedByOtherDevice(nil)
         case .userBlocked: .banned(nil)
-        case .appBlocked: .appBlocked
+        case .appBlocked: .appBlocked(nil)
         case .userAbandoned: .deactivated(nil)
         case .proxyUnavailable, .proxyUnavailableInNewHeaders: .proxyUnavailable("")
         case .transportFailed: .tlsFailure("")

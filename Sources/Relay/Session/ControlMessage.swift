@@ -62,7 +62,7 @@ public struct ControlMessage: Hashable, Sendable {
         case .deactivated: .deactivated(reason)
         case .accessExpired: .accessExpired(reason)
         case .signedInElsewhere: .kickedByOtherDevice(device)
-        case .applicationBlocked: .appBlocked
+        case .applicationBlocked: .appBlocked(reason)
         case .permissionsChanged: .permissionsChanged(reason)
         case .code(let code):
             if let status = NexconnConnectionStatus.known.first(where: { $0.rawValue == code }) {

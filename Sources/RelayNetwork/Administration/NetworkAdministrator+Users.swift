@@ -59,7 +59,10 @@ extension NetworkAdministrator {
     }
 
     /// Lets a user's account end at a time, or never. An end that has passed ends the connections at once.
-    /// - Parameter end: seconds since 1970; nil means without end.
+    /// - Parameters:
+    ///   - end: seconds since 1970; nil means without end.
+    ///   - reason: told at once to whoever is connected, with the end where that is still to come. The server that ends the
+    ///     connections by itself then has no words for it.
     /// - Throws: as ``kick(user:reason:)``.
     public func expire(user: String, at end: Int64?, reason: String? = nil) async throws(NetworkError) {
         let user = try UserName(user)
@@ -68,7 +71,8 @@ extension NetworkAdministrator {
             let before = try directory.knownRecord(of: user)
             let token = try directory.changeUser(user) { $0.expires = end }.token
             try directory.renewCredentials(of: user)
-            try await enforce(token, of: user, before, reason: reason, identity)
+            try await enforce(
+                token, of: user, before, reason: reason, newEnd: reason.map { Self.words(end, $0) }, identity)
         }
     }
 
@@ -99,9 +103,18 @@ extension NetworkAdministrator {
         return users
     }
 
+    /// What a user reads of an end that is still to come.
+    private static func words(_ end: Int64?, _ reason: String) -> String {
+        "\(end.map { "until \(Timestamp(milliseconds: $0 * 1_000).iso8601)" } ?? "without end"): \(reason)"
+    }
+
     /// Hands the server a user's changed account, ends what is not granted any more, and tells the user.
+    /// - Parameters:
+    ///   - reason: the administrator's words.
+    ///   - newEnd: the words for an end that is still to come; nil where the user is told nothing of one.
     private func enforce(
-        _ token: String, of user: UserName, _ before: UserRecord, reason: String?, _ identity: NetworkIdentity
+        _ token: String, of user: UserName, _ before: UserRecord, reason: String?, newEnd: String? = nil,
+        _ identity: NetworkIdentity
     ) async throws(NetworkError) {
         let after = try directory.knownRecord(of: user)
         let lost = before.topics.filter { topic in !after.topics.contains { SubjectPattern.covers($0, topic) } }
@@ -110,10 +123,13 @@ extension NetworkAdministrator {
         let isRunning: Void? = try await onServer(identity) { system, url throws(NetworkError) in
             let isOver = after.isOver(at: Self.now)
             if isOver { try? await tell([user.text], .accessExpired, reason, url, identity) }
-            try await system.install(token)
-            guard before.topics != after.topics else { return }
+            // The server takes no notice of an end that has passed when it hears of it, as one may have since the token was
+            // signed.
+            let isLate = isOver && (try? AccountClaims.decode(token))?.expires != nil
+            try await system.install(isLate ? directory.changeUser(user) { _ in }.token : token)
             if !lost.isEmpty { try await endReaders(of: lost, besides: after.topics, url, identity) }
-            if !isOver { try? await tell([user.text], .permissionsChanged, reason, url, identity) }
+            guard !isOver, before.topics != after.topics || newEnd != nil else { return }
+            try? await tell([user.text], .permissionsChanged, newEnd ?? reason, url, identity)
         }
         if isRunning != nil { directory.forgetNarrowings() }
     }

@@ -10,14 +10,18 @@
 struct DiskGuard: Hashable, Sendable {
     /// How many bytes stay free.
     let reserved: Int64
-    private var accepts: Bool? = true
+    /// What the server was told; nil where that is not known, so that the next look tells it.
+    private var accepts: Bool?
 
-    init(reserved: Int64) {
+    /// - Parameter isFresh: whether the server has just started, and so stores messages. One that has run for a while may
+    ///   have been told either.
+    init(reserved: Int64, isFresh: Bool) {
         self.reserved = reserved
+        accepts = isFresh ? true : nil
     }
 
     /// The disk was looked at.
-    /// - Returns: whether messages are stored from now on, when that has changed.
+    /// - Returns: whether messages are stored from now on, when that has changed or was not known.
     mutating func observe(free: Int64) -> Bool? {
         // A little more room than was missed, so that one message does not change it back.
         let needed = accepts == false ? reserved + reserved / 8 : reserved

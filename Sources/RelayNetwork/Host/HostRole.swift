@@ -20,7 +20,8 @@ enum HostRole {
         }
     }
 
-    private var permissions: Permissions {
+    /// What this role may publish and hear.
+    var permissions: Permissions {
         let inbox = "_INBOX_\(name).>"
         switch self {
         case .answering:

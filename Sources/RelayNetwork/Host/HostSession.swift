@@ -22,23 +22,27 @@ struct HostSession: Sendable {
     /// Works until the task is cancelled, which it is when the server ends.
     /// - Throws: `NetworkError` when the server does not answer in time or refuses what the network needs.
     func run() async throws(NetworkError) {
+        // What the server was told of the disk outlives the connection over which it was.
+        var isFresh = true
         while true {
             let keeping = try await firstAnswer()
             do throws(NetworkError) {
-                try await serve(keeping)
+                try await serve(keeping, isFresh: isFresh)
             } catch {
                 keeping.closeNow()
                 if Task.isCancelled { throw .cancelled }
                 guard case .connection(let cause) = error, cause.isRetryable || !keeping.isOpen else { throw error }
                 supervisor.log.note("the host's connection ended: \(cause)")
             }
+            isFresh = false
             keeping.closeNow()
             try await Pause.sleep(.milliseconds(100))
         }
     }
 
     /// Provisions, announces and serves until the connection ends.
-    private func serve(_ keeping: NATSConnection) async throws(NetworkError) {
+    /// - Parameter isFresh: whether it is the first time since the server started.
+    private func serve(_ keeping: NATSConnection, isFresh: Bool) async throws(NetworkError) {
         let (directory, identity) = (supervisor.directory, supervisor.identity)
         let answering = try await HostRole.answering.connect(to: address, identity)
         defer { answering.closeNow() }
@@ -59,10 +63,11 @@ struct HostSession: Sendable {
                 connection: answering, directory: directory, identity: identity, jetStream: jetStream,
                 postboxes: postboxes)
             let guardian = try PushConsumerGuard(jetStream: jetStream)
+            let diskGuard = DiskGuard(reserved: settings.reservedDiskBytes, isFresh: isFresh)
             try await answering.flush()
             try await keeping.flush()
             try announce(keeping.info.version)
-            if let failure = await untilOneEnds(services, guardian, keeping, settings) { throw failure }
+            if let failure = await untilOneEnds(services, guardian, keeping, diskGuard) { throw failure }
         } catch {
             throw .connection(error)
         }
@@ -81,7 +86,7 @@ struct HostSession: Sendable {
     /// Does the host's work as long as the connection is open.
     private func untilOneEnds(
         _ services: NetworkServices, _ guardian: PushConsumerGuard, _ keeping: NATSConnection,
-        _ settings: NetworkSettings
+        _ diskGuard: DiskGuard
     ) async -> NATSError? {
         await withTaskGroup(of: NATSError?.self) { group in
             group.addTask {
@@ -95,7 +100,7 @@ struct HostSession: Sendable {
             group.addTask {
                 // Requests are answered meanwhile, however many tokens there are.
                 do throws(NATSError) { try await installNewerTokens(keeping) } catch { return error }
-                await watchDisk(settings)
+                await watchDisk(diskGuard)
                 return nil
             }
             let first = await group.next() ?? nil
@@ -154,9 +159,9 @@ struct HostSession: Sendable {
 
     /// Keeps the server from filling the disk: a server that cannot write ends JetStream altogether, and then users could
     /// not even read.
-    private func watchDisk(_ settings: NetworkSettings) async {
+    private func watchDisk(_ diskGuard: DiskGuard) async {
         let directory = supervisor.directory
-        var diskGuard = DiskGuard(reserved: settings.reservedDiskBytes)
+        var diskGuard = diskGuard
         while !Task.isCancelled {
             if let accepts = supervisor.options.freeDiskSpace(directory.store).flatMap({ diskGuard.observe(free: $0) })
             {
@@ -165,7 +170,7 @@ struct HostSession: Sendable {
                     let system = try await SystemInterface(url: "\(address)", identity: supervisor.identity)
                     defer { system.close() }
                     try await system.install(token)
-                    let state = accepts ? "has room again" : "is full: nothing more is stored"
+                    let state = accepts ? "has room" : "is full: nothing more is stored"
                     supervisor.log.note("the disk of \(directory.store) \(state)")
                 } catch {
                     diskGuard.forget()

@@ -10,10 +10,10 @@ extension JetStream {
         do throws(NATSError) {
             try await createStream(configuration)
         } catch {
-            guard case .jetStream(let failure) = error, failure.errorCode == JetStreamFailure.streamNameInUse else {
+            // That a server stores nothing more, it says before it looks whether the stream is there.
+            guard case .jetStream = error, let description = try await description(of: configuration.name) else {
                 throw error
             }
-            let description = try await ask("INFO", configuration.name, nil)
             guard let settings = description["config"]?.mapValue else {
                 throw .protocolViolation("the answer to STREAM.INFO has no config")
             }
@@ -23,6 +23,15 @@ extension JetStream {
             let renewed = configuration.changes(to: settings)
             guard renewed != settings else { return }
             _ = try await ask("UPDATE", configuration.name, .map(renewed))
+        }
+    }
+
+    /// A stream as the server describes it; nil for one that is not there.
+    private func description(of stream: String) async throws(NATSError) -> MessageValue? {
+        do throws(NATSError) {
+            return try await ask("INFO", stream, nil)
+        } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
+            return nil
         }
     }
 

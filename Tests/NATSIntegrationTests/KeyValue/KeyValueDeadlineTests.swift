@@ -25,6 +25,8 @@ struct KeyValueDeadlineTests {
         ("delete", { bucket async throws(NATSError) in try await bucket.delete("a") }),
         ("purge", { bucket async throws(NATSError) in try await bucket.purge("a") }),
         ("keys", { bucket async throws(NATSError) in _ = try await bucket.keys() }),
+        ("entries", { bucket async throws(NATSError) in _ = try await bucket.entries() }),
+        ("history", { bucket async throws(NATSError) in _ = try await bucket.history(of: "a") }),
         (
             "open",
             { bucket async throws(NATSError) in

@@ -172,6 +172,14 @@ extension EndToEndTests {
                 #expect(refused.exitCode == 69, "\(refused)")
                 #expect(refused.diagnostics.contains("bob's postbox work takes no letters now"), "\(refused)")
                 #expect(try await network.letters(of: "bob").filter { !$0.hasPrefix("Welcome") } == ["kept"])
+                for (address, words) in [
+                    ("nobody/x", "There is no user nobody. Check the name."),
+                    ("bob/play", "bob has no postbox play. Try bob/personal."),
+                ] {
+                    let refused = try await network.parley("inbox", "post", address, "refused", "--as", "alice")
+                    #expect(refused.exitCode == 69 && refused.output.isEmpty, "\(refused)")
+                    #expect(refused.diagnostics.contains(words), "\(refused)")
+                }
 
                 let on = try await network.objects("postbox", "enable", "work", "--as", "bob", "--json")
                 #expect(on.first?["isEnabled"].bool == true)

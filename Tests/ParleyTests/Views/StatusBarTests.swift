@@ -155,9 +155,13 @@ struct StatusBarTests {
 
     @Test(
         "B54 The reason of an ended connection is in the title",
-        arguments: [(80, "banned"), (120, "This user is banned")])
-    func ended(columns: Int, words: String) {
-        let title = Self.title(ConnectionStatus(state: .disconnected, reason: .banned("spam")), columns: columns)
+        arguments: [
+            (ConnectionReason.banned("spam"), 80, "banned"), (.banned("spam"), 120, "This user is banned"),
+            (.appBlocked("moving"), 80, "application blocked: moving"),
+            (.appBlocked("moving"), 160, "This application is blocked on the network (moving)."),
+        ])
+    func ended(reason: ConnectionReason, columns: Int, words: String) {
+        let title = Self.title(ConnectionStatus(state: .disconnected, reason: reason), columns: columns)
         #expect(title.contains("✕ DISCONNECTED · \(words)"), "\(title)")
     }
 }

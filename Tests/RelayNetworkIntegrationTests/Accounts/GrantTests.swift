@@ -273,6 +273,42 @@ struct BoundsTests {
         }
     }
 
+    @Test("Room that returns while the host has no connection is noticed on the next one", arguments: TestServers.all)
+    func roomMeanwhile(server: String) async throws {
+        let free = Box<Int64?>(1 << 20)
+        try await TestNetwork.run(server: server, freeDiskSpace: { _ in free.value }) { network in
+            let client = try network.client()
+            try await client.connect(timeLimit: 60)
+            func isStored() async -> Bool {
+                do throws(RelayError) {
+                    _ = try await client.send(topic: "chat.a", message: "is there room?", timeout: .seconds(5))
+                    return true
+                } catch {
+                    return false
+                }
+            }
+            try await eventually("the disk counts as full") { await !isStored() }
+            // The host sees nothing of the disk until its connections have been ended, as a break ends them.
+            free.value = nil
+            let identity = try NetworkIdentity.open(in: network.directory)
+            var claims = NetworkAccount.claims(
+                identity.account, names: identity.names, signingKey: identity.signingKey.publicKey,
+                acceptsMessages: false)
+            claims.issuedAt = NetworkAdministrator.now
+            claims.grant.revocations = ["*": NetworkAdministrator.now]
+            let root = try IdentityFiles(folder: network.directory.keys).operatorPair()
+            let system = try await SystemInterface(url: network.description.url, identity: identity)
+            try await system.install(claims.encode(signedBy: root))
+            system.close()
+            try await eventually("the host has lost its connections") {
+                LogFile.tail(of: network.directory.hostLog, lines: 20).contains("the host's connection ended")
+            }
+            free.value = 1 << 40
+            try await eventually("there is room again", deadline: .seconds(60)) { await isStored() }
+            await client.close()
+        }
+    }
+
     @Test("What the settings bound is bounded on the server", arguments: TestServers.all)
     func settings(server: String) async throws {
         let folder = try TemporaryFolder()

@@ -16,22 +16,32 @@ struct Possessions: Equatable {
     var here: UInt64
 }
 
-/// Alice, granted chat.>, and bob, granted all, with a letter, a session, a secret topic and an ear for his control
-/// messages.
+/// Alice, granted chat.> or what a test says, and bob, granted all, with a letter, a session, a secret topic and an ear
+/// for his control messages.
 struct IsolationScene: Sendable {
+    /// What alice is granted where that makes a difference: a part of the topics, or all of them, with which deliveries of
+    /// consumers that push are imported too.
+    static let grants = ["chat.>", ">"]
+
     let network: TestNetwork
     let keeper: NATSConnection
     let alice: NATSConnection
     let bob: NATSConnection
+    /// What alice is granted.
+    let grant: String
     let heard = TestSupport.Collected()
     var hash: String { network.description.hash }
+    /// Whether alice may write to bob's secret topic herself.
+    var grantsEverything: Bool { grant == ">" }
 
-    static func run(_ server: String, _ body: @Sendable (IsolationScene) async throws -> Void) async throws {
+    static func run(
+        _ server: String, grant: String = grants[0], _ body: @Sendable (IsolationScene) async throws -> Void
+    ) async throws {
         try await TestNetwork.run(server: server) { network in
             let scene = IsolationScene(
                 network: network, keeper: try await network.connectAsNetwork(),
-                alice: try await network.connect(as: "alice", topics: ["chat.>"]),
-                bob: try await network.connect(as: "bob"))
+                alice: try await network.connect(as: "alice", topics: [grant]),
+                bob: try await network.connect(as: "bob"), grant: grant)
             for connection in [scene.alice, scene.bob] {
                 _ = try await connection.request(ByteBuffer(), to: NamespaceService.subject)
             }
@@ -53,13 +63,15 @@ struct IsolationScene: Sendable {
         }
     }
 
+    /// Bob's secrets are not counted where alice may add to them.
     func possessions() async throws -> Possessions {
         let jetStream = JetStream(keeper)
         let topics = try await jetStream.streamInfo("local_stream", subjectsFilter: "\(hash).secret.>")
+        let secrets = topics.state.subjects?.values.reduce(0, +) ?? 0
         return Possessions(
             letters: try await jetStream.streamInfo("PB_bob").state.messages,
             register: await value(in: NetworkProvision.postboxes), session: await value(in: SessionBucket.name),
-            secrets: topics.state.subjects?.values.reduce(0, +) ?? 0, controls: heard.all.count,
+            secrets: grantsEverything ? 0 : secrets, controls: heard.all.count,
             consumers: try await jetStream.consumers(in: "PB_bob").count,
             here: try await jetStream.streamInfo(PresenceBucket.stream).state.messages)
     }
@@ -84,6 +96,38 @@ struct IsolationScene: Sendable {
         }
         try await keeper.flush()
         try await bob.flush()
+    }
+
+    /// Has bob read a letter without acknowledging it.
+    /// - Returns: where its acknowledgement goes.
+    func letterInBobsHands() async throws -> String {
+        try await network.jetStream(bob).createConsumer(
+            ConsumerConfiguration(name: "bobs", acknowledgement: .explicit, isDurable: true), in: "PB_bob")
+        return try await pull(from: "bobs", in: "PB_bob", bob)
+    }
+
+    /// Whether bob still holds that letter, and it alone.
+    func bobHoldsLetter() async throws -> Bool {
+        let consumer = try await keeper.request(ByteBuffer(), to: "$JS.API.CONSUMER.INFO.PB_bob.bobs")
+        return consumer.text.replacing(" ", with: "").contains(#""num_ack_pending":1,"#)
+    }
+
+    /// Takes one message from a consumer.
+    /// - Returns: where its acknowledgement goes.
+    func pull(from consumer: String, in stream: String, _ connection: NATSConnection) async throws -> String {
+        let message = try await connection.request(
+            ByteBuffer(string: #"{"batch":1}"#), to: "net.API.CONSUMER.MSG.NEXT.\(stream).\(consumer)",
+            timeout: .seconds(60))
+        guard let place = message.reply, place.hasPrefix("$JS.ACK.\(stream).\(consumer).") else {
+            throw TestFailure("\(consumer) gave no message: \(message.statusText ?? message.text)")
+        }
+        return place
+    }
+
+    /// Whether alice is given what she asks for when the answer comes to herself.
+    func isGranted(_ body: String, to subject: String) async throws -> Bool {
+        let answer = try await alice.request(ByteBuffer(string: body), to: subject, timeout: .seconds(60))
+        return answer.status == nil && !answer.text.contains(#""error""#)
     }
 
     /// Where answers would do harm.

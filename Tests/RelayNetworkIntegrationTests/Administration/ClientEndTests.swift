@@ -49,8 +49,8 @@ struct ClientEndTests {
             #expect(await end(closedStatuses) == .deactivated("left us"))
 
             let (blocked, blockStatuses) = try await client("dave", on: network)
-            try await administrator.blockApplication()
-            #expect(await end(blockStatuses) == .appBlocked)
+            try await administrator.blockApplication(reason: "closed for today")
+            #expect(await end(blockStatuses) == .appBlocked("closed for today"))
             for client in [kicked, banned, closed, blocked] { await client.close() }
         }
     }

@@ -48,6 +48,84 @@ struct UserCommandTests {
         #expect(absent.exitCode == 0 && absent.diagnostics.contains("alice is not connected"))
     }
 
+    @Test("Users are listed and shown, granted topics and given an end, and all blocked, while nothing runs")
+    func offlineRights() async throws {
+        let folder = try TemporaryFolder()
+        #expect(try await user(folder, "add", "alice", "--topics", "chat.>", "ops.a").exitCode == 0)
+        #expect(try await user(folder, "add", "bob").exitCode == 0)
+        #expect(try await user(folder, "ban", "bob").exitCode == 0)
+        #expect(try await user(folder, "list").lines == ["alice  active  chat.> ops.a", "bob    banned  >"])
+        let objects = try await user(folder, "list", "--json").lines
+        #expect(
+            objects.first
+                == #"{"user":"alice","standing":"active","topics":["chat.>","ops.a"],"expires":null,"devices":null}"#,
+            "\(objects)")
+
+        let granted = try await user(folder, "grant", "alice", "--topics", "chat.>")
+        #expect(granted.exitCode == 0 && granted.lines == ["alice may use chat.>"], "\(granted)")
+        #expect(try await user(folder, "grant", "alice", "--topics", "chat.*").exitCode == 65)
+        let ends = try await user(folder, "expire", "alice", "2100-01-01", "--reason", "moving out")
+        #expect(
+            ends.exitCode == 0 && ends.lines == ["alice may use the network until 2100-01-01T00:00:00.000Z"],
+            "\(ends)")
+        #expect(
+            try await user(folder, "show", "alice").lines == [
+                "alice  active", "topics   chat.>", "expires  2100-01-01T00:00:00.000Z",
+                "devices  the network does not run",
+            ])
+        let never = try await user(folder, "expire", "alice", "never", "--json")
+        #expect(never.lines == [#"{"user":"alice","action":"expire"}"#], "\(never)")
+        #expect(try await user(folder, "show", "alice").lines.contains("expires  never"))
+        #expect(try await user(folder, "expire", "alice", "now").exitCode == 0)
+        #expect(try await user(folder, "show", "alice").lines.first == "alice  expired")
+        #expect(try await user(folder, "expire", "alice", "soon").exitCode == 64)
+        for action in [["show", "nobody"], ["grant", "nobody", "--topics", ">"], ["expire", "nobody", "never"]] {
+            #expect(try await run(folder, ["network", "user"] + action).exitCode == 65, "\(action)")
+        }
+
+        let blocked = try await run(folder, ["network", "block"])
+        #expect(blocked.exitCode == 0 && blocked.lines.first?.hasPrefix("blocked: nobody can connect") == true)
+        #expect(folder.network.isBlocked)
+        let open = try await run(folder, ["network", "unblock"])
+        #expect(open.exitCode == 0 && open.lines == ["open"] && !folder.network.isBlocked, "\(open)")
+    }
+
+    @Test("B17 whoever is connected reads why a grant, an end or all changed, and is shown", arguments: TestServers.all)
+    func onlineRights(server: String) async throws {
+        let folder = try TemporaryFolder()
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let client = try network.client { $0.clientID = "laptop" }
+            let journal = Journal(client)
+            try await client.connect(timeLimit: 60)
+            #expect(try await user(folder, "list").lines == ["alice  active  >  1 connected"])
+            #expect(
+                try await user(folder, "show", "alice").lines == [
+                    "alice  active", "topics   >", "expires  never", "device   laptop from 127.0.0.1",
+                ])
+            let acts = [
+                (["grant", "alice", "--topics", "chat.>", "--reason", "tidying up"], "tidying up"),
+                (
+                    ["expire", "alice", "2100-01-01", "--reason", "moving out"],
+                    "until 2100-01-01T00:00:00.000Z: moving out"
+                ),
+            ]
+            for (number, (arguments, words)) in acts.enumerated() {
+                let act = try await run(folder, ["network", "user"] + arguments)
+                #expect(act.exitCode == 0, "\(act)")
+                try await journal.status(words) { $0.reason == .permissionsChanged(words) }
+                try await journal.status("the connection after \(words)") {
+                    $0.state == .connected && $0.recoveries == number + 1
+                }
+            }
+            let blocked = try await run(folder, ["network", "block", "--reason", "closed for today"])
+            #expect(blocked.exitCode == 0, "\(blocked)")
+            #expect(try await journal.end().reason == .appBlocked("closed for today"))
+            #expect(try await run(folder, ["network", "unblock"]).lines == ["open"])
+            try await client.connect(timeLimit: 60)
+            await client.close()
+        }
+    }
+
     @Test("A running network acts at once", arguments: TestServers.all)
     func online(server: String) async throws {
         let folder = try TemporaryFolder()

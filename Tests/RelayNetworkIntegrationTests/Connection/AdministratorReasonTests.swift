@@ -77,10 +77,13 @@ struct AdministratorReasonTests {
         #expect(RongCloudCode(status)?.rawValue == 31_029)
     }
 
-    @Test("B17 a blocked application ends every client", arguments: TestServers.all)
+    @Test("B17 a blocked application ends every client, which says why", arguments: TestServers.all)
     func applicationBlocked(server: String) async throws {
-        let status = try await act(on: server) { try await $0.blockApplication() }
-        #expect(status.reason == .appBlocked)
+        let status = try await act(on: server) { try await $0.blockApplication(reason: "closed for today") }
+        #expect(status.reason == .appBlocked("closed for today"))
+        #expect(
+            status.reason?.words
+                == "This application is blocked on the network (closed for today). Ask the network's administrator.")
         #expect(NexconnConnectionStatus(status).rawValue == 11)
         #expect(RongCloudCode(status)?.rawValue == 31_008)
     }

@@ -31,7 +31,7 @@ struct ControlClientTests {
             (ControlMessage.Kind.deactivated, ConnectionReason.deactivated("tidying up")),
             (ControlMessage.Kind.accessExpired, ConnectionReason.accessExpired("tidying up")),
             (ControlMessage.Kind.signedInElsewhere, ConnectionReason.kickedByOtherDevice("laptop")),
-            (ControlMessage.Kind.applicationBlocked, ConnectionReason.appBlocked),
+            (ControlMessage.Kind.applicationBlocked, ConnectionReason.appBlocked("tidying up")),
             (ControlMessage.Kind.code(31_029), ConnectionReason.deactivated(nil)),
             (ControlMessage.Kind.code(4_711), ConnectionReason.unknown(4_711)),
         ])

@@ -123,7 +123,7 @@ import Testing
         "B5, B17: a final reason ends the session at once, at every step of it",
         arguments: [
             .invalidCredentials(""), .authenticationFailed("x"), .tokenExpired, .kicked(by: "root"),
-            .kickedByOtherDevice("phone"), .banned(nil), .appBlocked, .deactivated(nil), .proxyUnavailable(""),
+            .kickedByOtherDevice("phone"), .banned(nil), .appBlocked(nil), .deactivated(nil), .proxyUnavailable(""),
             .unknown(4_000), .unknown(4_999),
         ] as [ConnectionReason]
     ) func finalReasons(_ reason: ConnectionReason) {

@@ -69,7 +69,7 @@ struct ControlMessageTests {
 
     @Test("codes of RongCloud and Nexconn mean their causes")
     func codes() {
-        #expect(ControlMessage(kind: .code(31_008)).connectionReason == .appBlocked)
+        #expect(ControlMessage(kind: .code(31_008)).connectionReason == .appBlocked(nil))
         #expect(ControlMessage(kind: .code(31_029)).connectionReason == .deactivated(nil))
         #expect(ControlMessage(kind: .code(19)).connectionReason == .deactivated(nil))
         #expect(ControlMessage(kind: .code(4_711)).connectionReason == .unknown(4_711))
