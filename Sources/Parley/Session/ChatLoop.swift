@@ -201,13 +201,15 @@ struct ChatLoop {
         let notice: ChatModel.Notice?
         let outage: String?
         let attempt: String?
+        let undo: String?
     }
 
     private var shownTime: ShownTime {
         let now = model.now.instant
         return ShownTime(
             notice: model.notice, outage: StatusText.longOutage(model.status, now: now),
-            attempt: StatusText.trying(since: model.attemptBegan, now: now))
+            attempt: StatusText.trying(since: model.attemptBegan, now: now),
+            undo: model.inbox.pending.map { Wording.wait(now.duration(to: $0.deadline)) })
     }
 
     // MARK: Effects
@@ -225,7 +227,8 @@ struct ChatLoop {
             .subscribe,
             .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop, .openPostbox, .countLetters,
             .listPage,
-            .deleteMessage, .bulkDelete, .postLetter, .keyValue, .changeKey, .watchPeople, .appear, .setPresence,
+            .deleteMessage, .bulkDelete, .postLetter, .saveLetter, .keyValue, .changeKey, .watchPeople, .appear,
+            .setPresence,
             .typing, .setActive, .nudge, .disconnect, .reconnect:
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }
