@@ -66,7 +66,16 @@ enum KeyAction: String, Hashable, Sendable {
     case delete
     case reply
     case write
+    case markRange
+    case unmarkAll
+    case undo
     case nextPage
     case previousPage
+    case firstPage
+    case lastPage
     case refresh
+    case filter
+    case sortBy
+    case forward
+    case save
 }

@@ -31,6 +31,8 @@ enum SlashCommand: Hashable, Sendable {
     case sent(Int?)
     /// The letter with a number, or those that are marked or selected.
     case delete(Int?)
+    /// The file for the letter; empty for a name of its own.
+    case save(String)
     case topics
     case next
     case keyValue(KeyValueRequest)
@@ -91,6 +93,7 @@ enum SlashCommand: Hashable, Sendable {
         Entry(
             name: "delete", arguments: "[NUMBER]",
             words: "delete the marked letters, or the selected one; or that one of the list"),
+        Entry(name: "save", arguments: "[FILE]", words: "write the letter into a file that only you can read"),
         Entry(
             name: "kv", arguments: "get|put|delete|keys|watch …",
             words: "the keys and values that all users of the network share"),
@@ -182,6 +185,7 @@ enum SlashCommand: Hashable, Sendable {
             return .postbox(act)
         case "sent": return .sent(try number(topic, of: "sent"))
         case "delete": return .delete(try number(topic, of: "delete"))
+        case "save": return .save(topic)
         case "kv":
             guard let request = KeyValueRequest(argument) else { throw .usage(KeyValueRequest.usage) }
             return .keyValue(request)

@@ -259,6 +259,10 @@ struct ChatModel: Equatable, Sendable {
             let tick = retry.advanced(by: .zero - whole)
             next = next.map { min($0, tick) } ?? tick
         }
+        if let pending = inbox.pending {
+            let tick = pending.nextChange(after: instant)
+            next = next.map { min($0, tick) } ?? tick
+        }
         for began in [status.isLongOutage ? status.outageBegan : nil, attemptBegan].compactMap(\.self) {
             let tick = instant.advanced(by: Wording.untilElapsedChanges(began.duration(to: instant)))
             next = next.map { min($0, tick) } ?? tick

@@ -13,21 +13,29 @@ struct Inbox: Equatable, Sendable {
     /// Those among them that are still to be kept as read, with their postboxes.
     private var newlyRead: [ReadLetter] = []
     /// Letters that are known to be deleted: a list made a moment ago cannot bring them back.
-    private(set) var tombstones = BoundedSet(limit: 4_096)
-    /// The page on the screen.
-    var letters: [PostboxMessage] = []
-    /// The token after the page on the screen; nil on the last page.
-    var nextToken: String?
-    /// The tokens that led here, one per page; the first page has none.
-    var trail: [String?] = [nil]
+    private(set) var tombstones = BoundedSet(limit: 16_384)
+    /// The page, in the order of the list, with what has come since.
+    private(set) var page: [PostboxMessage] = []
+    /// The letters of the page that are shown: those that the filter lets through, as they are sorted.
+    private(set) var letters: [PostboxMessage] = []
+    /// The token of the page behind this one, as the trail goes on; nil where it has come to its end.
+    private(set) var nextToken: String?
+    /// What led to this page.
+    private(set) var trail = Trail()
+    /// Letters that this page was asked for.
+    private(set) var pageSize = 25
     /// The page being fetched; nil when none is.
     var fetch: Fetch?
+    /// Letters that came while a page was on its way, oldest first: its list may have been made before.
+    private(set) var arrivals: [PostboxMessage] = []
+    /// Letters that came and are on no page that is here.
+    private(set) var newer = 0
     /// What the person has asked for meanwhile of that page, oldest first.
     private(set) var held: [Held] = []
     /// Why the last fetch failed.
     var failure: String?
     /// Whether the page holds what the network last said, or this machine keeps.
-    var isLoaded = false
+    private(set) var isLoaded = false
     /// That the page is what this machine keeps; nil where the network told it.
     var kept: Kept?
     /// The letters' ids in the order in which they were listed, or came later: their numbers stay when some are deleted.
@@ -36,25 +44,31 @@ struct Inbox: Equatable, Sendable {
     var selected = 0
     /// The first row shown.
     var firstVisible = 0
-    /// The marked letters.
-    var marked: Set<String> = []
+    /// What of the page is shown; nil where all of it is.
+    private(set) var filter: Filter?
+    /// How the page is sorted.
+    private(set) var sort = Sort.list
+    /// The marked letters, on whichever page they are.
+    private(set) var marked: Set<String> = []
+    /// The letter that was marked last.
+    private(set) var lastMark: String?
     /// The letter that is open in the reader.
     var open: String?
     /// Lines of the open letter above the reader's upper edge.
     var readerScroll = 0
+    /// Letters that were deleted a moment ago, which can be undone.
+    var pending: PendingDeletion?
     /// Letters being deleted.
     var deletion: Deletion?
-    /// Whether letters came that the page has no room for.
-    var hasNewer = false
 
-    /// Letters on one page; also what one bulk deletion may take.
-    static let pageSize = 25
-    /// The most letters that stay on the screen when new ones are added to the last page.
+    /// The most letters that stay on the screen when new ones are added to a page.
     static let screenLimit = 100
     /// What is held for a page at most.
     static let heldLimit = 32
     /// Pages that can be walked back.
     static let trailLimit = 10_000
+    /// Letters that can be marked.
+    static let markLimit = 10_000
 
     /// What is known of a page that this machine keeps.
     struct Kept: Hashable, Sendable {
@@ -66,7 +80,9 @@ struct Inbox: Equatable, Sendable {
     struct Fetch: Equatable, Sendable {
         let request: UInt64
         /// The trail that will hold once the page is here.
-        let trail: [String?]
+        let trail: Trail
+        /// Letters that are asked for.
+        let limit: Int
     }
 
     /// Something that waits for the page that it is meant for.
@@ -75,28 +91,13 @@ struct Inbox: Equatable, Sendable {
         case scroll(up: Int)
     }
 
-    /// A deletion under way, one chunk at a time.
-    struct Deletion: Equatable, Sendable {
-        let request: UInt64
-        /// The letters of the chunk that is with the network.
-        var current: [String]
-        /// Those after it.
-        var waiting: [String]
-        var total: Int
-        var deleted = 0
-        /// Letters that could not be deleted, and why the last could not.
-        var failed: [String] = []
-        var lastFailure: String?
-
-        /// Letters that are dealt with, one way or the other.
-        var done: Int { deleted + failed.count }
+    /// A letter that was read.
+    struct ReadLetter: Hashable, Sendable {
+        let id: String
+        let postbox: String
     }
 
-    /// The page's number, from 1.
-    var pageNumber: Int { trail.count }
-
-    /// Whether a later page exists.
-    var hasMore: Bool { nextToken != nil || hasNewer }
+    // MARK: What is known
 
     /// The selected letter.
     var selectedLetter: PostboxMessage? {
@@ -106,7 +107,7 @@ struct Inbox: Equatable, Sendable {
     /// The open letter.
     var openLetter: PostboxMessage? {
         guard let open else { return nil }
-        return letters.first { $0.id == open }
+        return page.first { $0.id == open }
     }
 
     /// Whether a letter was not opened here yet.
@@ -120,8 +121,7 @@ struct Inbox: Equatable, Sendable {
 
     /// Whether a letter is on its way out.
     func isBeingDeleted(_ id: String) -> Bool {
-        guard let deletion else { return false }
-        return deletion.current.contains(id) || deletion.waiting.contains(id)
+        deletion?.members.contains(id) == true || pending?.members.contains(id) == true
     }
 
     /// The postbox's name for its id; the id itself where the name is not known.
@@ -129,21 +129,31 @@ struct Inbox: Equatable, Sendable {
         boxes.first { $0.id == id }?.name ?? id
     }
 
+    /// Whether the postboxes belong to more than one persona.
+    var hasPersonas: Bool {
+        guard let first = boxes.first?.sudoId else { return false }
+        return boxes.contains { $0.sudoId != first }
+    }
+
     /// Whether what is asked for now is meant for a page that is still on its way: the first, or another one than is here.
     var awaitsPage: Bool {
         guard let fetch else { return false }
-        return !isLoaded || fetch.trail.count != trail.count || !held.isEmpty
+        return !isLoaded || fetch.trail != trail || !held.isEmpty
     }
 
-    // MARK: Changes
+    // MARK: Waiting for a page
 
     /// Holds something until the page is here; false where there is no page to wait for.
     mutating func hold(_ next: Held) -> Bool {
         switch next {
-        // A letter is begun without any page, and that one is being listed already.
-        case .action(.write), .action(.refresh): return false
+        // These need no page, and that one is being listed already.
+        case .action(.write), .action(.refresh), .action(.filter), .action(.sortBy), .action(.undo),
+            .action(.unmarkAll):
+            return false
         // No two pages are fetched at once.
-        case .action(.nextPage), .action(.previousPage): guard fetch != nil else { return false }
+        case .action(.nextPage), .action(.previousPage), .action(.firstPage), .action(.lastPage),
+            .action(.changeOrder):
+            guard fetch != nil else { return false }
         case .action, .scroll: guard awaitsPage else { return false }
         }
         if held.count < Self.heldLimit { held.append(next) }
@@ -156,6 +166,8 @@ struct Inbox: Equatable, Sendable {
     /// Forgets what was held.
     mutating func dropHeld() { if !held.isEmpty { held = [] } }
 
+    // MARK: Reading
+
     /// Opens the selected letter.
     mutating func openSelected() {
         guard let letter = selectedLetter else { return }
@@ -165,12 +177,6 @@ struct Inbox: Equatable, Sendable {
         opened.insert(letter.id)
         readCounts[letter.postboxId, default: 0] += 1
         newlyRead.append(ReadLetter(id: letter.id, postbox: letter.postboxId))
-    }
-
-    /// A letter that was read.
-    struct ReadLetter: Hashable, Sendable {
-        let id: String
-        let postbox: String
     }
 
     /// What was read since this was asked last.
@@ -185,58 +191,70 @@ struct Inbox: Equatable, Sendable {
     mutating func noteRead(_ ids: Set<String>, counts: [String: Int]?) {
         for id in ids { opened.insert(id) }
         if let counts { readCounts = counts }
+        if filter?.isUnread == true { arrange() }
     }
 
-    /// Takes in a page.
-    mutating func show(_ output: ListOutput<PostboxMessage>, trail newTrail: [String?]) {
-        letters = output.items.filter { !tombstones.contains($0.id) }
+    // MARK: The page
+
+    /// Takes in a page. What came while it was on its way is added where its list does not have it.
+    mutating func show(_ output: ListOutput<PostboxMessage>, by fetch: Fetch) {
+        let items = output.items.filter { !tombstones.contains($0.id) }
+        trail = fetch.trail
+        page = trail.isFromEnd ? items.reversed() : items
         nextToken = output.nextToken
-        trail = newTrail
-        fetch = nil
+        pageSize = fetch.limit
+        self.fetch = nil
         failure = nil
         kept = nil
         isLoaded = true
-        hasNewer = false
-        numbered = letters.map(\.id)
+        newer = 0
+        numbered = items.map(\.id)
         let present = Set(numbered)
-        marked.formIntersection(present)
-        if let open, !present.contains(open) { self.open = nil }
-        clampSelection()
+        // A letter that the list lacks and that came before one that it has was deleted meanwhile.
+        let known = arrivals.lastIndex { present.contains($0.id) }.map { $0 + 1 } ?? 0
+        let missing = arrivals[known...].filter { !tombstones.contains($0.id) }
+        arrivals = []
+        for letter in missing { place(letter) }
+        if let open, !page.contains(where: { $0.id == open }) { self.open = nil }
+        arrange()
     }
 
     /// Takes in a letter that was just created; false when it was known.
     mutating func add(_ letter: PostboxMessage, shownBox: String?) -> Bool {
-        guard !tombstones.contains(letter.id), !letters.contains(where: { $0.id == letter.id }) else { return false }
-        guard isLoaded, nextToken == nil, shownBox == nil || shownBox == letter.postboxId else { return true }
-        if letters.count < Self.screenLimit {
-            letters.append(letter)
-            numbered.append(letter.id)
-        } else {
-            hasNewer = true
+        let isKnown = page.contains { $0.id == letter.id } || arrivals.contains { $0.id == letter.id }
+        guard !tombstones.contains(letter.id), !isKnown else { return false }
+        guard shownBox == nil || shownBox == letter.postboxId else { return true }
+        if fetch != nil {
+            arrivals.append(letter)
+            if arrivals.count > Self.screenLimit { arrivals.removeFirst() }
         }
+        guard isLoaded else { return true }
+        place(letter)
+        arrange()
         return true
+    }
+
+    /// Puts a new letter on the page where new letters come on it.
+    private mutating func place(_ letter: PostboxMessage) {
+        guard isAtNewest, page.count < Self.screenLimit else { return newer += 1 }
+        if trail.order == .newestFirst { page.insert(letter, at: 0) } else { page.append(letter) }
+        numbered.append(letter.id)
     }
 
     /// Takes letters away that are deleted.
     mutating func remove(_ ids: [String]) {
         let gone = Set(ids)
         for id in ids { tombstones.insert(id) }
-        let wasSelected = selectedLetter?.id
-        let before = letters.prefix(selected).count { gone.contains($0.id) }
-        for letter in letters where gone.contains(letter.id) {
+        for letter in page where gone.contains(letter.id) {
             if let count = counts[letter.postboxId] { counts[letter.postboxId] = max(0, count - 1) }
             guard !isUnread(letter), let count = readCounts[letter.postboxId] else { continue }
             readCounts[letter.postboxId] = max(0, count - 1)
         }
-        letters.removeAll { gone.contains($0.id) }
+        page.removeAll { gone.contains($0.id) }
+        arrivals.removeAll { gone.contains($0.id) }
         marked.subtract(gone)
         if let open, gone.contains(open) { self.open = nil }
-        selected -= before
-        if let wasSelected, !gone.contains(wasSelected), let index = letters.firstIndex(where: { $0.id == wasSelected })
-        {
-            selected = index
-        }
-        clampSelection()
+        arrange()
     }
 
     /// Keeps the selection on a row.
@@ -245,23 +263,102 @@ struct Inbox: Equatable, Sendable {
         firstVisible = min(max(0, firstVisible), max(0, letters.count - 1))
     }
 
-    /// Forgets the page, as when another postbox is opened.
+    /// Forgets the page, as when another postbox is opened. In which order letters are listed stays.
     mutating func reset() {
+        page = []
         letters = []
         numbered = []
         nextToken = nil
-        trail = [nil]
+        trail = Trail(order: trail.order)
         fetch = nil
+        arrivals = []
+        newer = 0
         held = []
         failure = nil
         kept = nil
         isLoaded = false
         selected = 0
         firstVisible = 0
+        filter = nil
         marked = []
+        lastMark = nil
         open = nil
-        hasNewer = false
     }
+
+    // MARK: Filter and sort
+
+    /// Shows what a filter lets through; nil shows the whole page.
+    mutating func setFilter(_ new: Filter?) {
+        let isSame = filter?.terms == new?.terms
+        filter = new
+        guard !isSame else { return }
+        arrange(keepsSelected: false)
+        if let open, !letters.contains(where: { $0.id == open }) { self.open = nil }
+    }
+
+    /// Sorts the page in the next way.
+    mutating func sortNext() {
+        sort = sort.next
+        arrange()
+    }
+
+    /// Makes the rows anew. The selection stays on its letter, or goes to the next one that is left.
+    ///
+    /// - Parameter keepsSelected: whether the selected letter stays even where the filter would hide it by now, such as an
+    ///   unread one that is being read.
+    private mutating func arrange(keepsSelected: Bool = true) {
+        let (before, place) = (letters, selected)
+        let selectedID = selectedLetter?.id
+        var shown = page
+        if let filter {
+            shown = page.filter { keepsSelected && $0.id == selectedID || filter.lets(through: $0, of: self) }
+        }
+        letters = sort.sorted(shown, in: self)
+        let rows = Dictionary(letters.enumerated().map { ($1.id, $0) }) { first, _ in first }
+        let following = before.dropFirst(place).lazy.compactMap { rows[$0.id] }.first
+        selected = following ?? place
+        // The rows do not move under the eyes of somebody who has gone down the list.
+        if firstVisible > 0 { firstVisible += selected - place }
+        clampSelection()
+    }
+
+    // MARK: Marks
+
+    /// Marks letters, or takes their marks away; false where there are too many.
+    mutating func mark(_ ids: [String], isMarked: Bool) -> Bool {
+        guard isMarked else {
+            marked.subtract(ids)
+            return true
+        }
+        let new = ids.filter { !isBeingDeleted($0) && !marked.contains($0) }
+        guard marked.count + new.count <= Self.markLimit else { return false }
+        marked.formUnion(ids.filter { !isBeingDeleted($0) })
+        lastMark = ids.last ?? lastMark
+        return true
+    }
+
+    /// Takes all marks away, on whichever page.
+    mutating func unmarkAll() {
+        marked = []
+        lastMark = nil
+    }
+
+    /// The ids of the rows from the letter that was marked last to the selected one; nil where that letter is not shown.
+    var rangeFromLastMark: [String]? {
+        guard let lastMark, let start = letters.firstIndex(where: { $0.id == lastMark }),
+            letters.indices.contains(selected)
+        else { return nil }
+        return letters[min(start, selected)...max(start, selected)].map(\.id)
+    }
+
+    /// The marked letters, those of the page first.
+    var markedInOrder: [String] {
+        let here = page.map(\.id).filter { marked.contains($0) }
+        return here + marked.subtracting(here).sorted()
+    }
+
+    /// How many of the marked letters are on this page.
+    var markedHere: Int { page.count { marked.contains($0.id) } }
 }
 
 /// A set that forgets its oldest members beyond a limit.

@@ -6,6 +6,10 @@ struct Question: Equatable, Sendable {
         case disconnect
         case delete([String])
         case deletePostbox(String)
+        /// Leave while letters are being deleted, of which nobody will tell what became of them.
+        case leaveDeletion
+        /// Write a letter over a file that is there.
+        case overwrite(text: String, path: String)
         case send(text: String, topic: String)
         case run(SlashCommand)
     }

@@ -45,7 +45,7 @@ extension SlashCommand {
         case .say, .post: true
         case .keyValue(let request): request.change != nil
         case .join, .leave, .resend, .discard, .edit, .history, .search, .find, .read, .links, .link, .who, .ignore,
-            .unignore, .mute, .unmute, .away, .back, .inbox, .postbox, .sent, .delete, .topics, .next, .close,
+            .unignore, .mute, .unmute, .away, .back, .inbox, .postbox, .sent, .delete, .save, .topics, .next, .close,
             .reconnect, .log, .errors, .help, .quit:
             false
         }

@@ -8,14 +8,25 @@ struct InboxPane: Pane {
     static let title = "Postbox"
     static let keys: [KeyBinding] = [
         .bind(.open, [Key(.enter)], "open the letter, or close it", hint: "read"),
+        .bind(.undo, [.alt("u")], "undo the last deletion, for some seconds", hint: "undo"),
         .bind(.mark, [.plain(" "), Key(.insert)], "mark, or unmark", hint: "mark"),
         .bind(.delete, [Key(.delete), .alt("d")], "delete the marked letters, or this one", hint: "delete"),
         .bind(.reply, [.alt("r")], "reply", hint: "reply"),
-        .bind(.write, [.alt("c")], "write a letter"),
         .bind(.nextPage, [.alt("n")], "next page", hint: "next page"),
         .bind(.previousPage, [.alt("p")], "previous page"),
+        .bind(.firstPage, [.alt("<"), Key(.home, .control)], "first page"),
+        .bind(.lastPage, [.alt(">"), Key(.end, .control)], "last page"),
+        .bind(.filter, [.alt("l")], "show letters that have some words, or is:unread", hint: "filter"),
+        .bind(.sortBy, [.alt("b")], "sort the page by sender, by postbox, by age"),
+        .bind(.changeOrder, [.alt("o")], "list the oldest letters first, or the newest"),
         .bind(.refresh, [.control("r")], "list again"),
+        .bind(.markRange, [.alt("m")], "mark from the last mark to here"),
         .bind(.markAll, [.control("a")], "mark all on this page, or none"),
+        .bind(.unmarkAll, [.alt("t")], "take all marks away, on every page"),
+        .bind(.write, [.alt("c")], "write a letter"),
+        .bind(.quote, [.alt("q")], "reply below what the letter says"),
+        .bind(.forward, [.alt("f")], "send the letter on"),
+        .bind(.save, [.alt("s")], "save the letter in a file"),
         .bind(.up, [Key(.up)], "up"),
         .bind(.down, [Key(.down)], "down"),
         .bind(.toBeginning, [Key(.home)], "first letter"),
@@ -29,33 +40,68 @@ struct InboxPane: Pane {
         case .down: select(model.inbox.selected + 1, on: &model)
         case .toBeginning: select(0, on: &model)
         case .toEnd: select(model.inbox.letters.count - 1, on: &model)
-        case .open:
-            if model.inbox.open != nil, model.inbox.open == model.inbox.selectedLetter?.id {
-                model.inbox.open = nil
-            } else {
-                model.inbox.openSelected()
-            }
+        case .open: open(on: &model)
         case .mark:
             guard let letter = model.inbox.selectedLetter else { break }
             toggleMark(letter.id, on: &model)
             model.inbox.selected = min(model.inbox.selected + 1, model.inbox.letters.count - 1)
-        case .markAll:
-            let all = Set(model.inbox.letters.map(\.id))
-            model.inbox.marked = model.inbox.marked == all ? [] : all
-        case .delete: model.askToDelete()
+        case .markRange: model.markRange()
+        case .markAll: model.markAllShown()
+        case .unmarkAll: model.inbox.unmarkAll()
+        case .delete: return model.deleteMarked()
+        case .undo: model.undoDeletion()
         case .reply: model.reply()
+        case .quote: model.reply(quotes: true)
+        case .forward: model.forward()
+        case .save: model.proposeFile()
         case .write: model.beginLetter()
         case .nextPage: return model.nextPage()
         case .previousPage: return model.previousPage()
+        case .firstPage: return model.firstPage()
+        case .lastPage: return model.lastPage()
         case .refresh: return model.refreshInbox()
+        case .changeOrder: return model.changeLetterOrder()
+        case .filter: typeFilter(true, on: &model)
+        case .sortBy: model.inbox.sortNext()
         default: break
         }
         return []
     }
 
-    /// A space marks; while something is being written it goes on with that.
+    /// A space marks; while something is being written it goes on with that. Whatever is text is the filter's while that is
+    /// being typed.
     func takes(_ key: Key, as action: KeyAction, in model: ChatModel) -> Bool {
-        key != .plain(" ") || model.compose.isEmpty
+        if model.inbox.filter?.isTyped == true, key.modifiers.isEmpty, case .character = key.code { return false }
+        return key != .plain(" ") || model.compose.isEmpty
+    }
+
+    /// What is typed goes to the filter while that has the keys, otherwise to the text.
+    func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
+        if var filter = model.inbox.filter, filter.isTyped {
+            filter.edit(key)
+            model.inbox.setFilter(filter)
+            return []
+        }
+        guard key.modifiers.isEmpty, case .character = key.code else { return [] }
+        model.focus = .compose
+        return ComposePane().type(key, on: &model)
+    }
+
+    /// Opens the selected letter, or closes it; keeps a filter that is being typed.
+    private func open(on model: inout ChatModel) {
+        if model.inbox.filter?.isTyped == true { return typeFilter(false, on: &model) }
+        if model.inbox.open != nil, model.inbox.open == model.inbox.selectedLetter?.id {
+            model.inbox.open = nil
+        } else {
+            model.inbox.openSelected()
+        }
+    }
+
+    /// Has the filter take what is typed, or leaves it as it is; one that says nothing goes.
+    private func typeFilter(_ isTyped: Bool, on model: inout ChatModel) {
+        var filter = model.inbox.filter ?? Inbox.Filter()
+        filter.isTyped = isTyped
+        model.inbox.setFilter(isTyped || !filter.editor.isBlank ? filter : nil)
     }
 
     /// Selects a letter; an open reader follows.
@@ -67,7 +113,7 @@ struct InboxPane: Pane {
     }
 
     private func toggleMark(_ id: String, on model: inout ChatModel) {
-        if model.inbox.marked.remove(id) == nil { model.inbox.marked.insert(id) }
+        model.mark([id], isMarked: !model.inbox.marked.contains(id))
     }
 
     /// Scrolls the open letter, or moves in the table.
@@ -101,14 +147,19 @@ struct InboxPane: Pane {
     }
 
     func escape(on model: inout ChatModel) -> Bool {
-        guard model.inbox.open != nil else { return false }
-        model.inbox.open = nil
+        if model.inbox.filter?.isTyped != true, model.inbox.open != nil {
+            model.inbox.open = nil
+            return true
+        }
+        guard model.inbox.filter != nil else { return false }
+        model.inbox.setFilter(nil)
         return true
     }
 
     func settle(_ layout: ScreenLayout, on model: inout ChatModel) {
         // Whoever has gone on to write is not to be asked something in the middle of it.
         if model.focus != .main || model.overlay != nil { model.inbox.dropHeld() }
+        if model.focus != .main, model.inbox.filter?.isTyped == true { typeFilter(false, on: &model) }
         let table = InboxLayout(model: model, area: layout.main).table
         model.inbox.firstVisible = ChatModel.window(
             around: model.inbox.selected, from: model.inbox.firstVisible, rows: table.rows,
@@ -142,6 +193,7 @@ struct InboxPane: Pane {
     func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool {
         switch action {
         case .open, .mark, .delete, .reply: model.inbox.selectedLetter != nil
+        case .undo: model.inbox.pending != nil
         case .nextPage: model.inbox.hasMore
         default: true
         }

@@ -199,7 +199,7 @@ struct PlainAnnouncer {
         case .keptPage(_, let kept):
             return ["Without a connection, as kept here:"] + letters(kept.page.items, kept.page.nextToken != nil, model)
         case .pageFailed(_, let error): return ["The letters could not be listed. \(error.words)"]
-        case .boxes, .counts, .read, .deletion, .deletionFailed, .subscription: return []
+        case .boxes, .counts, .read, .deletion, .deletionFailed, .saving, .subscription: return []
         }
     }
 

@@ -101,10 +101,11 @@ extension ChatEngine {
 
     /// The letters that are kept, while the network cannot be asked; nil where it can, or where none were ever listed.
     static func keptPage(
-        _ postbox: String?, _ token: String?, _ limit: Int, _ client: RelayClient
+        _ postbox: String?, _ token: String?, _ limit: Int, _ order: LetterOrder, _ client: RelayClient
     ) async -> KeptLetters? {
         guard client.status.state != .connected,
-            let kept = try? await client.keptLetters(limit: limit, nextToken: token, postbox: postbox)
+            let kept = try? await client.keptLetters(
+                limit: limit, nextToken: token, postbox: postbox, order: order)
         else { return nil }
         return kept.asOf == nil && kept.page.items.isEmpty ? nil : kept
     }

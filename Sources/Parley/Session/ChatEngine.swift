@@ -137,12 +137,15 @@ actor ChatEngine {
             if client.status.state == .connected { openPostbox() }
         case .countLetters: countLetters()
         case .keepLetterRead(let id, let postbox): await keepLetterRead(id, postbox)
-        case .listPage(let request, let postbox, let token, let limit): listPage(request, postbox, token, limit)
+        case .listPage(let request, let postbox, let token, let limit, let order):
+            listPage(request, postbox, token, limit, order)
         case .deleteMessage(let request, let id): delete(request, [id])
         case .bulkDelete(let request, let ids): delete(request, ids)
         case .postLetter(let id, let user, let postbox, let text): await postLetter(id, user, postbox, text)
         case .postboxes(let act): perform(act)
         case .listSent(let limit): listSent(limit)
+        case .saveLetter(let text, let path, let overwrites):
+            await queue.send(.postbox(.saving(LetterFile.save(text, to: path, overwrites: overwrites))))
         case .keyValue(let request): perform(request)
         case .changeKey(let id, let change): await perform(change, id)
         case .watchPeople(let topic): watchPeople(of: topic)
@@ -334,14 +337,17 @@ actor ChatEngine {
 
     private func countEnds() { countTask = nil }
 
-    private func listPage(_ request: UInt64, _ postbox: String?, _ token: String?, _ limit: Int) {
+    private func listPage(
+        _ request: UInt64, _ postbox: String?, _ token: String?, _ limit: Int, _ order: LetterOrder
+    ) {
         Task { [client, queue] in
             do throws(RelayError) {
-                let page = try await client.listMessages(limit: limit, nextToken: token, postbox: postbox)
+                let page = try await client.listMessages(
+                    limit: limit, nextToken: token, postbox: postbox, order: order)
                 await queue.send(.postbox(.page(request: request, page)))
                 await tellReadLetters(among: page.items.map(\.id))
             } catch {
-                if let kept = await Self.keptPage(postbox, token, limit, client) {
+                if let kept = await Self.keptPage(postbox, token, limit, order, client) {
                     await queue.send(.postbox(.keptPage(request: request, kept)))
                     return await tellReadLetters(among: kept.page.items.map(\.id))
                 }

@@ -201,13 +201,15 @@ struct ChatLoop {
         let notice: ChatModel.Notice?
         let outage: String?
         let attempt: String?
+        let undo: String?
     }
 
     private var shownTime: ShownTime {
         let now = model.now.instant
         return ShownTime(
             notice: model.notice, outage: StatusText.longOutage(model.status, now: now),
-            attempt: StatusText.trying(since: model.attemptBegan, now: now))
+            attempt: StatusText.trying(since: model.attemptBegan, now: now),
+            undo: model.inbox.pending.map { Wording.wait(now.duration(to: $0.deadline)) })
     }
 
     // MARK: Effects
@@ -223,7 +225,8 @@ struct ChatLoop {
         case .suspendProcess: suspend()
         case .openStore, .keepJoined, .keepLine, .keepDraft, .keepIgnored, .keepMuted, .keepChoice, .keepReadMark,
             .search, .readAround, .subscribe, .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop,
-            .openPostbox, .countLetters, .listPage, .deleteMessage, .bulkDelete, .postLetter, .postboxes, .listSent,
+            .openPostbox, .countLetters, .listPage, .deleteMessage, .bulkDelete, .postLetter, .saveLetter, .postboxes,
+            .listSent,
             .keyValue, .changeKey, .watchPeople, .appear, .setPresence,
             .typing, .setActive, .nudge, .disconnect, .reconnect:
             requests.append(effect)

@@ -56,16 +56,18 @@ enum ChatEffect: Equatable, Sendable {
     /// Keep that a letter was read. It may take a moment.
     case keepLetterRead(id: String, postbox: String)
     /// Fetch a page of letters, of one postbox or of all.
-    case listPage(request: UInt64, postbox: String?, token: String?, limit: Int)
+    case listPage(request: UInt64, postbox: String?, token: String?, limit: Int, order: LetterOrder)
     /// Delete one letter.
     case deleteMessage(request: UInt64, id: String)
-    /// Delete letters, at most `Inbox.pageSize` at once.
+    /// Delete letters, at most `Inbox.Deletion.chunk` at once.
     case bulkDelete(request: UInt64, ids: [String])
     case postLetter(id: String, user: String, postbox: String, text: String)
     /// Do something with the person's postboxes; `postboxes` tells what became of it.
     case postboxes(PostboxAct)
     /// Tell which letters were sent from here, at most `limit`, the newest.
     case listSent(limit: Int)
+    /// Write a letter's text into a file, over one that is there only where the person wants that.
+    case saveLetter(text: String, path: String, overwrites: Bool)
 
     // Keys and values
     /// Carry out a request about keys; the answer is a notice, and an entry of the log, which has room for all of it.

@@ -123,6 +123,8 @@ enum ChatEvent: Equatable, Sendable {
         /// What `deleteMessage` or `bulkDelete` did.
         case deletion(request: UInt64, BulkDeletion)
         case deletionFailed(request: UInt64, RelayError)
+        /// What became of a letter that was to be saved in a file.
+        case saving(LetterFile.Outcome)
         /// The subscription to new letters.
         case subscription(PlatformSubscriptionStatus)
     }
@@ -140,7 +142,7 @@ extension ChatEvent {
             }
         case .postbox(let news):
             switch news {
-            case .page, .pageFailed, .keptPage, .deletion, .deletionFailed: true
+            case .page, .pageFailed, .keptPage, .deletion, .deletionFailed, .saving: true
             case .boxes, .counts, .read, .created, .subscription: false
             }
         default: false

@@ -104,6 +104,7 @@ extension ChatModel {
                 return []
             }
             if let number { askToDelete(number) } else { askToDelete() }
+        case .save(let file): return save(to: file)
         case .topics: listTopics()
         case .next: return showNextUnread()
         case .edit: return [.edit(compose.text)]
@@ -148,8 +149,15 @@ extension ChatModel {
         return []
     }
 
-    /// Quits; asks first where something is not sent.
+    /// Quits; asks first where something is not sent. Letters that are being deleted are waited for: what could still be
+    /// undone leaves now.
     mutating func quit() -> [ChatEffect] {
+        let effects = settleDeletions()
+        if let deletion = inbox.deletion {
+            let left = Wording.count(deletion.total - deletion.done, "letter")
+            ask(.leaveDeletion, "\(left) to delete yet; then Parley quits. Quit without waiting?")
+            return effects
+        }
         guard !outgoing.isEmpty else { return [.quit] }
         ask(.quit, "\(unsentWords). Quit anyway?")
         return []
@@ -169,7 +177,8 @@ extension ChatModel {
     mutating func answerYes(_ question: Question) -> [ChatEffect] {
         overlay = nil
         switch question.act {
-        case .quit: return [.quit]
+        case .quit, .leaveDeletion: return [.quit]
+        case .overwrite(let text, let path): return [.saveLetter(text: text, path: path, overwrites: true)]
         case .disconnect: return [.disconnect]
         case .delete(let ids): return deleteAsked(ids)
         case .deletePostbox(let name): return deletePostbox(name)

@@ -42,6 +42,10 @@ extension ChatModel {
         case .log, .question, nil: break
         }
         guard overlay == nil || logScroll != nil else { return }
+        if overlay == nil, focus == .main, case .inbox = view, var filter = inbox.filter, filter.isTyped {
+            filter.insert(text)
+            return inbox.setFilter(filter)
+        }
         focus = .compose
         var pasted = Substring(text)
         // Whole lines are copied with the break behind the last one; it belongs to the text only where that goes on.

@@ -13,9 +13,9 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     case .opened(let desk):
         effects = model.opened(desk)
     case .tick(let moment):
-        // Time alone moves nothing, so nothing follows from it.
         model.pass(moment)
-        return []
+        // Time alone moves nothing but letters that can be undone no more.
+        guard let pending = model.inbox.pending, pending.deadline <= moment.instant else { return [] }
     case .input(let input):
         effects = model.handleInput(input)
     case .line(let line):
@@ -63,6 +63,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     model.followTour(effects)
     // Whatever is typed changes how long the text is, but for what the next key makes up for.
     let hasTyped = event.isWriting && model.compose.editor.utf8Count != textBefore
+    effects += model.settleDueDeletions()
     model.settle(lookedAtBefore: lookedAt)
     let read = model.inbox.takeNewlyRead()
     if model.keepsDesk { effects += read.map { .keepLetterRead(id: $0.id, postbox: $0.postbox) } }

@@ -6,7 +6,7 @@ extension Frame {
     mutating func drawInbox(_ box: String?) {
         drawHeading(SafeText(inboxWords(box)))
         let parts = InboxLayout(model: model, area: layout.main)
-        let columns = InboxColumns(columns: parts.table.columns, showsBox: box == nil)
+        let columns = InboxColumns(columns: parts.table.columns, showsBox: box == nil, model: model)
         if model.inbox.letters.isEmpty { drawEmptyInbox(parts.table) }
         for offset in 0..<parts.table.rows {
             let index = model.inbox.firstVisible + offset
@@ -15,18 +15,31 @@ extension Frame {
                 row: parts.table.row + offset, column: parts.table.column, rows: 1, columns: parts.table.columns)
             drawLetter(model.inbox.letters[index], in: row, columns, isSelected: index == model.inbox.selected)
         }
+        if let divider = parts.divider { canvas.fill(divider, with: "│", style: theme.rule) }
         drawReader(parts)
+        drawFilter(parts)
+        drawPending(parts)
         drawProgress(parts)
     }
 
     private func inboxWords(_ box: String?) -> String {
-        var words = box.map { "postbox \(model.inbox.name(ofBox: $0))" } ?? "postbox"
-        if let box, model.inbox.boxes.first(where: { $0.id == box })?.isEnabled == false { words += " (off)" }
-        words += " ─ page \(model.inbox.pageNumber)\(model.inbox.hasMore ? ", more ▸" : "")"
-        if let kept = model.inbox.kept { words += keptWords(kept) }
-        if !model.inbox.marked.isEmpty { words += " ─ \(model.inbox.marked.count) marked" }
-        if model.inbox.fetch != nil { words += " ─ listing …" }
+        let inbox = model.inbox
+        var words = box.map { "postbox \(inbox.name(ofBox: $0))" } ?? "postbox"
+        if let box, inbox.boxes.first(where: { $0.id == box })?.isEnabled == false { words += " (off)" }
+        words += " ─ \(inbox.pageWords(box: box))"
+        if let kept = inbox.kept { words += keptWords(kept) }
+        if !inbox.marked.isEmpty { words += " ─ \(markWords)" }
+        if inbox.order == .oldestFirst { words += " ─ oldest first" }
+        if let sort = inbox.sort.words { words += " ─ \(sort)" }
+        if inbox.newer > 0 { words += " ─ \(Wording.grouped(inbox.newer)) newer" }
+        if inbox.fetch != nil { words += " ─ listing …" }
         return words
+    }
+
+    /// How many letters are marked, and how many of them here.
+    private var markWords: String {
+        let (all, here) = (model.inbox.marked.count, model.inbox.markedHere)
+        return "\(Wording.grouped(all)) marked" + (here < all ? ", \(here) on this page" : "")
     }
 
     /// That the page is what this machine keeps, and as of when.
@@ -38,6 +51,9 @@ extension Frame {
     private mutating func drawEmptyInbox(_ area: Rect) {
         guard !area.isEmpty else { return }
         var words = model.inbox.isLoaded ? "No letters." : "Listing …"
+        if model.inbox.isLoaded, model.inbox.filter != nil, !model.inbox.page.isEmpty {
+            words = "No letter of this page has that."
+        }
         var style = theme.dimmed
         if let failure = model.inbox.failure {
             let key = model.settings.keys.label(of: .refresh, in: InboxPane.self)
@@ -61,19 +77,28 @@ extension Frame {
         canvas.write(mark, row: row.row, column: row.column + 1, style: theme.marker)
         canvas.write(isUnread ? "•" : " ", row: row.row, column: row.column + 2, style: theme.unread)
         var column = row.column + InboxLayout.markColumns
+        func next(_ width: Int) { if width > 0 { column += width + 2 } }
         if columns.time > 0 {
-            let stamp = CivilTime(letter.createdAt, zone: model.zone).shortStamp
-            canvas.write(stamp, row: row.row, column: column, style: theme.time)
-            column += columns.time + 2
+            let stamp = InboxColumns.stamp(letter, model)
+            // Days and times of day end alike.
+            let start = column + max(0, columns.time - stamp.utf8.count)
+            canvas.write(stamp, row: row.row, column: start, style: theme.time)
+            next(columns.time)
         }
-        let from = letter.from.flatMap { $0.isEmpty ? nil : $0 } ?? "?"
-        let name = NameBook.shown(from).shortened(columns: columns.from)
-        canvas.write(name, row: row.row, column: column, style: theme.style(ofName: from))
-        column += columns.from + 2
+        let name = InboxColumns.sender(letter).shortened(columns: columns.from)
+        let nameStyle =
+            isLeaving ? theme.dimmed : theme.style(ofName: letter.from.flatMap { $0.isEmpty ? nil : $0 } ?? "?")
+        canvas.write(name, row: row.row, column: column, style: nameStyle)
+        next(columns.from)
+        if columns.persona > 0 {
+            let name = InboxColumns.persona(letter).shortened(columns: columns.persona)
+            canvas.write(name, row: row.row, column: column, style: theme.dimmed)
+            next(columns.persona)
+        }
         if columns.box > 0 {
-            let name = SafeText(String(model.inbox.name(ofBox: letter.postboxId).prefix(64)))
-            canvas.write(name.truncated(columns: columns.box), row: row.row, column: column, style: theme.dimmed)
-            column += columns.box + 2
+            let name = InboxColumns.boxName(letter, model.inbox).shortened(columns: columns.box)
+            canvas.write(name, row: row.row, column: column, style: theme.dimmed)
+            next(columns.box)
         }
         let firstLine = letter.message.prefix(512).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         canvas.write(SafeText(firstLine).truncated(columns: columns.line), row: row.row, column: column, style: style)
@@ -104,14 +129,51 @@ extension Frame {
         }
     }
 
+    /// What the page is filtered by, and how that ends.
+    private mutating func drawFilter(_ parts: InboxLayout) {
+        guard let area = parts.filter, let filter = model.inbox.filter else { return }
+        canvas.fill(area)
+        var column = area.column + 1
+        column += canvas.write("filter: ", row: area.row, column: column, style: theme.heading)
+        let keys = model.settings.keys
+        let escape = keys.label(of: .escape).map { "\($0) ends" }
+        let open = filter.isTyped ? keys.label(of: .open, in: InboxPane.self).map { "\($0) keeps, " } : ""
+        let count = "\(model.inbox.letters.count) of \(model.inbox.page.count)"
+        let words = SafeText("  \(count)" + (escape.map { "  \(open ?? "")\($0) " } ?? " "))
+        let room = max(1, area.endColumn - column - 1)
+        let wanted = min(room, max(room - words.width, 8))
+        let (text, cursor) = filter.editor.rendered(width: wanted)
+        canvas.write(text, row: area.row, column: column)
+        if words.width + wanted <= room {
+            canvas.write(words, row: area.row, column: area.endColumn - words.width, style: theme.dimmed)
+        }
+        guard filter.isTyped, model.focus == .main else { return }
+        canvas.cursor = Position(row: area.row, column: min(column + cursor, area.endColumn - 1))
+    }
+
+    /// What is deleted in a moment, and how that is undone.
+    private mutating func drawPending(_ parts: InboxLayout) {
+        guard let area = parts.progress, model.inbox.deletion == nil, let pending = model.inbox.pending else { return }
+        let count = pending.members.count
+        let wait = Wording.wait(now.duration(to: pending.deadline))
+        let key = model.settings.keys.label(of: .undo, in: InboxPane.self)
+        let undo = key.map { ", \($0) undoes" } ?? ""
+        let words = " ✕ \(Wording.count(count, "letter")) \(count == 1 ? "is" : "are") deleted in \(wait)\(undo)"
+        canvas.fill(area)
+        canvas.write(
+            SafeText(words).truncated(columns: area.columns), row: area.row, column: area.column, style: theme.marker)
+    }
+
     private mutating func drawProgress(_ parts: InboxLayout) {
         guard let area = parts.progress, let deletion = model.inbox.deletion else { return }
-        let width = min(20, max(0, area.columns - 30))
+        let width = min(20, max(0, area.columns - 48))
         let filled = deletion.total > 0 ? width * min(deletion.done, deletion.total) / deletion.total : 0
         let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
-        let key = deletion.waiting.isEmpty ? nil : model.settings.keys.label(of: .escape)
+        let key = deletion.waitingCount == 0 || deletion.isStopped ? nil : model.settings.keys.label(of: .escape)
         let stop = key.map { "   \($0) stops" } ?? ""
-        let words = " \(bar) deleting \(deletion.done) of \(deletion.total)\(stop)"
+        let rate = deletion.rate(now: model.now.instant).map { ", \(Wording.grouped($0)) a second" } ?? ""
+        let figures = "\(Wording.grouped(deletion.done)) of \(Wording.grouped(deletion.total))"
+        let words = " \(bar) deleting \(figures)\(rate)\(stop)"
         canvas.fill(area)
         canvas.write(
             SafeText(words).truncated(columns: area.columns), row: area.row, column: area.column, style: theme.marker)

@@ -52,8 +52,9 @@ extension Frame {
             let box = model.inbox.boxes[place]
             let count = model.inbox.unreadCount(ofBox: box.id)
             let style = box.isEnabled ? (count > 0 ? theme.unread : .plain) : theme.dimmed
-            drawName(" " + box.name + (box.isEnabled ? "" : " (off)"), in: line, isShown: isShown, style: style)
-            drawCount(count, in: line)
+            let name = " " + box.name + (box.isEnabled ? "" : " (off)")
+            drawName(name, in: line, isShown: isShown, style: style)
+            drawCount(count, of: model.inbox.counts[box.id] ?? 0, besides: name, in: line)
         }
     }
 
@@ -71,10 +72,16 @@ extension Frame {
         [hasText ? "✎" : "", isMuted ? "⊘" : "", unread].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
-    private mutating func drawCount(_ count: Int, in line: Rect) {
+    /// What is unread, and beside it all that there are, where that is more and there is room for it.
+    private mutating func drawCount(_ count: Int, of total: Int, besides name: String, in line: Rect) {
         let text = Wording.compact(count)
         let style = count > 0 ? theme.unread : theme.dimmed
-        canvas.write(text, row: line.row, column: line.endColumn - text.count - 1, style: style)
+        let all = total > count ? "/\(Wording.compact(total))" : ""
+        let room = line.columns - 3 - SafeText(String(name.prefix(256))).width - text.count
+        let shown = all.count <= room ? all : ""
+        let end = line.endColumn - 1
+        canvas.write(text, row: line.row, column: end - shown.count - text.count, style: style)
+        canvas.write(shown, row: line.row, column: end - shown.count, style: theme.dimmed)
     }
 
     /// Arrows where rows are out of view.

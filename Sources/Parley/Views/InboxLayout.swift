@@ -3,8 +3,12 @@ import Terminal
 
 /// The places of the postbox's table, the open letter and the progress of a deletion in the main pane.
 struct InboxLayout: Hashable {
+    /// The line of the filter.
+    let filter: Rect?
     /// The letters' rows; empty where the open letter takes the whole pane.
     let table: Rect
+    /// The line between the table and an open letter beside it.
+    let divider: Rect?
     /// The line above the open letter.
     let readerHeading: Rect?
     let reader: Rect?
@@ -14,31 +18,53 @@ struct InboxLayout: Hashable {
 
     /// Columns at a row's left edge where a click marks.
     static let markColumns = 4
+    /// From this width on the open letter is beside the table.
+    static let besideFrom = 120
     /// Lines of one letter that are shown at most.
     static let lineLimit = 2_000
 
     init(model: ChatModel, area: Rect) {
         var rest = area
-        if model.inbox.deletion != nil, area.rows >= 3 {
-            let parts = rest.split(bottom: 1)
-            rest = parts.rest
-            progress = parts.bottom
+        if model.inbox.deletion != nil || model.inbox.pending != nil, area.rows >= 3 {
+            (rest, progress) = rest.split(bottom: 1)
         } else {
             progress = nil
         }
+        if model.inbox.filter != nil, rest.rows >= 2 {
+            (filter, rest) = rest.split(top: 1)
+        } else {
+            filter = nil
+        }
         guard let letter = model.inbox.openLetter else {
             table = rest
+            divider = nil
             readerHeading = nil
             reader = nil
             letterLines = []
             return
         }
-        let parts = rest.split(top: rest.rows >= 14 ? max(4, rest.rows / 3) : 0)
-        table = parts.top
-        let split = parts.rest.split(top: parts.rest.rows >= 2 ? 1 : 0)
+        let isBeside = rest.columns >= Self.besideFrom
+        var below = rest
+        if isBeside {
+            let parts = rest.split(left: rest.columns / 2)
+            table = parts.left
+            let split = parts.rest.split(left: 1)
+            divider = split.left
+            below = split.rest
+            letterLines = Self.wrapped(letter.message, columns: below.columns - 2)
+        } else {
+            letterLines = Self.wrapped(letter.message, columns: rest.columns - 2)
+            divider = nil
+            // A short letter leaves the rows that it does not need to the table.
+            let least = rest.rows >= 14 ? max(4, rest.rows / 3) : 0
+            let spare = rest.rows - 1 - letterLines.count
+            let parts = rest.split(top: least == 0 ? 0 : max(least, min(spare, model.inbox.letters.count)))
+            table = parts.top
+            below = parts.rest
+        }
+        let split = below.split(top: below.rows >= 2 ? 1 : 0)
         readerHeading = split.top.isEmpty ? nil : split.top
         reader = split.rest
-        letterLines = Self.wrapped(letter.message, columns: split.rest.columns - 2)
     }
 
     /// The furthest that the reader scrolls.
@@ -58,19 +84,51 @@ struct InboxLayout: Hashable {
     }
 }
 
-/// The columns of the letters' table.
+/// The columns of the letters' table: as wide as what is in them, within bounds. The words have the rest.
 struct InboxColumns: Hashable {
     let time: Int
     let from: Int
     let box: Int
+    let persona: Int
     let line: Int
 
-    /// On a narrow pane the postbox goes first, then the time.
-    init(columns: Int, showsBox: Bool) {
+    /// The widest a postbox or persona is shown.
+    private static let nameLimit = 16
+
+    /// On a narrow pane the persona goes first, then the postbox, then the time.
+    init(columns: Int, showsBox: Bool, model: ChatModel) {
+        let inbox = model.inbox
         let rest = columns - InboxLayout.markColumns
-        time = rest >= 40 ? 12 : 0
-        box = showsBox && rest >= 56 ? 12 : 0
-        from = min(Conversation.nameColumnLimit, max(6, rest / 5))
-        line = max(0, rest - (time > 0 ? time + 2 : 0) - (box > 0 ? box + 2 : 0) - from - 2)
+        func widest(_ limit: Int, _ width: (PostboxMessage) -> Int) -> Int {
+            min(limit, inbox.letters.reduce(1) { max($0, width($1)) })
+        }
+        let stamps = widest(12) { Self.stamp($0, model).utf8.count }
+        time = rest >= 40 ? stamps : 0
+        let hasBoxes = showsBox && inbox.boxes.count > 1
+        box =
+            hasBoxes && rest >= 56
+            ? widest(Self.nameLimit) { Self.boxName($0, inbox).width } : 0
+        persona =
+            inbox.hasPersonas && rest >= 70 ? widest(Self.nameLimit) { Self.persona($0).width } : 0
+        from = widest(min(Conversation.nameColumnLimit, max(6, rest / 5))) { Self.sender($0).width }
+        let used = [time, from, box, persona].reduce(0) { $0 + ($1 > 0 ? $1 + 2 : 0) }
+        line = max(0, rest - used)
     }
+
+    /// When a letter came: today the time of day alone.
+    static func stamp(_ letter: PostboxMessage, _ model: ChatModel) -> String {
+        let time = CivilTime(letter.createdAt, zone: model.zone)
+        let today = CivilTime(model.now.wall, zone: model.zone).dayNumber
+        return time.dayNumber == today ? time.clock : time.shortStamp
+    }
+
+    static func sender(_ letter: PostboxMessage) -> SafeText {
+        NameBook.shown(letter.from.flatMap { $0.isEmpty ? nil : $0 } ?? "?")
+    }
+
+    static func boxName(_ letter: PostboxMessage, _ inbox: Inbox) -> SafeText {
+        SafeText(String(inbox.name(ofBox: letter.postboxId).prefix(64)))
+    }
+
+    static func persona(_ letter: PostboxMessage) -> SafeText { SafeText(String(letter.sudoId.prefix(64))) }
 }

@@ -1,18 +1,22 @@
 import NATS
 
-/// A page of a list of letters, as a value: which are wanted, and those that were found, in the stream's order.
+/// A page of a list of letters, as a value: which are wanted, and those that were found, in the list's order.
 struct LetterPage: Sendable {
     /// The most letters a page may hold.
     static let maximumLimit = 100
     /// Letters of more bytes than these stand on several pages, however few they are.
     static let maximumBytes = 64 << 20
-    /// How many letters are gone through at once for those of one postbox.
+    /// How many letters are gone through at once where those of one postbox are picked here.
     private static let atOnce = 256
 
-    /// Where an earlier page ended; nil for the beginning.
+    /// Where an earlier page ended; nil for the list's beginning.
     let token: PageToken?
     /// The postbox whose letters are wanted; nil for all.
     let postbox: String?
+    /// The list's order.
+    let order: LetterOrder
+    /// Whether the server gives the wanted postbox's letters alone; otherwise they are picked here.
+    var isFiltered: Bool
     private let limit: Int
     private let bytes: Int
     private var letters: [StoredMessage] = []
@@ -24,32 +28,35 @@ struct LetterPage: Sendable {
     ///
     /// - Parameters:
     ///   - limit: most letters, 1 to 100; nil for one.
-    ///   - nextToken: where an earlier page ended; nil for the beginning.
+    ///   - nextToken: where an earlier page of the same order ended; nil for the list's beginning.
     ///   - postbox: only this one's letters; nil for all.
+    ///   - order: the list's order.
     ///   - bytes: most bytes of all letters together, but for a single one that has more.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the limit and the postbox's name, ``RelayError/invalidToken``.
     init(
-        limit: Int?, nextToken: String?, postbox: String?, bytes: Int = LetterPage.maximumBytes
+        limit: Int?, nextToken: String?, postbox: String?, order: LetterOrder = .oldestFirst,
+        bytes: Int = LetterPage.maximumBytes
     ) throws(RelayError) {
         let limit = limit ?? 1
         guard (1...Self.maximumLimit).contains(limit) else {
             throw .invalidArgument("The limit is from 1 to \(Self.maximumLimit)")
         }
         if let postbox, !postbox.isSubjectToken { throw .invalidArgument("The postbox's name is not one") }
-        if let nextToken { token = try PageToken(nextToken) } else { token = nil }
+        if let nextToken { token = try PageToken(nextToken, order: order) } else { token = nil }
         self.limit = limit
         self.bytes = bytes
         self.postbox = postbox
+        self.order = order
+        isFiltered = postbox == nil
     }
 
     /// How many messages to read from the stream next: one more than are wanted tells where the next page begins.
-    var missingMessages: Int { postbox == nil ? limit + 1 - letters.count : Self.atOnce }
+    var missingMessages: Int { isFiltered ? limit + 1 - letters.count : Self.atOnce }
 
     /// How many bytes they may have.
     var missingBytes: Int { max(1, bytes - takenBytes) }
 
-    /// Takes the stream's next message, where it is wanted. One postbox's letters are picked here and not by the server:
-    /// a disabled postbox has no subject of its own there any more, and its letters are still to be read.
+    /// Takes the next message in the list's order, where it is wanted.
     ///
     /// - Returns: false when the page is full, and the message belongs on the next one.
     mutating func take(_ message: StoredMessage) -> Bool {
@@ -63,10 +70,52 @@ struct LetterPage: Sendable {
         return true
     }
 
-    /// Where the page ends: the first place that it says nothing of.
+    /// Reads messages, from where the page begins, until it is full or there are no more.
+    mutating func fill(from source: some LetterSource, in extent: StreamExtent) async throws(NATSError) {
+        switch order {
+        case .oldestFirst: try await fillForwards(from: source)
+        case .newestFirst: try await fillBackwards(from: source, in: extent)
+        }
+    }
+
+    private mutating func fillForwards(from source: some LetterSource) async throws(NATSError) {
+        var start: UInt64? = token?.sequence ?? 1
+        while let from = start {
+            let part = try await source.letters(from: from, limit: missingMessages, bytes: missingBytes)
+            for message in part.messages {
+                guard take(message) else { return }
+            }
+            start = part.next
+        }
+    }
+
+    private mutating func fillBackwards(
+        from source: some LetterSource, in extent: StreamExtent
+    ) async throws(NATSError) {
+        var end: UInt64? = min(token?.sequence ?? .max, extent.last)
+        while let through = end {
+            let part = try await source.letters(
+                through: through, limit: missingMessages, bytes: missingBytes, in: extent)
+            for message in part.messages {
+                guard take(message) else { return }
+            }
+            end = part.next
+        }
+    }
+
+    /// The part of the stream that the page says all of.
     ///
     /// - Parameter last: the last sequence that the stream had before the page was read.
-    func end(last: UInt64) -> UInt64 { next ?? max(last, letters.last?.sequence ?? 0) + 1 }
+    func part(last: UInt64) -> Range<UInt64> {
+        switch order {
+        case .oldestFirst:
+            let start = token?.sequence ?? 1
+            return start..<max(start, next ?? max(last, letters.last?.sequence ?? 0) + 1)
+        case .newestFirst:
+            let end = max(1, min(token?.sequence ?? .max, last) + 1)
+            return min(end, next.map { $0 + 1 } ?? 1)..<end
+        }
+    }
 
     /// The page as callers see it.
     ///
@@ -76,6 +125,6 @@ struct LetterPage: Sendable {
     func output(incarnation: UInt64, owner: String) -> ListOutput<PostboxMessage> {
         ListOutput(
             items: letters.map { PostboxMessage(reading: $0, incarnation: incarnation, owner: owner) },
-            nextToken: next.map { PageToken(incarnation: incarnation, sequence: $0).text })
+            nextToken: next.map { PageToken(incarnation: incarnation, sequence: $0, order: order).text })
     }
 }

@@ -41,16 +41,40 @@ struct Letters: Sendable {
         _ wanted: LetterPage
     ) async throws(RelayError) -> (page: ListOutput<PostboxMessage>, incarnation: UInt64, part: Range<UInt64>) {
         let operation = "listing the letters"
-        let info = try await info(during: operation)
+        let info = try await info(during: operation, of: wanted.postbox)
         let incarnation = UInt64(clamping: info.created.nanoseconds)
         if let token = wanted.token, token.incarnation != incarnation { throw .invalidToken }
         let page: LetterPage
         do throws(NATSError) {
-            page = try await filled(wanted)
+            page = try await filled(wanted, info)
         } catch { throw Self.explained(error, during: operation) }
-        let start = page.token?.sequence ?? 1
-        let part = start..<max(start, page.end(last: info.state.lastSequence))
-        return (page.output(incarnation: incarnation, owner: owner), incarnation, part)
+        return (
+            page.output(incarnation: incarnation, owner: owner), incarnation, page.part(last: info.state.lastSequence)
+        )
+    }
+
+    /// Fills a page. One postbox's letters are picked by the server where it can: those from before senders were known have
+    /// a subject that no filter has in common with the others, and an earlier server takes no filter for a disabled
+    /// postbox, which has no subject in the stream any more.
+    private func filled(_ wanted: LetterPage, _ info: StreamInfo) async throws(NATSError) -> LetterPage {
+        let extent = StreamExtent(
+            incarnation: nil, first: info.state.firstSequence, last: info.state.lastSequence)
+        if let postbox = wanted.postbox, info.state.subjects?.isEmpty ?? true {
+            do throws(NATSError) {
+                var page = wanted
+                page.isFiltered = true
+                try await page.fill(
+                    from: StreamSource(
+                        name: stream, filter: "\(Self.subject(of: postbox, owner)).*", jetStream: jetStream),
+                    in: extent)
+                return page
+            } catch .jetStream(let failure) where failure.code == 400 {
+                // Picked here, below.
+            }
+        }
+        var page = wanted
+        try await page.fill(from: source, in: extent)
+        return page
     }
 
     /// Reads one of them.
@@ -67,20 +91,6 @@ struct Letters: Sendable {
             throw .notFound(id)
         } catch {
             throw Self.explained(error, during: operation)
-        }
-    }
-
-    private func filled(_ wanted: LetterPage) async throws(NATSError) -> LetterPage {
-        var page = wanted
-        var start = page.token?.sequence ?? 1
-        while true {
-            let part = try await jetStream.page(
-                of: stream, from: .sequence(start), limit: page.missingMessages, bytes: page.missingBytes)
-            for message in part.messages {
-                guard page.take(message) else { return page }
-            }
-            guard part.pending > 0, let last = part.messages.last else { return page }
-            start = last.sequence + 1
         }
     }
 
@@ -148,8 +158,14 @@ struct Letters: Sendable {
         UInt64(clamping: try await info(during: operation).created.nanoseconds)
     }
 
-    private func info(during operation: String) async throws(RelayError) -> StreamInfo {
-        do throws(NATSError) { return try await jetStream.streamInfo(stream) } catch {
+    private static func subject(of postbox: String, _ owner: String) -> String { "postbox.\(owner).\(postbox)" }
+
+    /// - Parameter postbox: has the answer say whether this one has letters from before senders were known.
+    private func info(
+        during operation: String, of postbox: String? = nil
+    ) async throws(RelayError) -> StreamInfo {
+        let filter = postbox.map { Self.subject(of: $0, owner) }
+        do throws(NATSError) { return try await jetStream.streamInfo(stream, subjectsFilter: filter) } catch {
             throw Self.explained(error, during: operation)
         }
     }

@@ -9,6 +9,7 @@ enum OpaqueCode {
     enum Kind: UInt64 {
         case message = 0x6D65_7373_6167_6531
         case page = 0x7061_6765_746F_6B31
+        case pageBackwards = 0x7061_6765_6261_6331
     }
 
     static func encode(_ kind: Kind, _ first: UInt64, _ second: UInt64) -> String {

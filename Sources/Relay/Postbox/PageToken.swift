@@ -5,21 +5,38 @@
 public struct PageToken: Hashable, Sendable {
     /// When the stream was created, in nanoseconds since 1970.
     public var incarnation: UInt64
-    /// The first sequence of the next page.
+    /// The place of the next page's first message: the lowest sequence of an ascending page, the highest of a descending
+    /// one.
     public var sequence: UInt64
+    /// The order of the list that the token belongs to.
+    public var order: LetterOrder
 
     /// Makes a token.
-    public init(incarnation: UInt64, sequence: UInt64) {
+    public init(incarnation: UInt64, sequence: UInt64, order: LetterOrder = .oldestFirst) {
         self.incarnation = incarnation
         self.sequence = sequence
+        self.order = order
     }
 
-    /// Reads a token.
+    /// Reads a token of either order.
     ///
     /// - Throws: ``RelayError/invalidToken`` for a damaged or foreign one.
     public init(_ text: String) throws(RelayError) {
-        guard let (incarnation, sequence) = OpaqueCode.decode(.page, text) else { throw .invalidToken }
-        self.init(incarnation: incarnation, sequence: sequence)
+        if let (incarnation, sequence) = OpaqueCode.decode(.page, text) {
+            self.init(incarnation: incarnation, sequence: sequence)
+        } else if let (incarnation, sequence) = OpaqueCode.decode(.pageBackwards, text) {
+            self.init(incarnation: incarnation, sequence: sequence, order: .newestFirst)
+        } else {
+            throw .invalidToken
+        }
+    }
+
+    /// Reads a token of a list in a certain order.
+    ///
+    /// - Throws: ``RelayError/invalidToken`` for a damaged one, a foreign one, or one of a list in another order.
+    public init(_ text: String, order: LetterOrder) throws(RelayError) {
+        try self.init(text)
+        guard self.order == order else { throw .invalidToken }
     }
 
     /// Reads a token for a certain stream.
@@ -31,7 +48,9 @@ public struct PageToken: Hashable, Sendable {
     }
 
     /// The token as callers hold it: 32 letters and digits.
-    public var text: String { OpaqueCode.encode(.page, incarnation, sequence) }
+    public var text: String {
+        OpaqueCode.encode(order == .oldestFirst ? .page : .pageBackwards, incarnation, sequence)
+    }
 }
 
 extension PageToken: CustomStringConvertible {

@@ -17,11 +17,22 @@ extension RelayClient {
         try await listMessages(limit: limit, nextToken: nextToken, postbox: nil)
     }
 
-    /// Lists letters of one postbox, or of all; see ``listMessages(limit:nextToken:)``.
+    /// Lists letters of one postbox, or of all, in either order.
+    ///
+    /// - Parameters:
+    ///   - limit: most letters, 1 to 100; nil for one. Letters of many MiB end a page before.
+    ///   - nextToken: where an earlier page of the same order ended; nil for the list's beginning. Letters that come or go
+    ///     between two pages have none of the others skipped or repeated; in a list that begins with the newest, those that
+    ///     come are on no later page.
+    ///   - postbox: only this one's letters; nil for all.
+    ///   - order: which comes first.
+    /// - Returns: the letters, and the next page's token when there are more.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for the limit and the postbox's name, ``RelayError/invalidToken``,
+    ///   which a token of the other order is too, ``RelayError/notConnected``, or the server's refusal.
     public func listMessages(
-        limit: Int? = nil, nextToken: String? = nil, postbox: String?
+        limit: Int? = nil, nextToken: String? = nil, postbox: String?, order: LetterOrder = .oldestFirst
     ) async throws(RelayError) -> ListOutput<PostboxMessage> {
-        let wanted = try LetterPage(limit: limit, nextToken: nextToken, postbox: postbox)
+        let wanted = try LetterPage(limit: limit, nextToken: nextToken, postbox: postbox, order: order)
         var (page, incarnation, part) = try await inLetters { letters throws(RelayError) in
             try await letters.list(wanted)
         }
@@ -34,21 +45,23 @@ extension RelayClient {
         return page
     }
 
-    /// Letters that this machine keeps, connected or not: those that lists and subscriptions have brought, oldest first.
+    /// Letters that this machine keeps, connected or not: those that lists and subscriptions have brought.
     /// Waits for the opening of the local store and for nothing else.
     ///
     /// - Parameters:
     ///   - limit: most letters, 1 to 100; nil for one.
-    ///   - nextToken: where an earlier page ended, this call's or ``listMessages(limit:nextToken:)``'s; nil for the
-    ///     beginning.
+    ///   - nextToken: where an earlier page of the same order ended, this call's or
+    ///     ``listMessages(limit:nextToken:postbox:order:)``'s; nil for the list's beginning.
     ///   - postbox: only this one's letters; nil for all.
+    ///   - order: which comes first.
     /// - Returns: the page, and as of when it is; nil where the configuration's store is no file, or could not be opened.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidToken``, ``RelayError/storage(_:)``.
     public func keptLetters(
-        limit: Int? = nil, nextToken: String? = nil, postbox: String? = nil
+        limit: Int? = nil, nextToken: String? = nil, postbox: String? = nil, order: LetterOrder = .oldestFirst
     ) async throws(RelayError) -> KeptLetters? {
         guard let store = await keptStore() else { return nil }
-        return try await store.letterPage(limit: limit ?? 1, nextToken: nextToken, postbox: postbox, owner: user ?? "")
+        return try await store.letterPage(
+            limit: limit ?? 1, nextToken: nextToken, postbox: postbox, owner: user ?? "", order: order)
     }
 
     /// Has the local store keep something within a moment, where there is one.

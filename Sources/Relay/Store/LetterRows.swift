@@ -177,17 +177,19 @@ enum LetterRows {
         return counts
     }
 
-    /// The first letters of a postbox from a place on, in the stream's order.
+    /// The first letters of a postbox from a place on, in a list's order; nil for the list's beginning.
     static func received(
-        incarnation: UInt64, from sequence: UInt64, postbox: String?, limit: Int, in database: Database
+        incarnation: UInt64, from sequence: UInt64?, _ order: LetterOrder, postbox: String?, limit: Int,
+        in database: Database
     ) throws -> [(letter: KeptLetter, sequence: UInt64)] {
+        let isAscending = order == .oldestFirst
         let rest = """
-            FROM letters WHERE direction = 0 AND incarnation = ? AND sequence >= ? AND (? IS NULL OR postbox = ?)
-            ORDER BY sequence LIMIT ?
+            FROM letters WHERE direction = 0 AND incarnation = ? AND sequence \(isAscending ? ">=" : "<=") ?
+            AND (? IS NULL OR postbox = ?) ORDER BY sequence \(isAscending ? "ASC" : "DESC") LIMIT ?
             """
+        let begin = sequence.map { Int64(clamping: $0) } ?? (isAscending ? 0 : .max)
         let letters = try KeptLetter.fetch(
-            database, rest,
-            [Int64(bitPattern: incarnation), Int64(bitPattern: sequence), postbox, postbox, limit])
+            database, rest, [Int64(bitPattern: incarnation), begin, postbox, postbox, limit])
         return letters.compactMap { letter in
             PostboxMessageID(letter.id).map { (letter: letter, sequence: $0.sequence) }
         }

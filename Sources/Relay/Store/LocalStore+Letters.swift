@@ -2,30 +2,32 @@ import GRDB
 
 // The postbox without a connection.
 extension LocalStore {
-    /// A page of the letters that are kept, oldest first, as a list on the network has it.
+    /// A page of the letters that are kept, as a list on the network has it.
     ///
     /// - Parameters:
     ///   - limit: most letters, 1 to 100.
-    ///   - nextToken: where an earlier page ended, kept or from the network; nil for the beginning.
+    ///   - nextToken: where an earlier page of the same order ended, kept or from the network; nil for the beginning.
     ///   - postbox: only this one's letters; nil for all.
     ///   - owner: whose postboxes they are.
+    ///   - order: which comes first.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidToken``, ``RelayError/storage(_:)``.
     package func letterPage(
-        limit: Int, nextToken: String?, postbox: String?, owner: String
+        limit: Int, nextToken: String?, postbox: String?, owner: String, order: LetterOrder = .oldestFirst
     ) async throws(RelayError) -> KeptLetters {
         guard (1...LetterPage.maximumLimit).contains(limit) else {
             throw .invalidArgument("The limit is from 1 to \(LetterPage.maximumLimit)")
         }
         var token: PageToken?
-        if let nextToken { token = try PageToken(nextToken) }
+        if let nextToken { token = try PageToken(nextToken, order: order) }
         let found = try await reading { [token] database -> (UInt64, KeptLetters)? in
             guard let incarnation = try LetterRows.incarnation(database) else { return nil }
             let rows = try LetterRows.received(
-                incarnation: incarnation, from: token?.sequence ?? 0, postbox: postbox, limit: limit + 1, in: database)
+                incarnation: incarnation, from: token?.sequence, order, postbox: postbox, limit: limit + 1, in: database
+            )
             let next = rows.count > limit ? rows[limit].sequence : nil
             let page = ListOutput(
                 items: rows.prefix(limit).map { PostboxMessage($0.letter, owner: owner) },
-                nextToken: next.map { PageToken(incarnation: incarnation, sequence: $0).text })
+                nextToken: next.map { PageToken(incarnation: incarnation, sequence: $0, order: order).text })
             var counts: [String: Int] = [:]
             let figures = try Row.fetchAll(
                 database,

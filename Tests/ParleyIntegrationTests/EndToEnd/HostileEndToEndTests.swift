@@ -79,8 +79,8 @@ extension EndToEndTests {
 
                 try alice.press(.f(3))
                 try await alice.waitFor(text: "letter-tags")
-                for (name, _) in Self.texts {
-                    try alice.press(.down)
+                // The last letter stands first.
+                for (name, _) in Self.texts.reversed() {
                     try alice.press(.enter)
                     try await alice.waitFor("the letter “\(name)”") {
                         $0.contains("from mallory to personal") && $0.count(of: "letter-\(name)") == 2
@@ -88,6 +88,7 @@ extension EndToEndTests {
                     try await frameHolds(alice, name)
                     try alice.press(.enter)
                     try await alice.waitFor("the letter to close") { !$0.contains("from mallory to personal") }
+                    try alice.press(.down)
                 }
 
                 try outputIsClean(Array(alice.output.suffix(alice.outputCount - begin)))

@@ -90,7 +90,7 @@ extension EndToEndTests {
                 func output() -> String { alice.output }
                 try await eventually("a connection", deadline: .seconds(60)) { output().contains("Connected.\n") }
                 // All at once: what is about a letter waits for the list.
-                try alice.write("/inbox\n/read 2\n/inbox\n/delete 2\n")
+                try alice.write("/inbox\n/read 1\n/inbox\n/delete 1\n")
                 try await eventually("the letter and the question", deadline: .seconds(60)) {
                     output().contains("\ntwo\n") && output().contains("Delete the letter from bob")
                 }

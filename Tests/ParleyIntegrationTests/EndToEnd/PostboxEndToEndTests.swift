@@ -26,7 +26,8 @@ extension EndToEndTests {
                 let row = try #require(screen.row(containing: "from the command line"))
                 #expect(screen.rows[row].contains("carol") && screen.rows[row].contains("•"))
 
-                try bob.press(.end, .enter)
+                // The newest letter stands first, and the cursor stays on the one where it was.
+                try bob.press(.home, .enter)
                 try await bob.waitFor("the open letter, read") { screen in
                     screen.contains("from carol to personal") && screen.rows[row].contains("▌")
                         && !screen.rows[row].contains("•")
@@ -34,8 +35,6 @@ extension EndToEndTests {
                 try bob.press(.escape)
                 try await bob.waitFor("the letter to close") { !$0.contains("from carol to personal") }
                 try bob.press(.delete)
-                try await bob.waitFor(text: "Delete the letter from carol")
-                try bob.type("y")
                 try await bob.waitFor("the letter to be gone") {
                     !$0.contains("from the command line") && $0.contains("Deleted 1 letter.") && $0.contains("✉ 2")
                 }
@@ -52,17 +51,13 @@ extension EndToEndTests {
         }
 
         @Test(
-            "B50 Marked letters are deleted together after a yes; a no deletes nothing",
+            "B50 Marked letters are deleted together some seconds later; undone, they stay with their marks",
             arguments: NATSServerProcess.binaries)
         func bulk(_ binary: NATSServerBinary) async throws {
             try await PrivateNetworkFixture.run(binary) { network in
                 // A postbox is there from its owner's first visit on, with a letter in it.
                 #expect(try await network.letters(of: "bob").count == 1)
-                for number in 1...6 {
-                    let result = try await network.parley(
-                        "inbox", "post", "--as", "alice", "bob/personal", "letter \(number)")
-                    #expect(result.status.isSuccess, "\(result)")
-                }
+                try await network.post(1...6, to: "bob")
                 let bob = try await network.connected("bob")
                 try bob.press(.f(3))
                 try await bob.waitFor("six letters") { $0.count(of: "letter ") >= 6 && $0.contains("letter 6") }
@@ -70,18 +65,14 @@ extension EndToEndTests {
                 try bob.type("     ")
                 try await bob.waitFor("five marks") { $0.contains("5 marked") && $0.count(of: "*") == 5 }
 
-                try bob.press(.alt("d"))
-                try await bob.waitFor(text: "Delete 5 letters?")
-                try bob.type("n")
-                try await bob.waitFor("the question to go") { !$0.contains("Delete 5 letters?") }
+                // Alt-d and Alt-u at once, so that no time passes in between.
+                try bob.send(Array("\u{1B}d\u{1B}u".utf8))
+                try await bob.waitFor("the letters to be back") {
+                    $0.contains("5 letters stay.") && $0.contains("5 marked") && !$0.contains("✕")
+                }
                 #expect(try await network.letters(of: "bob").count == 7)
-                #expect(bob.screen.contains("5 marked") && bob.screen.contains("letter 1"))
 
                 try bob.press(.alt("d"))
-                try await bob.waitFor(text: "Delete 5 letters?")
-                // Any other key is no answer.
-                try bob.type("x")
-                try bob.type("y")
                 try await bob.waitFor("five letters fewer") {
                     $0.contains("Deleted 5 letters.") && $0.contains("✉ 2") && !$0.contains("letter 1")
                 }
@@ -162,6 +153,87 @@ extension EndToEndTests {
             }
         }
 
+        @Test(
+            "B45 Pages go from the newest letter to the oldest; marks stay over them, and what they mark is deleted together",
+            arguments: NATSServerProcess.binaries)
+        func pages(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                #expect(try await network.letters(of: "bob").count == 1)
+                try await network.post(1...9, to: "bob")
+                // Seven letters have room.
+                let bob = try await network.connected("bob", rows: 12)
+                try bob.press(.f(3))
+                try await bob.waitFor("the newest letters") {
+                    $0.contains("page 1 of about 2") && $0.contains("letter 9") && $0.contains("letter 3")
+                        && !$0.contains("letter 2")
+                }
+                try bob.type(" ")
+                try await bob.waitFor(text: "1 marked")
+                try bob.press(.alt("n"))
+                try await bob.waitFor("the oldest letters") {
+                    $0.contains("page 2 of 2") && $0.contains("1 marked, 0 on this page") && $0.contains("letter 1")
+                        && $0.contains("Welcome")
+                }
+                try bob.press(.alt("l"))
+                try bob.type("letter 1")
+                try await bob.waitFor("the letter that has this") {
+                    $0.contains("1 of 3") && $0.contains("letter 1") && !$0.contains("Welcome")
+                }
+                try bob.press(.enter)
+                try bob.type(" ")
+                try bob.press(.escape)
+                try await bob.waitFor("both marks") {
+                    $0.contains("2 marked, 1 on this page") && $0.contains("Welcome")
+                }
+                try bob.press(.alt("o"))
+                try await bob.waitFor("the oldest first") {
+                    $0.contains("oldest first") && $0.contains("page 1 of about 2") && $0.contains("Welcome")
+                        && !$0.contains("letter 9")
+                }
+                try bob.press(.alt("d"))
+                try await bob.waitFor(text: "Delete 2 letters, 1 of them on other pages?")
+                // Any other key is no answer.
+                try bob.type("x")
+                try bob.type("y")
+                try await bob.waitFor("two letters fewer") {
+                    $0.contains("Deleted 2 letters.") && !$0.contains("letter 1")
+                }
+                let left = try await network.letters(of: "bob")
+                #expect(left.count == 8 && left.last == "letter 8")
+                #expect(!left.contains("letter 1") && !left.contains("letter 9"))
+            }
+        }
+
+        @Test("B41 Letters that arrive while the list is asked for are on the screen afterwards, each once")
+        func arrivals() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let bob = try await network.connected("bob")
+                let alice = try await network.connected("alice")
+                try bob.press(.f(3))
+                try await bob.waitFor("the list") { $0.contains("page 1") && $0.contains("Welcome") }
+                for number in 1...8 {
+                    try alice.type("/post bob/personal letter \(number)")
+                    try alice.press(.enter)
+                    for _ in 0..<5 { try bob.press(.ctrl("r")) }
+                }
+                try await bob.waitFor("all letters") { screen in
+                    (1...8).allSatisfy { screen.count(of: "letter \($0)") == 1 } && !screen.contains("listing")
+                }
+            }
+        }
+
+        @Test("What is deleted and then left by quitting is deleted before Parley ends")
+        func quitting() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let bob = try await network.connected("bob")
+                try bob.press(.f(3))
+                try await bob.waitFor("the list") { $0.contains("page 1") && $0.contains("Welcome") }
+                try bob.press(.delete, .ctrl("q"))
+                #expect(try await bob.waitForExit().isSuccess)
+                #expect(try await network.letters(of: "bob").isEmpty)
+            }
+        }
+
         @Test("B51 A letter to a postbox that takes none is reported to its writer")
         func disabled() async throws {
             try await PrivateNetworkFixture.run { network in
@@ -174,6 +246,16 @@ extension EndToEndTests {
                     (screen.rows.last ?? "").lowercased().contains("not") && (screen.rows.last ?? "").contains("work")
                 }
             }
+        }
+    }
+}
+
+extension PrivateNetworkFixture {
+    /// Has alice send letters, one after the other: `letter 1` and so on.
+    fileprivate func post(_ numbers: ClosedRange<Int>, to user: String) async throws {
+        for number in numbers {
+            let result = try await parley("inbox", "post", "--as", "alice", "\(user)/personal", "letter \(number)")
+            #expect(result.status.isSuccess, "\(result)")
         }
     }
 }

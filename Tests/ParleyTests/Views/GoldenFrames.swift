@@ -257,10 +257,10 @@ struct GoldenFrames {
             Scene.inbox(size),
             """
              parley  alice@local ────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 30
-             TOPICS             │── postbox ─ page 1, more ▸ ─ 1 marked ────────────────────
-             chat.lobby         │ *• 21 Nov 10:01  bob          Lunch on Friday?
-            ▌POSTBOX            │  • 21 Nov 10:02  builder      Your build finished.
-              personal       29 │▌   21 Nov 10:03  carol        A word about the release:
+             TOPICS             │── postbox ─ page 1 of about 2 ─ 1 marked ─────────────────
+             chat.lobby         │ *• 10:01  bob      Lunch on Friday?
+            ▌POSTBOX            │  • 10:02  builder  Your build finished.
+              personal    29/30 │▌   10:03  carol    A word about the release:
               work            1 │
                                 │
                                 │
@@ -283,10 +283,10 @@ struct GoldenFrames {
             """,
             styles: """
                 0: t21 r26 .1 c18 t14
-                1: h7 .13 r1 h2 t37 h20
-                2: .20 r1 h1 m1 u1 .1 i12 .2 n3 .10 *16
-                3: h8 .12 r1 h1 m1 u1 .1 i12 .2 n7 .6 *20
-                4: .1 u9 .7 u2 .1 r1 =59
+                1: h7 .13 r1 h2 t40 h17
+                2: .20 r1 h1 m1 u1 .1 i5 .2 n3 .6 *16
+                3: h8 .12 r1 h1 m1 u1 .1 i5 .2 n7 .2 *20
+                4: .1 u9 .4 u2 d3 .1 r1 =59
                 5: .1 u5 .12 u1 .1 r1
                 6-7: .20 r1
                 8: .20 r3 t38 r19
@@ -304,7 +304,7 @@ struct GoldenFrames {
             Scene.inbox(size),
             """
              alice  ● CONNECTED 0.4 ms   ⇅ 0   ✉ 30
-            ── postbox ─ page 1, more ▸ ─ 1 mark… ──
+            ── postbox ─ page 1 of about 5 ─ 1 m… ──
             ── from carol to personal, 21 Nov 10… ──
              A word about the release:
 

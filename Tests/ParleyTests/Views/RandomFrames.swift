@@ -138,7 +138,7 @@ private struct EventSource {
             if next(8) == 0 {
                 let command = pick([
                     "/leave", "/leave chat.qa", "/close", "/resend", "/discard", "/delete", "/history", "/search hello",
-                    "/search 日本 from:bob in:chat.*", "/who", "/away \(text())", "/back", "/links", "/link 1",
+                    "/search 日本 from:bob in:chat.*", "/who", "/save", "/away \(text())", "/back", "/links", "/link 1",
                 ])
                 return .input(.paste(command))
             }

@@ -1,0 +1,113 @@
+import Relay
+import Terminal
+
+extension Inbox {
+    /// What of a page is shown: letters that have each of some words, in the sender, the postbox or the text, and in the
+    /// persona where there are several; `is:unread` means those that were not read.
+    struct Filter: Sendable {
+        /// What was typed.
+        private(set) var editor = LineEditor(limit: 256, historyLimit: 0)
+        /// Whether it is still being typed.
+        var isTyped = true
+        /// What each letter has to have.
+        private(set) var terms: [Term] = []
+
+        /// One word.
+        enum Term: Hashable, Sendable {
+            case unread
+            /// In small letters.
+            case word(String)
+        }
+
+        /// Only so much of a letter is looked through.
+        private static let textLimit = 16_384
+
+        var isUnread: Bool { terms.contains(.unread) }
+
+        /// Takes a key.
+        mutating func edit(_ key: Key) {
+            _ = editor.handle(key)
+            understand()
+        }
+
+        mutating func insert(_ text: String) {
+            editor.insert(String(text.map { $0.isNewline ? " " : $0 }))
+            understand()
+        }
+
+        private mutating func understand() {
+            terms = editor.text.lowercased().split(whereSeparator: \.isWhitespace).compactMap { word in
+                if word == "is:unread" { return .unread }
+                // It is still being written.
+                return word.hasPrefix("is:") && "is:unread".hasPrefix(word) ? nil : .word(String(word))
+            }
+        }
+
+        /// Whether a letter is shown.
+        func lets(through letter: PostboxMessage, of inbox: Inbox) -> Bool {
+            if isUnread, !inbox.isUnread(letter) { return false }
+            let words: [[UInt8]] = terms.compactMap {
+                if case .word(let word) = $0 { Array(word.utf8) } else { nil }
+            }
+            guard !words.isEmpty else { return true }
+            let parts = [
+                letter.from ?? "", inbox.name(ofBox: letter.postboxId), inbox.hasPersonas ? letter.sudoId : "",
+                String(letter.message.prefix(Self.textLimit)),
+            ]
+            let text = Array(parts.joined(separator: "\n").lowercased().utf8)
+            return words.allSatisfy { Self.has(text, $0) }
+        }
+
+        private static func has(_ text: [UInt8], _ word: [UInt8]) -> Bool {
+            guard let first = word.first, text.count >= word.count else { return word.isEmpty }
+            return (0...text.count - word.count).contains { start in
+                text[start] == first && text[start..<start + word.count].elementsEqual(word)
+            }
+        }
+    }
+
+    /// How a page is sorted.
+    enum Sort: Hashable, Sendable {
+        /// As it was listed: by age.
+        case list
+        case sender
+        case postbox
+
+        /// The one that the key goes on to.
+        var next: Sort {
+            switch self {
+            case .list: .sender
+            case .sender: .postbox
+            case .postbox: .list
+            }
+        }
+
+        /// What it is called; nil where there is nothing to say.
+        var words: String? {
+            switch self {
+            case .list: nil
+            case .sender: "by sender"
+            case .postbox: "by postbox"
+            }
+        }
+
+        /// Sorted letters; those that are alike stay in the order of the list.
+        func sorted(_ letters: [PostboxMessage], in inbox: Inbox) -> [PostboxMessage] {
+            let key: (PostboxMessage) -> String
+            switch self {
+            case .list: return letters
+            case .sender: key = { ($0.from ?? "").lowercased() }
+            case .postbox: key = { inbox.name(ofBox: $0.postboxId).lowercased() }
+            }
+            return letters.enumerated().map { (key: key($1), place: $0, letter: $1) }
+                .sorted { ($0.key, $0.place) < ($1.key, $1.place) }.map(\.letter)
+        }
+    }
+}
+
+extension Inbox.Filter: Equatable {
+    static func == (left: Inbox.Filter, right: Inbox.Filter) -> Bool {
+        left.editor.text == right.editor.text && left.editor.cursor == right.editor.cursor
+            && left.isTyped == right.isTyped
+    }
+}

@@ -1,0 +1,88 @@
+import Relay
+
+extension LetterOrder {
+    /// The other one.
+    var opposite: LetterOrder { self == .oldestFirst ? .newestFirst : .oldestFirst }
+}
+
+extension Inbox {
+    /// What led to a page: the order of the letters, from which end of the list, and the tokens on the way. A list is gone
+    /// through from its end as the list in the opposite order is from its beginning.
+    struct Trail: Equatable, Sendable {
+        /// In which order the letters stand.
+        var order = LetterOrder.newestFirst
+        /// Whether it began at the list's end.
+        var isFromEnd = false
+        /// The tokens that led here, one for each page; the first page has none.
+        var tokens: [String?] = [nil]
+
+        /// Pages from where it began to here.
+        var count: Int { tokens.count }
+        /// The token of the page that it leads to.
+        var token: String? { tokens.last ?? nil }
+        /// In which order the network lists that page.
+        var listOrder: LetterOrder { isFromEnd ? order.opposite : order }
+
+        /// The trail to the page behind, as it goes on.
+        func going(on token: String) -> Trail {
+            var trail = self
+            trail.tokens.append(token)
+            return trail
+        }
+
+        /// The trail to the page before, as it goes back.
+        func goingBack() -> Trail {
+            var trail = self
+            if trail.tokens.count > 1 { trail.tokens.removeLast() }
+            return trail
+        }
+    }
+
+    /// In which order letters are listed.
+    var order: LetterOrder { trail.order }
+
+    /// Whether there is no page before this one.
+    var isFirstPage: Bool { trail.isFromEnd ? nextToken == nil : trail.count == 1 }
+
+    /// Whether there is no page behind this one.
+    var isLastPage: Bool { trail.isFromEnd ? trail.count == 1 : nextToken == nil }
+
+    /// Whether new letters come on this page.
+    var isAtNewest: Bool { order == .newestFirst ? isFirstPage : isLastPage }
+
+    /// Whether a later page exists.
+    var hasMore: Bool { !isLastPage || order == .oldestFirst && newer > 0 }
+
+    /// The trail to the next page; nil where there is none.
+    var nextTrail: Trail? {
+        guard hasMore else { return nil }
+        if trail.isFromEnd { return trail.count > 1 ? trail.goingBack() : trail }
+        // A page that new letters have made too long is listed again.
+        guard let nextToken, trail.count < Self.trailLimit else { return trail }
+        return trail.going(on: nextToken)
+    }
+
+    /// The trail to the page before; nil where there is none.
+    var previousTrail: Trail? {
+        guard !isFirstPage else { return nil }
+        guard trail.isFromEnd else { return trail.goingBack() }
+        guard let nextToken, trail.count < Self.trailLimit else { return nil }
+        return trail.going(on: nextToken)
+    }
+
+    /// Which page it is: `page 3 of about 12`. How many there are follows from the network's count of letters, which goes on
+    /// changing; without it nobody knows more than whether there is another page.
+    func pageWords(box: String?) -> String {
+        let total = box.map { counts[$0] } ?? (counts.isEmpty ? nil : counts.values.reduce(0) { $0 &+ max(0, $1) })
+        let pages = total.map { $0 / pageSize + ($0 % pageSize > 0 ? 1 : 0) }
+        guard trail.isFromEnd else {
+            guard hasMore else { return "page \(trail.count) of \(trail.count)" }
+            guard let pages else { return "page \(trail.count), more ▸" }
+            return "page \(Wording.grouped(trail.count)) of about \(Wording.grouped(max(trail.count + 1, pages)))"
+        }
+        if nextToken == nil { return "page 1" + (hasMore ? " of \(trail.count)" : " of 1") }
+        let from = trail.count == 1 ? "last page" : "\(trail.count - 1) before the last page"
+        guard let pages else { return from }
+        return "\(from) of about \(Wording.grouped(max(trail.count + 1, pages)))"
+    }
+}

@@ -1,0 +1,55 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A letter's text in a file that only its owner can read.
+enum LetterFile {
+    /// What became of a letter that was to be saved.
+    enum Outcome: Equatable, Sendable {
+        case saved(path: String)
+        /// Nothing was written: there is such a file.
+        case isThere(text: String, path: String)
+        case failed(String)
+    }
+
+    /// Writes a text.
+    ///
+    /// - Parameters:
+    ///   - path: the file; `~/` is the home folder.
+    ///   - overwrites: whether a file that is there goes. It stays whole until the new one is.
+    static func save(_ text: String, to path: String, overwrites: Bool) -> Outcome {
+        let path = path.hasPrefix("~/") ? (ProcessInfo.processInfo.environment["HOME"] ?? "~") + path.dropFirst() : path
+        do throws(CommandFailure) {
+            if overwrites { try replace(path, with: text) } else { try InboxSaveCommand.write(text, to: path) }
+            return .saved(path: path)
+        } catch {
+            return !overwrites && isFile(path) ? .isThere(text: text, path: path) : .failed("\(error.text).")
+        }
+    }
+
+    private static func replace(_ path: String, with text: String) throws(CommandFailure) {
+        let new = "\(path).\(ProcessInfo.processInfo.processIdentifier).new"
+        try InboxSaveCommand.write(text, to: new)
+        guard rename(new, path) == 0 else {
+            let words = String(cString: strerror(errno))
+            unlink(new)
+            throw CommandFailure(CommandFailure.cannotCreate, "\(path): \(words)")
+        }
+    }
+
+    /// Whether there is an ordinary file; a link is none.
+    private static func isFile(_ path: String) -> Bool {
+        let type = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+        return type == .typeRegular
+    }
+}

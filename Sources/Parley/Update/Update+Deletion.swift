@@ -1,0 +1,165 @@
+import Relay
+
+// Letters are deleted: a few can be undone for some seconds, many are asked about.
+extension ChatModel {
+    // MARK: Undoing
+
+    /// Deletes the marked letters, or the selected one where none is marked. Where all are in view, nothing leaves until it
+    /// can be undone no more; otherwise the person is asked.
+    mutating func deleteMarked() -> [ChatEffect] {
+        let marked = inbox.markedInOrder.filter { !inbox.isBeingDeleted($0) }
+        guard !marked.isEmpty else {
+            guard let letter = inbox.selectedLetter, !inbox.isBeingDeleted(letter.id) else { return [] }
+            return deleteSoon([letter.id], marked: [])
+        }
+        guard marked.count <= max(inbox.pageSize, inbox.page.count), marked.count == inbox.markedHere else {
+            askToDelete(marked)
+            return []
+        }
+        return deleteSoon(marked, marked: Set(marked))
+    }
+
+    private mutating func deleteSoon(_ ids: [String], marked: Set<String>) -> [ChatEffect] {
+        var effects: [ChatEffect] = []
+        let count = inbox.pending?.members.count ?? 0
+        if count + ids.count > Inbox.PendingDeletion.limit { effects = settleDeletions() }
+        let step = Inbox.PendingDeletion.Step(ids: ids, marked: marked)
+        if inbox.pending == nil {
+            inbox.pending = Inbox.PendingDeletion(step, now: now.instant)
+        } else {
+            inbox.pending?.add(step, now: now.instant)
+        }
+        _ = inbox.mark(ids, isMarked: false)
+        leaveDeleted()
+        return effects
+    }
+
+    /// The cursor goes on from a letter that leaves under it.
+    private mutating func leaveDeleted() {
+        guard let letter = inbox.selectedLetter, inbox.isBeingDeleted(letter.id) else { return }
+        let stays = inbox.letters.indices.filter { !inbox.isBeingDeleted(inbox.letters[$0].id) }
+        let next = stays.first { $0 > inbox.selected } ?? stays.last
+        if inbox.open == letter.id { inbox.open = nil }
+        if let next { inbox.selected = next }
+    }
+
+    /// Brings back what was deleted last, with its marks, while nothing has left.
+    mutating func undoDeletion() {
+        guard let step = inbox.pending?.undo() else {
+            let words = inbox.deletion == nil ? "There is nothing to undo." : "These letters are being deleted already."
+            return say(words)
+        }
+        if inbox.pending?.steps.isEmpty == true { inbox.pending = nil }
+        _ = inbox.mark(Array(step.marked), isMarked: true)
+        if let first = step.ids.first, let place = inbox.letters.firstIndex(where: { $0.id == first }) {
+            inbox.selected = place
+        }
+        say("\(Wording.count(step.ids.count, "letter")) \(step.ids.count == 1 ? "stays" : "stay").")
+    }
+
+    /// Has what can still be undone leave now.
+    mutating func settleDeletions() -> [ChatEffect] {
+        guard let pending = inbox.pending else { return [] }
+        inbox.pending = nil
+        return delete(pending.ids, marks: pending.marked)
+    }
+
+    /// Has it leave when its time is over, or the postbox is not in view any more.
+    mutating func settleDueDeletions() -> [ChatEffect] {
+        guard let pending = inbox.pending else { return [] }
+        let isInView = (trail + [view]).contains { if case .inbox = $0 { true } else { false } }
+        return pending.deadline <= now.instant || !isInView ? settleDeletions() : []
+    }
+
+    // MARK: Asking
+
+    /// Asks before the marked letters are deleted, or the selected one where none is marked.
+    mutating func askToDelete() {
+        let marked = inbox.markedInOrder.filter { !inbox.isBeingDeleted($0) }
+        if marked.isEmpty { askToDeleteSelected() } else { askToDelete(marked) }
+    }
+
+    /// Asks whether a letter is to be deleted, whatever is marked.
+    mutating func askToDelete(_ number: Int) { if selectLetter(number) { askToDeleteSelected() } }
+
+    private mutating func askToDeleteSelected() {
+        guard let letter = inbox.selectedLetter, !inbox.isBeingDeleted(letter.id) else { return }
+        let sender = letter.from.flatMap { $0.isEmpty ? nil : " from \($0.prefix(64))" } ?? ""
+        let stamp = CivilTime(letter.createdAt, zone: zone).shortStamp.drop { $0 == " " }
+        ask(.delete([letter.id]), "Delete the letter\(sender) of \(stamp)?")
+    }
+
+    private mutating func askToDelete(_ ids: [String]) {
+        let elsewhere = ids.count - inbox.markedHere
+        let words = elsewhere > 0 ? ", \(Wording.grouped(elsewhere)) of them on other pages" : ""
+        ask(.delete(ids), "Delete \(Wording.count(ids.count, "letter"))\(words)?")
+    }
+
+    /// Deletes what was asked about; the cursor goes on from a letter that leaves under it.
+    mutating func deleteAsked(_ ids: [String]) -> [ChatEffect] {
+        let effects = delete(ids, marks: inbox.marked.intersection(ids))
+        leaveDeleted()
+        return effects
+    }
+
+    // MARK: Deleting
+
+    /// Deletes letters, a chunk at a time; while a deletion runs they join it.
+    private mutating func delete(_ ids: [String], marks: Set<String>) -> [ChatEffect] {
+        guard !ids.isEmpty else { return [] }
+        guard inbox.deletion == nil else {
+            inbox.deletion?.add(ids, marks: marks)
+            return []
+        }
+        let deletion = Inbox.Deletion(ids, marks: marks, request: newNumber(), now: now.instant)
+        inbox.deletion = deletion
+        return Self.deleteEffects(deletion.request, deletion.current)
+    }
+
+    private static func deleteEffects(_ request: UInt64, _ ids: [String]) -> [ChatEffect] {
+        if ids.count == 1, let id = ids.first { return [.deleteMessage(request: request, id: id)] }
+        return [.bulkDelete(request: request, ids: ids)]
+    }
+
+    mutating func handleDeletion(_ result: BulkDeletion, _ request: UInt64) -> [ChatEffect] {
+        guard var deletion = inbox.deletion, deletion.request == request else {
+            inbox.remove(result.deleted)
+            return []
+        }
+        inbox.deletion = nil
+        inbox.remove(deletion.take(result))
+        if let chunk = deletion.next(newNumber()) {
+            inbox.deletion = deletion
+            return Self.deleteEffects(deletion.request, chunk)
+        }
+        return end(deletion)
+    }
+
+    /// The network did not do what was asked, or nobody knows.
+    mutating func handleFailedDeletion(_ error: RelayError, _ request: UInt64) -> [ChatEffect] {
+        guard var deletion = inbox.deletion, deletion.request == request else { return [] }
+        inbox.deletion = nil
+        deletion.fail(error)
+        return end(deletion)
+    }
+
+    /// Says what became of the letters. Those that stay are marked as before.
+    private mutating func end(_ deletion: Inbox.Deletion) -> [ChatEffect] {
+        _ = inbox.mark(deletion.marks.filter { !inbox.tombstones.contains($0) }.sorted(), isMarked: true)
+        let report = deletion.report
+        say(report.words, report.isFailure ? .failure : .information)
+        var effects: [ChatEffect] = [.countLetters] + refresh(after: deletion)
+        if case .question(let question)? = overlay, question.act == .leaveDeletion {
+            overlay = nil
+            if !report.isFailure { effects += quit() }
+        }
+        return effects
+    }
+
+    /// Stops a deletion after the chunk that is with the network.
+    mutating func stopDeletion() -> Bool {
+        guard inbox.deletion?.stop() == true else { return false }
+        say("Stopping after this part.")
+        return true
+    }
+}

@@ -1,0 +1,109 @@
+import Relay
+import Terminal
+
+// Letters are answered, sent on and saved.
+extension ChatModel {
+    /// Characters of a letter that are quoted at most, and lines.
+    private static let quoteLimit = (characters: 4_000, lines: 40)
+
+    /// The open letter, or the selected one.
+    private var chosenLetter: PostboxMessage? { inbox.openLetter ?? inbox.selectedLetter }
+
+    /// Begins a letter to the sender of the open or selected one.
+    ///
+    /// - Parameter quotes: whether it begins with what that one says.
+    mutating func reply(quotes: Bool = false) {
+        guard let letter = chosenLetter else { return }
+        guard let from = letter.from, !from.isEmpty else {
+            say("The letter does not say who sent it. /post USER/POSTBOX TEXT writes to anyone.", .failure)
+            return
+        }
+        guard !from.hasPrefix("~") else {
+            return say("The network itself sent this; an answer would not be read.", .failure)
+        }
+        let address = SafeAddress.of(from)
+        // A letter names its sender and none of the sender's postboxes: everyone begins with this one.
+        let command = address.contains("/") ? "/post \(address) " : "/post \(address)/personal "
+        beginLetter(command + (quotes ? Self.quotation(of: letter.message) : ""))
+    }
+
+    /// What a letter says, as a quotation to answer to.
+    private static func quotation(of text: String) -> String {
+        let whole = SafeText.lines(String(text.prefix(quoteLimit.characters))).map(\.description)
+        var lines = whole.prefix(quoteLimit.lines).map { "> \($0)" }
+        if whole.count > lines.count || text.count > quoteLimit.characters { lines.append("> …") }
+        return lines.joined(separator: "\n") + "\n\n"
+    }
+
+    /// Begins to send the open or selected letter on: its address is asked for.
+    mutating func forward() {
+        guard let letter = chosenLetter else { return }
+        let body = letter.forwarded(under: nil)
+        guard body.utf8.count < Compose.messageBytes else {
+            return say("The letter is too long to be sent on with a text; parley inbox forward sends it.", .failure)
+        }
+        let command = "/post "
+        let isFree = !compose.hasContent
+        beginLetter(command + "\n\n" + body)
+        guard isFree else { return }
+        compose.editor.moveCursor(to: command.count)
+        say("To whom? Write USER/POSTBOX here.")
+    }
+
+    /// Proposes a file for the open or selected letter.
+    mutating func proposeFile() {
+        guard let letter = chosenLetter else { return }
+        let isFree = !compose.hasContent
+        beginLetter("/save \(letter.fileName)")
+        if isFree { say("Enter saves the letter there; another name or folder can stand here.") }
+    }
+
+    /// Has the letter in front of the person written into a file.
+    ///
+    /// - Parameter file: where; a name with the letter's time and sender where it is empty.
+    mutating func save(to file: String) -> [ChatEffect] {
+        guard (trail + [view]).contains(where: { if case .inbox = $0 { true } else { false } }) else {
+            sayPostboxFirst()
+            return []
+        }
+        guard let letter = chosenLetter else {
+            say("There is no letter to save.", .failure)
+            return []
+        }
+        return [
+            .saveLetter(text: letter.message, path: file.isEmpty ? letter.fileName : file, overwrites: false)
+        ]
+    }
+
+    /// Says what became of it.
+    mutating func handleSaving(_ outcome: LetterFile.Outcome) {
+        switch outcome {
+        case .saved(let path): say("Saved as \(path.prefix(512)).")
+        case .isThere(let text, let path):
+            ask(.overwrite(text: text, path: path), "\(path.prefix(256)) is there already. Write over it?")
+        case .failed(let words): say(words, .failure)
+        }
+    }
+
+    /// Begins a letter in the compose pane, unless something is being written there.
+    mutating func beginLetter(_ command: String = "/post ") {
+        focus = .compose
+        guard !compose.hasContent else {
+            let clears = settings.keys.label(of: .interrupt).map { " \($0) clears it." } ?? ""
+            say("Something is being written already." + clears)
+            return
+        }
+        compose.set(command)
+    }
+}
+
+/// A sender's claimed name as an address: it is remote text, so white space and controls cannot be part of it.
+private enum SafeAddress {
+    static func of(_ text: String) -> String {
+        let kept = text.unicodeScalars.filter { scalar in
+            !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control
+                && scalar.properties.generalCategory != .format
+        }
+        return String(String(String.UnicodeScalarView(kept)).prefix(128))
+    }
+}

@@ -1,0 +1,227 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Deleting letters")
+struct InboxDeletionTests {
+    /// A page with some marked letters about which the person was asked, and said yes: those of the page and more.
+    private static func deleting(_ count: Int) -> Desk {
+        var desk = Desk.inbox((1...19).map { letter($0) }, next: "t2")
+        var listed = 19
+        desk.press(.control("a"))
+        while listed < count {
+            desk.press(.alt("n"))
+            let end = min(count, listed + 19)
+            desk.answerPage((listed + 1...end).map { letter($0) }, next: end < count ? "t\(end)" : nil)
+            desk.press(.control("a"))
+            listed = end
+        }
+        desk.press(.delete)
+        desk.press(.character("y"))
+        return desk
+    }
+
+    private func shows(_ desk: Desk, _ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
+
+    @Test("B50: a letter goes some seconds after it was deleted, and a list made before cannot bring it back")
+    func deleteOne() throws {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        #expect(desk.press(.delete) == [])
+        #expect(shows(desk, "✕ 1 letter is deleted in 5 s, Alt-u undoes"))
+        #expect(desk.screen().contains { $0.contains("✕") && $0.contains("10:01") })
+        #expect(desk.model.inbox.selectedLetter?.id == "l2")
+        desk.wait(.seconds(2))
+        #expect(shows(desk, "deleted in 3 s"))
+        #expect(desk.effects == [])
+        desk.wait(.seconds(3))
+        guard case .deleteMessage(let request, "l1") = try #require(desk.effects.first) else {
+            Issue.record("no deletion: \(desk.effects)")
+            return
+        }
+        desk.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
+        #expect(desk.model.inbox.letters.map(\.id) == ["l2"])
+        #expect(desk.model.inbox.selected == 0)
+        #expect(desk.model.notice?.text == "Deleted 1 letter.")
+        #expect(desk.press(.control("r")).isListing(token: nil))
+        desk.answerPage([letter(1), letter(2)])
+        #expect(desk.model.inbox.letters.map(\.id) == ["l2"])
+    }
+
+    @Test("The screen is drawn again with every second that is left, and when it is over")
+    func ticks() {
+        var desk = Desk.inbox([letter(1)])
+        desk.press(.delete)
+        var due: [Duration] = []
+        while let next = desk.model.nextChange(after: desk.model.now.instant), desk.model.inbox.pending != nil {
+            due.append(desk.model.now.instant.duration(to: next))
+            desk.wait(desk.model.now.instant.duration(to: next))
+        }
+        #expect(due == Array(repeating: .seconds(1), count: 5))
+        #expect(desk.effects.count == 1)
+    }
+
+    @Test("Alt-u brings back what was deleted last, with its marks; nothing of it has left")
+    func undo() {
+        var desk = Desk.inbox((1...5).map { letter($0) })
+        desk.press(.insert)
+        desk.press(.insert)
+        desk.press(.alt("d"))
+        #expect(desk.model.inbox.marked.isEmpty && shows(desk, "2 letters are deleted in 5 s"))
+        desk.wait(.seconds(4))
+        desk.press(.alt("d"))
+        // The time begins anew with each key.
+        #expect(shows(desk, "3 letters are deleted in 5 s"))
+        desk.press(.alt("u"))
+        #expect(desk.model.inbox.pending?.ids == ["l1", "l2"])
+        desk.press(.alt("u"))
+        #expect(desk.model.inbox.pending == nil && desk.model.inbox.marked == ["l1", "l2"])
+        #expect(desk.model.inbox.selectedLetter?.id == "l1")
+        #expect(desk.model.notice?.text == "2 letters stay.")
+        desk.press(.alt("u"))
+        #expect(desk.model.notice?.text == "There is nothing to undo.")
+        desk.wait(.seconds(60))
+        #expect(desk.effects == [])
+        #expect(desk.model.inbox.letters.count == 5)
+    }
+
+    @Test("What is deleted leaves at once with the view, and stays pending over the reader")
+    func leaving() {
+        var desk = Desk.inbox([letter(1), letter(2, "text")])
+        desk.press(.delete)
+        desk.press(.function(4))
+        #expect(desk.effects == [])
+        desk.press(.escape)
+        desk.press(.alt("1"))
+        #expect(desk.effects.contains { if case .deleteMessage(_, "l1") = $0 { true } else { false } })
+        #expect(desk.model.inbox.pending == nil)
+    }
+
+    @Test("Quitting has deleted letters leave and waits for the end of it, unless the person does not")
+    func quitting() throws {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        desk.press(.delete)
+        let effects = desk.press(.control("q"))
+        guard case .deleteMessage(let request, "l1") = try #require(effects.first) else {
+            Issue.record("no deletion: \(effects)")
+            return
+        }
+        #expect(!effects.contains(.quit))
+        #expect(desk.screen().last?.hasPrefix(" 1 letter to delete yet; then Parley quits.") == true)
+        var waiting = desk
+        #expect(
+            waiting.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"])))).contains(.quit))
+        var failing = desk
+        #expect(!failing.send(.postbox(.deletionFailed(request: request, .notConnected))).contains(.quit))
+        #expect(failing.model.overlay == nil && failing.model.notice?.text.hasPrefix("Deleted 0 of 1; 1 stay.") == true)
+        #expect(failing.press(.control("q")) == [.quit])
+        #expect(desk.press(.character("y")) == [.quit])
+    }
+
+    @Test("B50: letters on several pages are deleted after a question; anything but y keeps them")
+    func question() {
+        var desk = Desk.inbox([letter(1), letter(2)], next: "t2")
+        desk.press(.control("a"))
+        desk.press(.alt("n"))
+        desk.answerPage([letter(3)])
+        desk.press(.insert)
+        desk.press(.delete)
+        #expect(desk.screen().last?.contains("Delete 3 letters, 2 of them on other pages? y/N") == true)
+        #expect(desk.press(.enter) == [])
+        #expect(desk.model.overlay == nil && desk.model.inbox.marked.count == 3)
+        desk.press(.delete)
+        let effects = desk.press(.character("y"))
+        guard case .bulkDelete(_, let ids)? = effects.first, effects.count == 1 else {
+            Issue.record("nothing is deleted")
+            return
+        }
+        #expect(ids == ["l3", "l1", "l2"])
+    }
+
+    @Test("B50: more than 25 letters go in chunks with progress and rate, and what failed is reported")
+    func chunks() throws {
+        var desk = Self.deleting(60)
+        var sizes: [Int] = []
+        var kept = ""
+        while let deletion = desk.model.inbox.deletion {
+            sizes.append(deletion.current.count)
+            #expect(shows(desk, "deleting \(deletion.done) of 60"))
+            #expect(shows(desk, "25 a second") == (sizes.count == 2))
+            var result = BulkDeletion(deleted: deletion.current)
+            if sizes.count == 2 {
+                kept = result.deleted.removeLast()
+                result.failed = [.init(id: kept, error: .notAuthorized("that"))]
+            }
+            if sizes.count == 1 { desk.wait(.seconds(1)) } else { desk.wait(.seconds(9)) }
+            desk.send(.postbox(.deletion(request: deletion.request, result)))
+        }
+        #expect(sizes == [25, 25, 10])
+        #expect(desk.model.inbox.marked == [kept])
+        #expect(desk.model.notice?.text.hasPrefix("Deleted 59 letters, 1 not.") == true)
+    }
+
+    @Test("Escape stops a deletion after the part that is under way, and says what is gone and what is not")
+    func stop() throws {
+        var desk = Self.deleting(60)
+        desk.press(.escape)
+        #expect(!shows(desk, "Esc stops"))
+        let deletion = try #require(desk.model.inbox.deletion)
+        desk.send(.postbox(.deletion(request: deletion.request, BulkDeletion(deleted: deletion.current))))
+        #expect(desk.model.inbox.deletion == nil)
+        #expect(desk.model.notice?.text == "Deleted 25 of 60; 35 stay.")
+        #expect(desk.model.inbox.marked.count == 35)
+    }
+
+    @Test("A deletion that the connection broke says what is gone, what is not and what nobody knows")
+    func broken() throws {
+        var desk = Self.deleting(60)
+        let first = try #require(desk.model.inbox.deletion)
+        desk.send(.postbox(.deletion(request: first.request, BulkDeletion(deleted: first.current))))
+        let second = try #require(desk.model.inbox.deletion)
+        var result = BulkDeletion(deleted: Array(second.current.prefix(20)))
+        result.failed = second.current.suffix(5).map { .init(id: $0, error: .timeout("deleting a letter")) }
+        let effects = desk.send(.postbox(.deletion(request: second.request, result)))
+        #expect(desk.model.inbox.deletion == nil)
+        #expect(desk.model.notice?.text.hasPrefix("Deleted 45 of 60; 5 unknown, 10 stay.") == true)
+        #expect(desk.model.inbox.marked.count == 15)
+        // The page is listed again, which tells.
+        #expect(effects.contains { if case .listPage = $0 { true } else { false } })
+    }
+
+    @Test("A deletion that could not begin keeps the letters and their marks")
+    func offline() throws {
+        var desk = Desk.inbox((1...3).map { letter($0) })
+        desk.press(.control("a"))
+        desk.press(.delete)
+        desk.wait(.seconds(5))
+        let request = try #require(desk.model.inbox.deletion?.request)
+        desk.send(.postbox(.deletionFailed(request: request, .notConnected)))
+        #expect(desk.model.inbox.letters.count == 3)
+        #expect(desk.model.inbox.marked.count == 3)
+        #expect(desk.model.notice?.text.hasPrefix("Deleted 0 of 3; 3 stay.") == true)
+    }
+
+    @Test("Letters that were gone already are no failure")
+    func gone() throws {
+        var desk = Desk.inbox((1...3).map { letter($0) })
+        desk.press(.control("a"))
+        desk.press(.delete)
+        desk.wait(.seconds(5))
+        let request = try #require(desk.model.inbox.deletion?.request)
+        var result = BulkDeletion(deleted: ["l1", "l2"])
+        result.failed = [.init(id: "l3", error: .notFound("l3"))]
+        desk.send(.postbox(.deletion(request: request, result)))
+        #expect(desk.model.inbox.letters.isEmpty)
+        #expect(desk.model.notice?.text == "Deleted 2 letters, 1 was gone already.")
+    }
+
+    @Test("/delete asks, and then deletes at once")
+    func command() {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        desk.enter("/delete 2")
+        #expect(desk.screen().last?.hasPrefix(" Delete the letter from bob of 21 Nov 10:02? y/N") == true)
+        let effects = desk.press(.character("y"))
+        #expect(effects.contains { if case .deleteMessage(_, "l2") = $0 { true } else { false } })
+    }
+}

@@ -1,0 +1,145 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("The postbox's filter and sort")
+struct InboxFilterTests {
+    private static func desk() -> Desk {
+        Desk.inbox([
+            letter(1, "Lunch on Friday?", from: "bob"), letter(2, "The build is green", from: "carol", box: "b2"),
+            letter(3, "Straße and 日本", from: "Bob"), letter(4, "lunch again\nwith carol", from: "dave"),
+        ])
+    }
+
+    private func ids(_ desk: Desk) -> [String] { desk.model.inbox.letters.map(\.id) }
+    private func shows(_ desk: Desk, _ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
+
+    @Test(
+        "Letters are shown that have all words, in sender, text or postbox, in any case",
+        arguments: [
+            ("bob", ["l1", "l3"]), ("LUNCH", ["l1", "l4"]), ("lunch carol", ["l4"]), ("work", ["l2"]),
+            ("日本", ["l3"]), ("straße", ["l3"]), ("s1", []), ("nobody", []),
+            ("is:unr", ["l1", "l2", "l3", "l4"]),
+        ] as [(String, [String])])
+    func words(text: String, shown: [String]) {
+        var desk = Self.desk()
+        desk.press(.alt("l"))
+        desk.type(text)
+        #expect(ids(desk) == shown)
+        #expect(shows(desk, "filter: \(text)") && shows(desk, "\(shown.count) of 4"))
+        #expect(desk.model.compose.isEmpty && desk.model.inbox.marked.isEmpty)
+        if shown.isEmpty { #expect(shows(desk, "No letter of this page has that.")) }
+    }
+
+    @Test("Enter keeps a filter, typing goes to the text again, and Escape ends it")
+    func keys() {
+        var desk = Self.desk()
+        desk.press(.alt("l"))
+        #expect(shows(desk, "Enter keeps, Esc ends"))
+        desk.type("luncx")
+        desk.press(.backspace)
+        desk.type("h")
+        #expect(ids(desk) == ["l1", "l4"])
+        desk.press(.enter)
+        #expect(desk.model.inbox.open == nil && shows(desk, "Esc ends") && !shows(desk, "Enter keeps"))
+        desk.press(.enter)
+        #expect(desk.model.inbox.open == "l1")
+        desk.type("hi")
+        #expect(desk.model.compose.text == "hi" && ids(desk) == ["l1", "l4"])
+        desk.press(.control("c"))
+        desk.press(.function(3))
+        desk.press(.escape)
+        #expect(desk.model.inbox.open == nil && ids(desk) == ["l1", "l4"])
+        desk.press(.escape)
+        #expect(ids(desk) == ["l1", "l2", "l3", "l4"] && desk.model.focus == .main)
+        desk.press(.alt("l"))
+        desk.send(.input(.paste("green\n")))
+        #expect(ids(desk) == ["l2"] && desk.model.compose.isEmpty)
+    }
+
+    @Test("What is unread is shown, and an unread letter stays while it is read")
+    func unread() {
+        var desk = Self.desk()
+        desk.press(.enter)
+        desk.press(.enter)
+        desk.press(.alt("l"))
+        desk.type("is:unread")
+        desk.press(.enter)
+        #expect(ids(desk) == ["l2", "l3", "l4"])
+        desk.press(.enter)
+        desk.send(.postbox(.created(letter(5))))
+        #expect(ids(desk) == ["l5", "l2", "l3", "l4"] && desk.model.inbox.selectedLetter?.id == "l2")
+        desk.press(.enter)
+        desk.press(.down)
+        desk.send(.postbox(.created(letter(6))))
+        #expect(ids(desk) == ["l6", "l5", "l3", "l4"])
+    }
+
+    @Test("Marks outlive the filter, and all on the page means what is shown")
+    func marks() {
+        var desk = Self.desk()
+        desk.press(.insert)
+        desk.press(.alt("l"))
+        desk.type("carol")
+        desk.press(.enter)
+        desk.press(.control("a"))
+        #expect(desk.model.inbox.marked == ["l1", "l2", "l4"])
+        desk.press(.control("a"))
+        #expect(desk.model.inbox.marked == ["l1"])
+        desk.press(.escape)
+        #expect(desk.screen().count { $0.contains("*") } == 1)
+    }
+
+    @Test("The page is sorted by sender, by postbox and by age again, and the cursor stays on its letter")
+    func sort() {
+        var desk = Self.desk()
+        desk.press(.down)
+        desk.press(.alt("b"))
+        #expect(ids(desk) == ["l1", "l3", "l2", "l4"] && shows(desk, "by sender"))
+        #expect(desk.model.inbox.selectedLetter?.id == "l2")
+        desk.press(.alt("b"))
+        #expect(ids(desk) == ["l1", "l3", "l4", "l2"] && shows(desk, "by postbox"))
+        // A letter that comes is sorted in.
+        desk.send(.postbox(.created(letter(5, box: "b1"))))
+        #expect(ids(desk) == ["l5", "l1", "l3", "l4", "l2"])
+        desk.press(.alt("b"))
+        #expect(ids(desk) == ["l5", "l1", "l2", "l3", "l4"])
+    }
+
+    @Test("A letter is read by its number whatever the filter hides")
+    func numbers() {
+        var desk = Self.desk()
+        desk.press(.alt("l"))
+        desk.type("carol")
+        desk.press(.enter)
+        desk.enter("/read 1")
+        #expect(shows(desk, "Lunch on Friday?") && shows(desk, "from bob"))
+    }
+
+    @Test("B51: where there are several personas, letters are found by theirs")
+    func personas() {
+        var other = letter(5)
+        other.sudoId = "shopping"
+        var desk = Desk.inbox([letter(1), other])
+        var box = postbox("b2", "work")
+        box.sudoId = "shopping"
+        desk.send(.postbox(.boxes([postbox("b1", "personal"), box])))
+        desk.press(.alt("l"))
+        desk.type("shop")
+        #expect(ids(desk) == ["l5"])
+    }
+
+    @Test("Another postbox begins without a filter")
+    func otherBox() {
+        var desk = Self.desk()
+        desk.press(.alt("l"))
+        desk.type("carol")
+        desk.press(.function(2))
+        desk.press(.down)
+        desk.press(.enter)
+        desk.answerPage([letter(1)])
+        #expect(ids(desk) == ["l1"] && desk.model.inbox.filter == nil)
+    }
+}

@@ -1,0 +1,219 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("The postbox's pages")
+struct InboxPageTests {
+    private func shows(_ desk: Desk, _ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
+    private func ids(_ desk: Desk) -> [String] { desk.model.inbox.letters.map(\.id) }
+
+    /// The rows below the heading, without the sidebar.
+    private func main(_ desk: Desk) -> [String] {
+        desk.screen().dropFirst(2).dropLast().map { row in
+            row.split(separator: "│", maxSplits: 1).last.map { String($0) } ?? ""
+        }
+    }
+
+    // MARK: Letters that come meanwhile
+
+    @Test("B41: a letter that comes while a page is being listed is there afterwards, once")
+    func arrival() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.function(3))
+        for number in 4...6 { desk.send(.postbox(.created(letter(number)))) }
+        // The list was made between the second and the third of them.
+        desk.answerPage([letter(5), letter(4), letter(3)])
+        #expect(ids(desk) == ["l6", "l5", "l4", "l3"])
+        desk.press(.control("r"))
+        desk.send(.postbox(.created(letter(7))))
+        #expect(ids(desk).first == "l7")
+        desk.answerPage([letter(6), letter(5), letter(4), letter(3)])
+        #expect(ids(desk) == ["l7", "l6", "l5", "l4", "l3"])
+        desk.press(.control("r"))
+        desk.answerPage([letter(7), letter(6)])
+        #expect(ids(desk) == ["l7", "l6"])
+    }
+
+    @Test("B41: what a list lacks because it was deleted meanwhile does not come back")
+    func deletedMeanwhile() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.function(3))
+        for number in 4...5 { desk.send(.postbox(.created(letter(number)))) }
+        desk.answerPage([letter(5), letter(3)])
+        #expect(ids(desk) == ["l5", "l3"])
+    }
+
+    @Test("B41: in a list of the oldest, letters that come meanwhile stand at the end of its last page alone")
+    func oldestFirst() {
+        var desk = Desk.inbox([letter(2), letter(1)])
+        #expect(desk.press(.alt("o")).isListing(token: nil, order: .oldestFirst))
+        desk.send(.postbox(.created(letter(3))))
+        desk.answerPage([letter(1)], next: "t2")
+        #expect(ids(desk) == ["l1"] && shows(desk, "oldest first ─ 1 newer"))
+        #expect(desk.press(.alt("n")).isListing(token: "t2", order: .oldestFirst))
+        desk.send(.postbox(.created(letter(4))))
+        desk.answerPage([letter(2), letter(3)])
+        #expect(ids(desk) == ["l2", "l3", "l4"])
+    }
+
+    @Test("B41: a letter of another postbox does not come into this one's page")
+    func otherBox() {
+        var desk = Desk.inbox([letter(1)])
+        desk.press(.function(2))
+        desk.press(.down)
+        desk.press(.enter)
+        desk.send(.postbox(.created(letter(2, box: "b2"))))
+        desk.send(.postbox(.created(letter(3))))
+        desk.answerPage([letter(1)])
+        #expect(ids(desk) == ["l3", "l1"])
+    }
+
+    @Test("The cursor stays on its letter while others come and go, and the open letter stays open")
+    func position() {
+        var desk = Desk.inbox((1...30).map { letter(31 - $0) })
+        for _ in 0..<25 { desk.press(.down) }
+        desk.press(.enter)
+        let before = main(desk)
+        let selected = desk.model.inbox.selectedLetter?.id
+        desk.send(.postbox(.created(letter(31))))
+        #expect(desk.model.inbox.selectedLetter?.id == selected && desk.model.inbox.open == selected)
+        #expect(main(desk) == before)
+        desk.press(.control("r"))
+        desk.answerPage((1...31).map { letter(32 - $0) }.filter { $0.id != "l20" })
+        #expect(desk.model.inbox.selectedLetter?.id == selected)
+        // Where it is gone, the cursor is on the next one.
+        desk.press(.control("r"))
+        desk.answerPage((1...31).map { letter(32 - $0) }.filter { $0.id != selected })
+        #expect(desk.model.inbox.selectedLetter?.id == "l4" && desk.model.inbox.open == nil)
+    }
+
+    // MARK: Pages
+
+    @Test("B45: the newest letters come first, by a key the oldest, with the list's own order on the screen")
+    func order() {
+        var desk = Desk.joined("chat.lobby")
+        #expect(desk.press(.function(3)).isListing(token: nil, order: .newestFirst))
+        desk.answerPage([letter(2), letter(1)])
+        #expect(desk.press(.alt("o")).isListing(token: nil, order: .oldestFirst))
+        // What was there stays until the answer.
+        #expect(ids(desk) == ["l2", "l1"])
+        desk.answerPage([letter(1), letter(2)])
+        #expect(ids(desk) == ["l1", "l2"] && shows(desk, "oldest first"))
+        #expect(desk.press(.alt("o")).isListing(token: nil, order: .newestFirst))
+    }
+
+    @Test(
+        "A page has as many letters as the window has rows, within bounds", arguments: [(6, 5), (24, 19), (300, 100)])
+    func pageSize(rows: Int, letters: Int) {
+        var desk = Desk.joined("chat.lobby", size: Size(rows: rows, columns: 80))
+        guard case .listPage(_, nil, nil, letters, .newestFirst)? = desk.press(.function(3)).first else {
+            Issue.record("\(desk.effects)")
+            return
+        }
+    }
+
+    @Test("Another size of the window lists nothing again; the next page has it")
+    func resizing() {
+        var desk = Desk.inbox((1...19).map { letter($0) }, next: "t2")
+        #expect(desk.send(.resized(Size(rows: 34, columns: 100))) == [])
+        #expect(desk.model.inbox.letters.count == 19)
+        guard case .listPage(_, nil, "t2", 29, _)? = desk.press(.alt("n")).first else {
+            Issue.record("\(desk.effects)")
+            return
+        }
+    }
+
+    @Test("The heading says which page it is, and of how many as far as that is known")
+    func heading() {
+        var desk = Desk.inbox((1...19).map { letter($0) }, next: "t2")
+        #expect(shows(desk, "page 1, more ▸"))
+        desk.send(.postbox(.counts(["b1": 200, "b2": 20])))
+        #expect(shows(desk, "page 1 of about 12"))
+        desk.press(.alt("n"))
+        desk.answerPage((20...38).map { letter($0) }, next: "t3")
+        #expect(shows(desk, "page 2 of about 12"))
+        // What the count says is not what the list does: there is another page, or there is none.
+        desk.send(.postbox(.counts(["b1": 1, "b2": 0])))
+        #expect(shows(desk, "page 2 of about 3"))
+        desk.press(.alt("n"))
+        desk.answerPage([letter(39)])
+        #expect(shows(desk, "page 3 of 3"))
+    }
+
+    @Test("The last page is the list's own end, and pages go back from there")
+    func lastPage() {
+        var desk = Desk.inbox([letter(9), letter(8)], next: "t2")
+        desk.send(.postbox(.counts(["b1": 200])))
+        #expect(desk.press(.alt(">")).isListing(token: nil, order: .oldestFirst))
+        desk.answerPage([letter(1), letter(2)], next: "e2")
+        #expect(ids(desk) == ["l2", "l1"] && shows(desk, "last page of about 11"))
+        desk.press(.alt("n"))
+        #expect(desk.model.notice?.text == "This is the last page.")
+        #expect(desk.press(.alt("p")).isListing(token: "e2", order: .oldestFirst))
+        desk.answerPage([letter(3), letter(4)], next: "e3")
+        #expect(ids(desk) == ["l4", "l3"] && shows(desk, "1 before the last page of about 11"))
+        // New letters come on the first page, and this is none.
+        desk.send(.postbox(.created(letter(10))))
+        #expect(ids(desk) == ["l4", "l3"])
+        #expect(desk.press(.alt("n")).isListing(token: nil, order: .oldestFirst))
+        desk.answerPage([letter(1), letter(2)], next: "e2")
+        #expect(desk.press(.alt("<")).isListing(token: nil, order: .newestFirst))
+        desk.answerPage([letter(10), letter(9)], next: "t2")
+        #expect(ids(desk) == ["l10", "l9"] && shows(desk, "page 1 of about"))
+    }
+
+    @Test("A token that is not valid any more leads to the first page")
+    func staleToken() throws {
+        var desk = Desk.inbox([letter(2)], next: "t2")
+        desk.press(.alt("n"))
+        let request = try #require(desk.model.inbox.fetch?.request)
+        #expect(desk.send(.postbox(.pageFailed(request: request, .invalidToken))).isListing(token: nil))
+    }
+
+    // MARK: Marks
+
+    @Test("Marks stay over pages, and the heading says how many there are and how many of them here")
+    func marks() {
+        var desk = Desk.inbox((1...5).map { letter($0) }, next: "t2")
+        for _ in 1...3 { desk.press(.insert) }
+        #expect(shows(desk, "─ 3 marked") && !shows(desk, "on this page"))
+        desk.press(.alt("n"))
+        desk.answerPage([letter(6), letter(7)])
+        #expect(shows(desk, "3 marked, 0 on this page"))
+        desk.press(.control("a"))
+        #expect(shows(desk, "5 marked, 2 on this page"))
+        desk.press(.control("a"))
+        #expect(shows(desk, "3 marked, 0 on this page"))
+        desk.press(.alt("p"))
+        desk.answerPage((1...5).map { letter($0) }, next: "t2")
+        #expect(desk.model.inbox.marked == ["l1", "l2", "l3"] && desk.screen().count { $0.contains("*") } == 3)
+        desk.press(.alt("t"))
+        #expect(desk.model.inbox.marked.isEmpty)
+    }
+
+    @Test("A range is marked from the last mark to here, in either direction")
+    func range() {
+        var desk = Desk.inbox((1...9).map { letter($0) })
+        desk.press(.alt("m"))
+        #expect(desk.model.inbox.marked.isEmpty && desk.model.notice?.text.contains("mark the first one") == true)
+        for _ in 0..<3 { desk.press(.down) }
+        desk.press(.insert)
+        for _ in 0..<2 { desk.press(.down) }
+        desk.press(.alt("m"))
+        #expect(desk.model.inbox.marked == ["l4", "l5", "l6", "l7"])
+        desk.press(.home)
+        desk.press(.alt("m"))
+        #expect(desk.model.inbox.marked.count == 7)
+    }
+
+    @Test("So many letters can be marked and no more")
+    func markLimit() {
+        var desk = Desk.inbox([letter(1)])
+        desk.model.mark((1...Inbox.markLimit).map { "x\($0)" })
+        desk.press(.insert)
+        #expect(desk.model.inbox.marked.count == Inbox.markLimit)
+        #expect(desk.model.notice?.text == "10,000 letters can be marked, no more.")
+    }
+}

@@ -1,0 +1,97 @@
+import Relay
+import Terminal
+import TestSupport
+import Testing
+
+@testable import Parley
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+@Suite("What is done with a letter")
+struct LetterTests {
+    @Test("Alt-q begins a reply with what the letter says, and the answer goes below it")
+    func quote() {
+        var desk = Desk.inbox([letter(1, "When?\nAt noon, or\u{1B}[2J later.", from: "bob")])
+        desk.press(.alt("q"))
+        #expect(desk.model.compose.text == "/post bob/personal > When?\n> At noon, or[2J later.\n\n")
+        guard case .postLetter(_, "bob", "personal", let text)? = desk.enter("Noon.").first else {
+            Issue.record("no letter: \(desk.model.notice?.text ?? "")")
+            return
+        }
+        #expect(text == "> When?\n> At noon, or[2J later.\n\nNoon.")
+        var long = Desk.inbox([letter(1, (1...99).map { "line \($0)" }.joined(separator: "\n"))])
+        long.press(.alt("q"))
+        #expect(long.model.compose.text.contains("> line 40\n> …\n\n") && !long.model.compose.text.contains("line 41"))
+    }
+
+    @Test("Alt-f sends a letter on: its address is asked for, and it is not sent without one")
+    func forward() {
+        var desk = Desk.inbox([letter(1, "The notes.", from: "bob")])
+        desk.press(.alt("f"))
+        #expect(desk.model.compose.text.hasPrefix("/post \n\nForwarded: from bob to b1, "))
+        #expect(desk.model.notice?.text == "To whom? Write USER/POSTBOX here.")
+        #expect(desk.press(.enter) == [])
+        #expect(desk.model.notice?.text.contains("/post USER/POSTBOX TEXT") == true)
+        desk.type("carol/work")
+        guard case .postLetter(_, "carol", "work", let text)? = desk.press(.enter).first else {
+            Issue.record("no letter: \(desk.model.notice?.text ?? "")")
+            return
+        }
+        #expect(text == letter(1, "The notes.", from: "bob").forwarded(under: nil))
+        // What is being written is not lost to it.
+        desk.type("half a line")
+        desk.press(.function(3))
+        desk.press(.alt("f"))
+        #expect(desk.model.compose.text == "half a line")
+    }
+
+    @Test("A letter is saved under the name that is proposed, or another; over a file only after a question")
+    func save() {
+        var desk = Desk.inbox([letter(1, "one"), letter(2, "two", from: "carol")])
+        desk.press(.alt("s"))
+        #expect(desk.model.compose.text == "/save \(letter(1, "one").fileName)")
+        #expect(
+            desk.press(.enter) == [.saveLetter(text: "one", path: letter(1, "one").fileName, overwrites: false)])
+        desk.press(.function(3))
+        desk.press(.down)
+        #expect(desk.enter("/save a b.txt") == [.saveLetter(text: "two", path: "a b.txt", overwrites: false)])
+        desk.send(.postbox(.saving(.isThere(text: "two", path: "a b.txt"))))
+        #expect(desk.screen().last?.hasPrefix(" a b.txt is there already. Write over it? y/N") == true)
+        #expect(desk.press(.enter) == [])
+        desk.send(.postbox(.saving(.isThere(text: "two", path: "a b.txt"))))
+        #expect(desk.press(.character("y")) == [.saveLetter(text: "two", path: "a b.txt", overwrites: true)])
+        desk.send(.postbox(.saving(.saved(path: "a b.txt"))))
+        #expect(desk.model.notice?.text == "Saved as a b.txt.")
+        desk.send(.postbox(.saving(.failed("no room"))))
+        #expect(desk.model.notice?.kind == .failure)
+        var elsewhere = Desk.joined("chat.lobby")
+        #expect(elsewhere.enter("/save x") == [])
+        #expect(elsewhere.model.notice?.text.hasPrefix("Open the postbox first") == true)
+    }
+
+    @Test("A file that is there stays until it is written over whole; links and folders are never written over")
+    func files() throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.path("letter.txt")
+        #expect(LetterFile.save("one", to: path, overwrites: false) == .saved(path: path))
+        #expect(LetterFile.save("two", to: path, overwrites: false) == .isThere(text: "two", path: path))
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "one")
+        #expect(LetterFile.save("two", to: path, overwrites: true) == .saved(path: path))
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "two")
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+        let link = folder.path("link.txt")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path("elsewhere"))
+        for taken in [link, folder.path, folder.path("none/letter.txt")] {
+            guard case .failed = LetterFile.save("x", to: taken, overwrites: false) else {
+                Issue.record("\(taken) was taken")
+                continue
+            }
+        }
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["letter.txt", "link.txt"])
+    }
+}

@@ -1,0 +1,97 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("The postbox on the screen")
+struct InboxViewTests {
+    private static let words = "A sentence of some length that goes on and on, to see how much of it there is room for"
+
+    @Test("The open letter is below the table, and beside it where the pane is wide")
+    func preview() throws {
+        for (columns, isBeside) in [(80, false), (140, false), (150, true)] {
+            var desk = Desk.inbox((1...9).map { letter($0, Self.words) }, size: Size(rows: 24, columns: columns))
+            desk.press(.enter)
+            let rows = desk.screen()
+            let heading = try #require(rows.firstIndex { $0.contains("from bob to personal") })
+            #expect((heading == 2) == isBeside, "\(columns)")
+            // The whole table is in view either way.
+            #expect(rows.count { $0.contains("A sentence") } >= 9)
+        }
+    }
+
+    @Test("A long letter leaves the table a third of the pane, and a short one all that it does not need")
+    func rows() {
+        var desk = Desk.inbox((1...19).map { letter($0, $0 == 2 ? Self.words : String(repeating: "x\n", count: 99)) })
+        desk.press(.enter)
+        #expect(desk.screen().count { $0.contains("10:") && $0.contains("bob") } == 6 + 1)
+        desk.press(.down)
+        #expect(desk.screen().count { $0.contains("10:") && $0.contains("bob") } == 16 + 1)
+    }
+
+    @Test("Columns are as wide as what is in them, and the words have the rest")
+    func columns() throws {
+        var desk = Desk.inbox([letter(1, Self.words, from: "al"), letter(2, Self.words, from: "bo")])
+        desk.send(.postbox(.boxes([postbox("b1", "personal")])))
+        // The only postbox needs no column.
+        let row = try #require(desk.screen().first { $0.contains("A sentence") })
+        #expect(row.contains("• 10:01  al  A sentence"))
+        desk.send(.postbox(.boxes([postbox("b1", "personal"), postbox("b2", "work")])))
+        #expect(desk.screen(Size(rows: 24, columns: 120)).contains { $0.contains("10:01  al  personal  A sentence") })
+    }
+
+    @Test("Letters of another day have their day too")
+    func stamps() {
+        var desk = Desk.inbox([letter(1), letter(-1_440)])
+        #expect(desk.screen().contains { $0.contains("       10:01  bob") })
+        #expect(desk.screen().contains { $0.contains("20 Nov 10:00  bob") })
+        desk.wait(.seconds(86_400))
+        #expect(desk.screen().contains { $0.contains("21 Nov 10:01  bob") })
+    }
+
+    @Test("B51: letters of two personas are told apart, and one persona has no column")
+    func personas() {
+        var other = letter(2)
+        (other.sudoId, other.postboxId) = ("shopping", "b2")
+        var desk = Desk.inbox([letter(1), other], size: Size(rows: 24, columns: 120))
+        #expect(!desk.screen().contains { $0.contains("shopping") })
+        var box = postbox("b2", "work")
+        box.sudoId = "shopping"
+        desk.send(.postbox(.boxes([postbox("b1", "personal"), box])))
+        #expect(desk.screen().contains { $0.contains("bob  s1        personal  a letter") })
+        #expect(desk.screen().contains { $0.contains("bob  shopping  work      a letter") })
+    }
+
+    @Test("B54: the sidebar has what is unread and, where that is less, all that there are")
+    func totals() {
+        var desk = Desk.inbox([letter(1)])
+        desk.send(.postbox(.counts(["b1": 18, "b2": 0])))
+        #expect(desk.screen().contains { $0.hasPrefix("  personal       18 │") })
+        desk.send(.postbox(.read([], counts: ["b1": 16])))
+        #expect(desk.screen().contains { $0.hasPrefix("  personal     2/18 │") })
+        desk.send(.postbox(.boxes([postbox("b1", "a-name-without-room")])))
+        #expect(!desk.screen().contains { $0.contains("2/18") } && desk.screen().contains { $0.contains(" 2 │") })
+    }
+
+    @Test("B53: what is hostile in a persona, a sender or a filter moves nothing at any size")
+    func hostile() {
+        let attack = "\u{1B}[2J\u{9B}5n\u{202E}evil\n\u{8}字"
+        var box = postbox("b2", attack)
+        box.sudoId = attack
+        for size in [(5, 20), (8, 40), (24, 80), (40, 200)] {
+            var other = letter(2, attack, from: attack, box: "b2")
+            other.sudoId = attack
+            var desk = Desk.inbox([letter(1), other], size: Size(rows: size.0, columns: size.1))
+            desk.send(.postbox(.boxes([postbox("b1", "personal"), box])))
+            for key in [Key(.down), Key(.enter), .alt("d"), .alt("l")] {
+                desk.press(key)
+                let text = desk.screen().joined(separator: "\n")
+                #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 && $0.value != 0x9B })
+                #expect(!text.unicodeScalars.contains("\u{202E}"))
+            }
+            desk.send(.input(.paste(attack)))
+            #expect(!desk.screen().joined().unicodeScalars.contains("\u{202E}"))
+        }
+    }
+}
