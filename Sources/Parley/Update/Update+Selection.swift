@@ -57,6 +57,7 @@ extension ChatModel {
         guard let conversation = conversations.named(name) else { return }
         focus = .main
         selection = Selection(conversation: name, position: row.position)
+        guard hasScreen else { return }
         // What comes does not move what somebody looks at.
         if conversation.scroll == .bottom, let newest = conversation.row(at: conversation.count - 1)?.position,
             newest != row.position
@@ -121,24 +122,36 @@ extension ChatModel {
 
     /// Puts the selected message into the text, as a quotation to answer to.
     mutating func quoteSelected() {
-        guard let row = selectedRow else { return }
-        let name = row.author.map { "\($0): " } ?? ""
-        let whole = SafeText.lines(String(row.text.prefix(Self.quoteLimit.characters + 1))).map(\.description)
-        var lines = Array(whole.prefix(Self.quoteLimit.lines))
-        if whole.count > lines.count || row.text.count > Self.quoteLimit.characters {
-            lines[lines.count - 1] = String(lines[lines.count - 1].prefix(Self.quoteLimit.characters)) + " …"
-        }
-        let quotation = (["> \(SafeText(name))\(lines.first ?? "")"] + lines.dropFirst().map { "> \($0)" })
-            .joined(separator: "\n")
+        if let row = selectedRow { beginWith(Self.quotation(of: row)) }
+    }
+
+    /// Puts a quotation before the text.
+    mutating func beginWith(_ quotation: String) {
         compose.editor.moveCursor(to: 0)
         compose.editor.insert(quotation + "\n")
         compose.editor.moveCursor(to: compose.editor.count)
         focus = .compose
     }
 
+    /// A message as it is quoted: who wrote it, and the beginning of what it says.
+    static func quotation(of row: ConversationRow) -> String {
+        let name = row.author.map { "\($0): " } ?? ""
+        let whole = SafeText.lines(String(row.text.prefix(quoteLimit.characters + 1))).map(\.description)
+        var lines = Array(whole.prefix(quoteLimit.lines))
+        if whole.count > lines.count || row.text.count > quoteLimit.characters {
+            lines[lines.count - 1] = String(lines[lines.count - 1].prefix(quoteLimit.characters)) + " …"
+        }
+        return (["> \(SafeText(name))\(lines.first ?? "")"] + lines.dropFirst().map { "> \($0)" })
+            .joined(separator: "\n")
+    }
+
     /// Lists what is known of the selected message.
     mutating func lookAtSelected() {
-        guard let row = selectedRow else { return }
+        if let row = selectedRow { lookAt(row) }
+    }
+
+    /// Lists what is known of a message.
+    mutating func lookAt(_ row: ConversationRow) {
         overlay = .listing(Listing(title: "About this message", lines: details(of: row)))
     }
 
