@@ -135,6 +135,8 @@ struct PlainSession {
             switch input {
             case .lines(let lines): waiting += lines
             case .end: hasEnded = true
+            // The signal may be heard later, or was already: it is the same end, with the same status.
+            case .failed(.hangUp) where EndingSignals.hangUp() != .ignored: throw ExitCode(CommandFailure.hangUp.code)
             case .failed(let failure): throw failure
             case .signal(let number): throw ExitCode(128 + number)
             }
