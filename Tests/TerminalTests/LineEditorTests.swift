@@ -389,13 +389,70 @@ struct LineEditorTests {
         }
     }
 
+    @Test(
+        "^V puts in the next key as it is; what is no character of a text is refused",
+        arguments: [
+            ("a|b", [Key(.tab)], "a\t|b"), ("a|b", [Key(.enter)], "a\n|b"), ("a|b", [.control("j")], "a\n|b"),
+            ("a|b", [.control("i")], "a\t|b"), ("a|b", [.plainly("漢")], "a漢|b"), ("a|b", [.plainly("-")], "a-|b"),
+            ("a|b", [.control("a")], "a|b"), ("a|b", [.control("v"), .control("a")], "|ab"),
+            ("a|b", [Key(.escape)], "a|b"), ("a|b", [Key(.left)], "a|b"), ("a|b", [.alt("b")], "a|b"),
+            ("a|b", [Key(.backspace), Key(.backspace)], "|b"),
+        ] as [(String, [Key], String)])
+    func quoted(text: String, keys: [Key], result: String) {
+        var editor = editor(text)
+        #expect(editor.handle(.control("v")) && editor.quotesNextKey && editor.awaitsKey)
+        #expect(editor.keeps(Key(.enter)) && editor.keeps(.control("q")))
+        for key in keys { #expect(editor.handle(key)) }
+        #expect(shown(editor) == result)
+        #expect(!editor.awaitsKey && !editor.keeps(Key(.enter)))
+    }
+
+    @Test("What ^V puts in can be undone by itself and repeated, and a paste ends what was begun")
+    func quotedOnce() {
+        var line = editor("ab|")
+        for key in [Key.alt("3"), .control("v"), Key(.tab)] { _ = line.handle(key) }
+        #expect(shown(line) == "ab\t\t\t|")
+        _ = line.handle(.control("_"))
+        #expect(shown(line) == "ab|")
+        _ = line.handle(.control("v"))
+        line.insert("c")
+        #expect(!line.awaitsKey && !line.handle(Key(.enter)))
+        var full = LineEditor(limit: 1)
+        for key in [Key.plainly("x"), .control("v"), Key(.tab)] { _ = full.handle(key) }
+        #expect(full.text == "x")
+    }
+
+    @Test(
+        "^] goes to the next place of a character, Alt-^] to the one before; where there is none it stays",
+        arguments: [
+            ("|banana", [.control("]"), .plainly("n")], "ba|nana"),
+            ("ba|nana", [.control("]"), .plainly("n")], "bana|na"),
+            ("bana|na", [.control("]"), .plainly("n")], "bana|na"),
+            ("banana|", [Self.backward, .plainly("a")], "banan|a"),
+            ("banan|a", [Self.backward, .plainly("a")], "ban|ana"),
+            ("b|anana", [Self.backward, .plainly("a")], "b|anana"),
+            ("|banana", [.alt("2"), .control("]"), .plainly("a")], "ban|ana"),
+            ("banana|", [.alt("-"), .alt("3"), .control("]"), .plainly("a")], "b|anana"),
+            ("|banana", [.alt("4"), .control("]"), .plainly("a")], "|banana"),
+            ("a|b\nc", [.control("]"), Key(.enter)], "ab|\nc"), ("|ab", [.control("]"), Key(.escape)], "|ab"),
+            ("|", [.control("]"), .plainly("a")], "|"),
+        ] as [(String, [Key], String)])
+    func characterSearch(text: String, keys: [Key], result: String) {
+        var editor = editor(text)
+        for key in keys { #expect(editor.handle(key)) }
+        #expect(shown(editor) == result && !editor.awaitsKey)
+    }
+
+    private static let backward = Key(.character("]"), [.control, .alt])
+
     @Test("However it is edited, the text stays in bounds and undo comes back to where it began")
     func chance() async {
         var generator = SeededGenerator(seed: 8)
         let keys: [Key] = [
             .control("a"), .control("e"), .control("k"), .control("u"), .control("w"), .control("y"), .control("t"),
             .alt("y"), .alt("u"), .alt("c"), .alt("t"), .alt("."), .alt("3"), .alt("-"), .alt("\\"),
-            .control("d"), .control("h"), .alt("b"), .alt("f"), .alt("d"), Key(.left), Key(.right), Key(.up),
+            .control("d"), .control("h"), .control("v"), .control("]"), .alt("b"), .alt("f"), .alt("d"), Key(.left),
+            Key(.right), Key(.up),
             Key(.down),
             Key(.character("x")), Key(.character("漢")), Key(.character("\u{301}")), Key(.character(" ")),
         ]

@@ -1,4 +1,5 @@
 import Relay
+import RelayNetwork
 import Terminal
 
 #if canImport(Glibc)
@@ -56,24 +57,61 @@ enum Output {
         return getenv("NO_COLOR").map { $0.pointee == 0 } ?? true
     }
 
+    /// Why something could not be written.
+    enum Trouble: Hashable {
+        /// It can be tried again at once.
+        case passing
+        /// It can be tried again when the reader has taken something.
+        case full
+        case noReader
+        /// The terminal is gone, before or after the signal that says so.
+        case hangUp
+        case failure
+
+        init(_ error: Int32, isTerminal: Bool) {
+            self =
+                switch error {
+                case EINTR: .passing
+                case EAGAIN: .full
+                case EPIPE: .noReader
+                case EIO where isTerminal: .hangUp
+                default: .failure
+                }
+        }
+    }
+
+    /// Takes a terminal that is gone for the signal: whoever watches ends the program, else that is done here.
+    ///
+    /// - Returns: false where the program is to outlive its terminal.
+    private static func hangUp() -> Bool {
+        switch EndingSignals.hangUp() {
+        case .watched: true
+        case .unwatched: TerminalSession.endProcess(by: SIGHUP)
+        case .ignored: false
+        }
+    }
+
     private static func write(_ text: ArraySlice<UInt8>, to descriptor: Int32) {
         var bytes = text
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {
                 let error = errno
-                if error == EINTR { continue }
-                if error == EAGAIN {
+                switch Trouble(error, isTerminal: ClosedTerminal.isCharacterDevice(descriptor)) {
+                case .passing: continue
+                case .full:
                     var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     poll(&ready, 1, -1)
                     continue
-                }
                 // Nobody is told where nobody can be; the exit status will say how it went.
-                guard descriptor == STDOUT_FILENO else { return }
+                case _ where descriptor != STDOUT_FILENO: return
                 // The event loops ignore the signal that ends a filter, since a broken connection is no reason to end.
-                if error == EPIPE { TerminalSession.endProcess(by: SIGPIPE) }
-                complain("parley: standard output cannot be written: \(String(cString: strerror(error)))")
-                exit(CommandFailure.cannotCreate)
+                case .noReader: TerminalSession.endProcess(by: SIGPIPE)
+                case .hangUp where hangUp(): return
+                case .hangUp, .failure:
+                    complain("parley: standard output cannot be written: \(String(cString: strerror(error)))")
+                    exit(CommandFailure.cannotCreate)
+                }
             }
             bytes = bytes.dropFirst(count)
         }

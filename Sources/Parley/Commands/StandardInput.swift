@@ -17,6 +17,31 @@ enum StandardInput {
     }
 }
 
+/// A terminal whose window was closed: it can be noticed before the signal that tells of it, or behind it.
+enum ClosedTerminal {
+    /// Whether a descriptor is a terminal, gone or not, or another device of its kind. A terminal that is gone cannot be
+    /// asked whether it is one.
+    static func isCharacterDevice(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFCHR
+    }
+
+    /// Whether an error means that a terminal is gone.
+    static func means(_ error: Int32, of descriptor: Int32) -> Bool { error == EIO && isCharacterDevice(descriptor) }
+
+    /// Whether a terminal is gone whose input has ended.
+    static func isHungUp(_ descriptor: Int32) -> Bool {
+        guard isCharacterDevice(descriptor) else { return false }
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&state, 1, 0) > 0 && state.revents & Int16(POLLHUP) != 0
+    }
+}
+
+extension CommandFailure {
+    /// The terminal is gone; the status is that of the signal that comes with it.
+    static let hangUp = CommandFailure(128 + SIGHUP, "The terminal is gone.")
+}
+
 /// Reads lines as they come: those that are there at once, together.
 struct LineReader {
     private let descriptor: Int32
@@ -62,14 +87,18 @@ struct LineReader {
                 return count
             }
             if count > 0 { return }
-            if count == 0 {
-                hasEnded = true
-                return
+            let error = count == 0 ? 0 : errno
+            if error == EINTR { continue }
+            // A terminal that is gone may be read as one that was left by ^D.
+            if error == 0 ? ClosedTerminal.isHungUp(descriptor) : ClosedTerminal.means(error, of: descriptor) {
+                throw .hangUp
             }
-            guard errno == EINTR else {
+            guard error == 0 else {
                 throw CommandFailure(
-                    CommandFailure.badData, "The input cannot be read: \(String(cString: strerror(errno))).")
+                    CommandFailure.badData, "The input cannot be read: \(String(cString: strerror(error))).")
             }
+            hasEnded = true
+            return
         }
     }
 

@@ -38,6 +38,9 @@ struct EditingKey: Hashable, Sendable {
         .edits([.control("_"), .control("/")], "undo"),
         .edits([.alt("r")], "undo all that was done to the line"),
         .edits([.control("r"), .control("s")], "look for an earlier, a later line by its letters"),
+        .edits([.control("]")], "and a character: to the next place that has it"),
+        .edits([Key(.character("]"), [.control, .alt])], "and a character: to the place before that has it"),
+        .edits([.control("v")], "put in the next key as it is, Tab and Enter too"),
         .edits([.alt("0"), .alt("-")], "and digits: so many times, or backwards"),
     ]
 

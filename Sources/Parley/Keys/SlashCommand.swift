@@ -6,14 +6,24 @@ enum SlashCommand: Hashable, Sendable {
     case leave(String?)
     case say(String)
     case post(user: String, postbox: String, text: String)
-    case resend
-    case discard
+    /// The unsent line with a number, or all of them.
+    case resend(Int?)
+    case discard(Int?)
+    case unsent
     case history
+    /// The next part of what is listed.
+    case more
     case edit
     case search(String)
+    /// What to look for; empty to go on.
     case find(String)
-    /// The letter with a number, or what is selected or cut short.
+    /// What was found, by its number.
+    case open(Int)
+    /// The letter or message with a number, or what is selected or cut short.
     case read(Int?)
+    /// The message with a number, counted from the newest, or the selected one; a text to send with it.
+    case quote(Int?, String)
+    case details(Int?)
     case links
     case link(Int)
     case who
@@ -60,22 +70,31 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "leave", arguments: "[TOPIC]", words: "leave this topic, or that one"),
         Entry(name: "say", arguments: "TEXT", words: "send TEXT as it is; a line that begins with // does the same"),
         Entry(name: "post", arguments: "USER/POSTBOX TEXT", words: "put a letter into somebody's postbox"),
-        Entry(name: "resend", arguments: "", words: "send this topic's unsent lines again"),
-        Entry(name: "discard", arguments: "", words: "drop this topic's unsent lines"),
+        Entry(name: "resend", arguments: "[NUMBER]", words: "send this topic's unsent lines again, or that one"),
+        Entry(name: "discard", arguments: "[NUMBER]", words: "drop this topic's unsent lines, or that one"),
+        Entry(name: "unsent", arguments: "", words: "list this topic's unsent lines, with their numbers"),
         Entry(name: "history", arguments: "", words: "load older messages"),
+        Entry(name: "more", arguments: "", words: "go on with what is listed: letters, or what was found"),
         Entry(name: "edit", arguments: "", words: "write a text in your editor"),
         Entry(
             name: "search", arguments: "WORDS",
             words: "look through what is kept here: words, \"a phrase\", from: in: after: before:"),
+        Entry(name: "open", arguments: "NUMBER", words: "go to that one of what was found"),
         Entry(
-            name: "find", arguments: "LETTERS", words: "go to what has them here, in a message that is read whole too"),
+            name: "find", arguments: "[LETTERS]",
+            words: "go to what has them here, in a message that is read whole too; alone, or by n and N, it goes on"),
         Entry(name: "topics", arguments: "", words: "list your topics, with what is unread"),
         Entry(name: "next", arguments: "", words: "go to what calls you, or to the next topic with something unread"),
         Entry(
             name: "read", arguments: "[NUMBER]",
-            words: "read a message whole that is cut short, or the letter; in a list of letters, that one"),
+            words: "read a message whole that is cut short, or the letter; in a list of letters, that one; in a topic, "
+                + "that message, counted from the newest"),
+        Entry(
+            name: "quote", arguments: "[NUMBER] [TEXT]",
+            words: "quote the newest message, or that one, counted from the newest; with TEXT, send that as the answer"),
+        Entry(name: "details", arguments: "[NUMBER]", words: "what is known of it: id, sequence, times"),
         Entry(name: "links", arguments: "", words: "list the links in view, newest first"),
-        Entry(name: "link", arguments: "NUMBER", words: "copy that link of the list"),
+        Entry(name: "link", arguments: "NUMBER", words: "copy that link of the list; without a screen, say it"),
         Entry(name: "who", arguments: "", words: "list who is in this topic, with away texts"),
         Entry(name: "ignore", arguments: "[NAME]", words: "hide what somebody writes in topics; alone: list them"),
         Entry(name: "unignore", arguments: "NAME", words: "show it again"),
@@ -151,19 +170,26 @@ enum SlashCommand: Hashable, Sendable {
                 throw usage("post")
             }
             return .post(user: String(address[0]), postbox: String(address[1]), text: letter)
-        case "resend": return .resend
-        case "discard": return .discard
+        case "resend": return .resend(try number(topic, of: "resend"))
+        case "discard": return .discard(try number(topic, of: "discard"))
+        case "unsent": return .unsent
         case "history": return .history
+        case "more": return .more
         case "edit": return .edit
         case "search":
             guard !argument.isEmpty else { throw usage("search") }
             if let missing = SearchQuery.missingValue(in: argument) { throw .search(missing) }
             if let mistake = SearchQuery(argument).mistake { throw .search(mistake) }
             return .search(argument)
-        case "find":
-            guard !argument.isEmpty else { throw usage("find") }
-            return .find(argument)
+        case "find": return .find(argument)
+        case "open":
+            guard let number = try number(topic, of: "open") else { throw usage("open") }
+            return .open(number)
         case "read": return .read(try number(topic, of: "read"))
+        case "quote":
+            guard let number = Int(word), number > 0 else { return .quote(nil, argument) }
+            return .quote(number, String(rest.dropFirst(word.count).drop { $0.isWhitespace }))
+        case "details": return .details(try number(topic, of: "details"))
         case "topics": return .topics
         case "next": return .next
         case "links": return .links

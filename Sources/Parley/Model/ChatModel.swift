@@ -73,6 +73,10 @@ struct ChatModel: Equatable, Sendable {
     var awaitedAnswers = 0
     /// The links that were listed last, whose numbers count for `/link`.
     var listedLinks: LinkList?
+    /// The unsent lines that were listed last, whose numbers count for `/resend` and `/discard`.
+    var listedUnsent: UnsentList?
+    /// What was said, where there is no screen; nil where there is one.
+    var spoken: Spoken?
     /// A sentence for the person, on the bottom line for a while.
     var notice: Notice?
     /// What happened to the connection, newest last.

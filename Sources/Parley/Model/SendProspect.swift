@@ -19,8 +19,10 @@ extension ChatModel {
         if text.first == "/", !text.hasPrefix("//") {
             // A half-written command promises nothing yet.
             guard let command = try? SlashCommand.parse(text), command.isSent else { return .goes }
-            if case .say = command { return prospectOfLine }
-            return prospectOfMessage
+            switch command {
+            case .say, .quote: return prospectOfLine
+            default: return prospectOfMessage
+            }
         }
         return prospectOfLine
     }
@@ -43,10 +45,11 @@ extension SlashCommand {
     fileprivate var isSent: Bool {
         switch self {
         case .say, .post: true
+        case .quote(_, let text): !text.isEmpty
         case .keyValue(let request): request.change != nil
-        case .join, .leave, .resend, .discard, .edit, .history, .search, .find, .read, .links, .link, .who, .ignore,
-            .unignore, .mute, .unmute, .away, .back, .inbox, .postbox, .sent, .delete, .save, .topics, .next, .close,
-            .reconnect, .log, .errors, .help, .quit:
+        case .join, .leave, .resend, .discard, .unsent, .edit, .history, .more, .search, .find, .open, .read, .details,
+            .links, .link, .who, .ignore, .unignore, .mute, .unmute, .away, .back, .inbox, .postbox, .sent, .delete,
+            .save, .topics, .next, .close, .reconnect, .log, .errors, .help, .quit:
             false
         }
     }

@@ -48,12 +48,20 @@ struct ComposePane: Pane {
         model.compose.editor.keeps(key) || model.compose.editor.keepsForDeleting(key)
     }
 
+    func awaitsKey(in model: ChatModel) -> Bool { model.compose.editor.awaitsKey }
+
     func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
-        if key == Key(.end), model.compose.isEmpty { return model.view.pane.showNewest(on: &model) }
+        let (isQuoted, count) = (model.compose.editor.quotesNextKey, model.compose.editor.count)
+        if key == Key(.end), model.compose.isEmpty, !awaitsKey(in: model) {
+            return model.view.pane.showNewest(on: &model)
+        }
         if case .character = key.code, key.modifiers.isEmpty, model.compose.editor.isFull {
             model.sayFull("There is no room")
         }
         _ = model.compose.editor.handle(key)
+        if isQuoted, key.modifiers.contains(.control), model.compose.editor.count == count {
+            model.say("A text has no control characters.", .failure)
+        }
         return []
     }
 

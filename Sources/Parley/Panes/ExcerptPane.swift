@@ -134,7 +134,8 @@ extension ChatModel {
         let name = conversations.home(of: message.topic) ?? message.topic
         let position = RowPosition.message(message.place.sequence)
         var mark = FoundMark(conversation: name, position: position, query: query)
-        if let conversation = conversations.named(name), conversation.has(message) {
+        // Without a screen, what was found is said with what is around it, wherever else that was said.
+        if hasScreen, let conversation = conversations.named(name), conversation.has(message) {
             show(.conversation(name))
             let area = layout(on: size).main
             let layout = conversationLayout(conversation, columns: area.columns)
@@ -154,7 +155,7 @@ extension ChatModel {
     }
 
     /// Reads a part of what the store has, unless one is on its way or there is none.
-    fileprivate mutating func readExcerpt(_ direction: ExcerptPart.Direction) -> [ChatEffect] {
+    mutating func readExcerpt(_ direction: ExcerptPart.Direction) -> [ChatEffect] {
         guard case .excerpt(var excerpt) = view, excerpt.request == nil, excerpt.failure == nil else { return [] }
         var place = excerpt.message.place
         let rows = excerpt.conversation.rows

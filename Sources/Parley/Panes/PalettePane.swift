@@ -45,8 +45,9 @@ struct Palette: Sendable {
         return text[text.index(after: text.startIndex)..<space].lowercased()
     }
 
-    /// Takes a key of the text.
+    /// Takes a key of the text. That has one line, so that no key is put in as it is.
     mutating func edit(_ key: Key) {
+        guard key != .control("v") else { return }
         let before = editor.text
         guard editor.handle(key), editor.text != before else { return }
         find()

@@ -25,6 +25,9 @@ protocol Pane: Sendable {
     /// Whether a key that has a meaning everywhere is one of the text's here now.
     func keeps(_ key: Key, in model: ChatModel) -> Bool
 
+    /// Whether the next key belongs to what was begun with the one before, whatever it means elsewhere.
+    func awaitsKey(in model: ChatModel) -> Bool
+
     /// A key of everywhere is about to do its work.
     func prepare(for action: KeyAction, on model: inout ChatModel)
 
@@ -85,6 +88,7 @@ extension Pane {
     func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool { true }
     func takes(_ key: Key, as action: KeyAction, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
     func keeps(_ key: Key, in model: ChatModel) -> Bool { false }
+    func awaitsKey(in model: ChatModel) -> Bool { false }
     func prepare(for action: KeyAction, on model: inout ChatModel) {}
 
     /// Typing goes to the text wherever letters mean nothing else.

@@ -253,6 +253,36 @@ struct SearchPane: Pane {
 }
 
 extension ChatModel {
+    /// The list of what was found that is in view, or that the person has come from.
+    var search: Search? {
+        for case .search(let search) in [view] + trail.reversed() { return search }
+        return nil
+    }
+
+    /// Goes to something of the list by its number, from 1.
+    mutating func openFound(_ number: Int) -> [ChatEffect] {
+        guard var search else {
+            say("Nothing was searched for. /search WORDS lists what is found.", .failure)
+            return []
+        }
+        guard search.items.indices.contains(number - 1) else {
+            say("\(Wording.count(search.items.count, "thing")) were found; there is no \(number).", .failure)
+            return []
+        }
+        search.select(number - 1)
+        search.isReading = false
+        let before = trail.firstIndex { if case .search = $0 { true } else { false } }
+        if let before { trail.removeSubrange(before...) }
+        view = .search(search)
+        found = nil
+        focus = .main
+        switch search.items[number - 1] {
+        case .message(let message): return openFound(message, search.query)
+        case .letter(let letter): read(reader(letter.text, from: letter.person, in: letter.postbox, at: letter.time))
+        }
+        return []
+    }
+
     /// Looks through the local store, and lists what it has.
     mutating func search(_ text: String) -> [ChatEffect] {
         let origin = trail.first ?? view
@@ -263,7 +293,7 @@ extension ChatModel {
     }
 
     /// Asks for the next portion, unless one is on its way.
-    fileprivate mutating func fetchFound() -> [ChatEffect] {
+    mutating func fetchFound() -> [ChatEffect] {
         guard case .search(var search) = view, search.request == nil else { return [] }
         let request = newNumber()
         let (query, limit) = search.next

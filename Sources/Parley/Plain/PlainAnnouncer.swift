@@ -11,8 +11,8 @@ struct PlainAnnouncer {
     static let recent = 10
     /// Characters of a message or letter that are said.
     private static let textLimit = 16_384
-    /// Characters of a letter in a list.
-    private static let lineLimit = 200
+    /// Messages of a topic that are said at most when it comes into view with something new.
+    private static let newLimit = 100
     /// Own messages whose end is waited for; beyond it the oldest are forgotten.
     private static let ownLimit = 1_000
 
@@ -21,35 +21,61 @@ struct PlainAnnouncer {
     private var notice: ChatModel.Notice?
     private var view: MainView?
     /// Up to where each topic was said.
-    private var said: [String: UInt64] = [:]
+    private(set) var said: [String: UInt64] = [:]
     /// Topics out of view of which it was said that they have something new.
     private var stirring: Set<String> = []
     /// What was written here, by its identifier: the beginning of it, and whether it was said to wait.
     private var own: [String: (text: String, waits: Bool)] = [:]
     private var ownOrder: [String] = []
     private var selection: ChatModel.Selection?
+    /// The topic whose older messages are said when they come.
+    var awaitedHistory: String?
+    /// The page of letters that is said when it comes.
+    var awaitedPage: UInt64?
+    /// How much of what was found was said.
+    var saidFound = 0
 
     /// What there is to say after an event.
     mutating func lines(
         after event: ChatEvent, _ effects: [ChatEffect], _ model: inout ChatModel
     ) -> [String] {
-        for effect in effects { note(effect) }
-        var lines: [String] = []
+        var lines = effects.flatMap { note($0, model) }
+        var command: SlashCommand?
+        if case .line(let text) = event { command = (try? SlashCommand.parse(text)) ?? nil }
         switch event {
+        case .line where command == .history || command == .more: lines += further(command, effects, &model)
+        case .topic(let name, .history), .topic(let name, .keptHistory), .topic(let name, .historyFailed):
+            lines += older(of: name, &model)
         case .topic(let name, .messages(let messages)): lines += self.messages(messages, in: name, model)
         case .topic(let name, .gap(let lost)):
             lines.append("\(name): \(Wording.count(Int(clamping: lost), "message")) \(lost == 1 ? "is" : "are") gone.")
         case .published(let news): lines += published(news, model)
         case .postbox(let news): lines += postbox(news, model)
-        case .search(let news): lines += search(news, model)
+        case .search(let news): lines += search(news, &model)
         default: break
         }
         lines = connection(model) + lines
-        lines += self.view(model)
+        lines += self.view(&model)
         lines += selected(model)
         lines += overlay(&model)
         lines += told(model)
+        if lines.isEmpty, let command { lines = unchanged(command, model) }
         return lines.flatMap(Self.safe)
+    }
+
+    /// What is said of a command after which everything is as it was.
+    private func unchanged(_ command: SlashCommand, _ model: ChatModel) -> [String] {
+        switch command {
+        case .join:
+            guard case .conversation(let name) = model.view else { return [] }
+            return ["You are in \(name)."]
+        case .inbox: return model.inbox.isLoaded ? letters(model) : []
+        case .reconnect: return ["Connecting …"]
+        case .close where model.status.state == .disconnected:
+            return ["Disconnected already. /reconnect connects again."]
+        case .log: return ["Nothing has happened to the connection yet."]
+        default: return []
+        }
     }
 
     /// A line as it may be written: without characters that a terminal obeys. One that has breaks goes on below, indented.
@@ -82,20 +108,20 @@ struct PlainAnnouncer {
         return lines
     }
 
-    private func words(_ line: StoredLine, _ model: ChatModel, in home: String, names: Bool = false) -> String {
+    func words(_ line: StoredLine, _ model: ChatModel, in home: String, names: Bool = false) -> String {
         let clock = CivilTime(line.time, zone: model.zone).clock
         let name = line.isOwn ? "you" : line.name.isEmpty ? "somebody" : String(line.name.prefix(64))
         let place = names || line.topic != home ? "\(line.topic), " : ""
         return "\(clock) \(place)\(name)\(line.isMention ? ", to you" : ""): \(Self.cut(line.text))"
     }
 
-    private static func cut(_ text: String) -> String {
+    static func cut(_ text: String) -> String {
         let shown = text.prefix(textLimit)
-        return shown.endIndex < text.endIndex ? shown + " … the rest is left out" : text
+        return shown.endIndex < text.endIndex ? shown + " … it goes on; /read says all of it" : text
     }
 
     /// What is in view, where that has changed or has just been read.
-    private mutating func view(_ model: ChatModel) -> [String] {
+    private mutating func view(_ model: inout ChatModel) -> [String] {
         var lines: [String] = []
         if model.view != view {
             switch model.view {
@@ -118,7 +144,10 @@ struct PlainAnnouncer {
             return line
         }
         said[name] = stored.last?.sequence ?? 0
-        let recent = stored.suffix(Self.recent)
+        // Nothing that is new is passed over, as far as that is possible.
+        let new = conversation.newMarker.map { marker in stored.count { .message($0.sequence) >= marker } } ?? 0
+        let recent = stored.suffix(max(Self.recent, min(new, Self.newLimit)))
+        model.spoken?.oldest[name] = recent.first.map { .message($0.sequence) }
         if recent.isEmpty { return lines }
         return lines + ["The last \(Wording.count(recent.count, "message")):"]
             + recent.map { words($0, model, in: name) }
@@ -134,17 +163,28 @@ struct PlainAnnouncer {
 
     // MARK: What was written here
 
-    private mutating func note(_ effect: ChatEffect) {
+    /// Takes in what was asked for, and says what would otherwise be heard of only when it has failed.
+    private mutating func note(_ effect: ChatEffect, _ model: ChatModel) -> [String] {
         let (id, text): (String, String)
+        var isAgain = false
         switch effect {
-        case .publish(let publish, _, let line), .sendAgain(let publish, _, let line): (id, text) = (publish, line)
+        case .publish(let publish, _, let line): (id, text) = (publish, line)
+        case .sendAgain(let publish, _, let line): (id, text, isAgain) = (publish, line, true)
         case .postLetter(let letter, _, _, let line): (id, text) = (letter, line)
-        default: return
+        case .listPage(let request, _, _, _):
+            awaitedPage = request
+            return []
+        case .search:
+            // A portion of a new search has nothing before it.
+            if model.search?.items.isEmpty ?? true { saidFound = 0 }
+            return []
+        default: return []
         }
         let begin = text.prefix { !$0.isNewline }.prefix(40)
-        own[id] = (begin.count < text.count ? begin + " …" : text, false)
-        ownOrder.append(id)
+        let words = begin.count < text.count ? begin + " …" : text
+        if own.updateValue((words, isAgain), forKey: id) == nil { ownOrder.append(id) }
         if ownOrder.count > Self.ownLimit { own[ownOrder.removeFirst()] = nil }
+        return isAgain ? ["Sending again: \(words)"] : []
     }
 
     private mutating func published(_ news: PublishNews, _ model: ChatModel) -> [String] {
@@ -186,108 +226,5 @@ struct PlainAnnouncer {
         notice = model.notice
         // The connection's own failures are said with its states.
         return notice.flatMap { $0.subject == .connection ? nil : [$0.text] } ?? []
-    }
-
-    // MARK: Letters and what was found
-
-    private func postbox(_ news: ChatEvent.PostboxNews, _ model: ChatModel) -> [String] {
-        switch news {
-        case .created(let letter):
-            let begin = letter.message.prefix { !$0.isNewline }.prefix(80)
-            return ["A letter from \(Self.sender(letter)): \(begin). /inbox reads them."]
-        case .page(_, let page): return letters(page.items, page.nextToken != nil, model)
-        case .keptPage(_, let kept):
-            return ["Without a connection, as kept here:"] + letters(kept.page.items, kept.page.nextToken != nil, model)
-        case .pageFailed(_, let error): return ["The letters could not be listed. \(error.words)"]
-        case .boxes, .counts, .read, .deletion, .deletionFailed, .saving, .subscription: return []
-        }
-    }
-
-    private func letters(_ letters: [PostboxMessage], _ hasMore: Bool, _ model: ChatModel) -> [String] {
-        guard case .inbox = model.view else { return [] }
-        if letters.isEmpty { return ["There is no letter."] }
-        let lines = letters.enumerated().map { place, letter in
-            let stamp = CivilTime(letter.createdAt, zone: model.zone).shortStamp.drop { $0 == " " }
-            let box = model.inbox.name(ofBox: letter.postboxId)
-            let begin = letter.message.prefix { !$0.isNewline }.prefix(Self.lineLimit)
-            let isWhole = begin.endIndex == letter.message.endIndex
-            return "\(place + 1). \(stamp), \(Self.sender(letter)) to \(box): \(begin)\(isWhole ? "" : " …")"
-        }
-        let hint = "/read NUMBER reads one, /delete NUMBER deletes it."
-        return ["\(Wording.count(letters.count, "letter")):"] + lines
-            + [hasMore ? "There are more; parley inbox list --all has all of them. \(hint)" : hint]
-    }
-
-    private static func sender(_ letter: PostboxMessage) -> String {
-        letter.from.flatMap { $0.isEmpty ? nil : String($0.prefix(64)) } ?? "somebody"
-    }
-
-    private func search(_ news: ChatEvent.SearchNews, _ model: ChatModel) -> [String] {
-        switch news {
-        case .found(_, let items, _):
-            guard !items.isEmpty else { return ["Nothing was found on this machine."] }
-            return ["\(Wording.count(items.count, "thing")) found, the newest first:"]
-                + items.map { item in
-                    let stamp = CivilTime(item.time, zone: model.zone).shortStamp.drop { $0 == " " }
-                    switch item {
-                    case .message(let message):
-                        return "\(stamp), \(message.topic), \(message.from.prefix(64)): \(Self.cut(message.text))"
-                    case .letter(let letter):
-                        return "\(stamp), letter, \((letter.person ?? "somebody").prefix(64)): \(Self.cut(letter.text))"
-                    }
-                }
-        case .failed(_, let words), .aroundFailed(_, let words): return [words]
-        case .around: return []
-        }
-    }
-
-    // MARK: Lists and questions
-
-    private func overlay(_ model: inout ChatModel) -> [String] {
-        let lines: [String]
-        switch model.overlay {
-        case .question(let question): return ["\(question.text) (y/n)"]
-        case .help(let scroll):
-            let rows = HelpLayout(size: model.size, keys: model.settings.keys).rows
-            lines = Self.words(rows.dropFirst(scroll).prefix(scroll > 0 ? 24 : rows.count))
-        case .people:
-            let list = HelpLayout(size: model.size, lines: model.people.lines(for: model.identity.user))
-            lines = ["Who is in \(model.people.topic ?? ""):"] + Self.words(list.rows[...])
-        case .listing(let listing):
-            lines = ["\(listing.title):"] + Self.words(HelpLayout(size: model.size, lines: listing.lines).rows[...])
-        case .log:
-            let log = model.logLayout(columns: model.size.columns)
-            lines = (max(0, log.rowCount - 50)..<log.rowCount).flatMap { log.lines(ofRow: $0) }.map { line in
-                switch line {
-                case .date(let words): words
-                case .head(let time, let text, _, _): "\(time) \(text.dropSymbol)"
-                case .rest(let text): "    \(text)"
-                }
-            }
-        case .palette: lines = []
-        case nil: return []
-        }
-        model.overlay = nil
-        return lines
-    }
-
-    private static func words(_ rows: ArraySlice<HelpLayout.Row>) -> [String] {
-        rows.compactMap { row in
-            switch row {
-            case .blank: nil
-            case .heading(let words): "\(words):"
-            case .entry(let keys, let words, _):
-                keys.isEmpty ? "    \(words)" : words.isEmpty ? "\(keys)" : "\(keys): \(words)"
-            }
-        }
-    }
-}
-
-extension SafeText {
-    /// The text without the sign at its beginning, which a voice would read out.
-    fileprivate var dropSymbol: String {
-        let text = description
-        guard let first = text.first, !first.isLetter, !first.isNumber else { return text }
-        return String(text.dropFirst().drop { $0 == " " })
     }
 }

@@ -54,6 +54,7 @@ struct PlainSession {
             identity: .init(user: connector.user, network: connector.network, isNamed: connector.isNamed),
             size: Self.size, now: Self.now, status: .initialized, origin: RelayClient.newID())
         model.configure(configuration.settings)
+        model.spoken = ChatModel.Spoken()
     }
 
     private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }
@@ -104,9 +105,9 @@ struct PlainSession {
         if model.opening != nil || !waiting.isEmpty || !model.outgoing.isEmpty || model.inbox.fetch != nil {
             return false
         }
-        if case .search(let search) = model.view, search.request != nil { return false }
         if model.awaitedAnswers > 0 { return false }
-        return true
+        if case .conversation(let name) = model.view { return model.conversations.named(name)?.history != .loading }
+        return !model.awaitsList
     }
 
     // MARK: Input
@@ -135,6 +136,8 @@ struct PlainSession {
             switch input {
             case .lines(let lines): waiting += lines
             case .end: hasEnded = true
+            // The signal may be heard later, or was already: it is the same end, with the same status.
+            case .failed(.hangUp) where EndingSignals.hangUp() != .ignored: throw ExitCode(CommandFailure.hangUp.code)
             case .failed(let failure): throw failure
             case .signal(let number): throw ExitCode(128 + number)
             }
@@ -144,16 +147,20 @@ struct PlainSession {
     /// Takes the lines in, once it is known what was joined and what is in view.
     private mutating func takeWaiting() {
         guard model.opening == nil, !waiting.isEmpty else { return }
-        while !isOver, let line = waiting.first, !needsLetters(line) {
+        while !isOver, let line = waiting.first, !needsList(line) {
             waiting.removeFirst()
             apply(.line(line))
         }
         if waiting.isEmpty { taken.signal() }
     }
 
-    /// Whether a line is about a letter of a list that is still on its way.
-    private func needsLetters(_ line: String) -> Bool {
-        model.inbox.awaitsPage && (line.hasPrefix("/read ") || line.hasPrefix("/delete "))
+    /// Whether a line is about a list that is still on its way.
+    private func needsList(_ line: String) -> Bool {
+        guard model.awaitsList, let command = try? SlashCommand.parse(line) else { return false }
+        return switch command {
+        case .read, .delete, .open, .more, .history, .quote, .details: true
+        default: false
+        }
     }
 
     // MARK: Events
@@ -179,8 +186,7 @@ struct PlainSession {
     private mutating func perform(_ effect: ChatEffect) {
         switch effect {
         case .quit: isOver = true
-        case .edit: Output.line("There is no editor here; write the text as a line.")
-        case .copy, .bell, .redraw, .setTitle, .suspendProcess: break
+        case .edit, .copy, .bell, .redraw, .setTitle, .suspendProcess: break
         default:
             if !engine.send(effect) { Output.line("Too much is waiting to be done; that was not done.") }
         }

@@ -36,6 +36,7 @@ extension ChatModel {
         case .say(let text):
             guard let topic = writableTopic(), fits(text) else { return false }
             return !isLong(text, for: topic, .run(command))
+        case .quote(_, let text) where !text.isEmpty: return fits(text) && writableTopic() != nil
         case .post(let user, let postbox, let text):
             return fits(text) && !isLong(text, for: "\(user)/\(postbox)", .run(command))
         case .postbox(let act): return mayDo(act)
@@ -52,7 +53,7 @@ extension ChatModel {
     }
 
     /// Whether one message can have a text; says so where it cannot, and the text stays where it can be shortened.
-    private mutating func fits(_ text: String) -> Bool {
+    mutating func fits(_ text: String) -> Bool {
         let bytes = text.utf8.count
         guard bytes > Compose.messageBytes else { return true }
         let limit = Wording.grouped(Compose.messageBytes)
@@ -63,7 +64,7 @@ extension ChatModel {
     }
 
     /// The topic that takes what is written; says why when there is none.
-    private mutating func writableTopic() -> String? {
+    mutating func writableTopic() -> String? {
         switch view.pane.addressee(in: self) {
         case .topic(let name): return name
         case .nobody(let words):
@@ -80,36 +81,42 @@ extension ChatModel {
             guard let topic = writableTopic() else { return [] }
             return publish(text, to: topic)
         case .post(let user, let postbox, let text): return post(user: user, postbox: postbox, text: text)
-        case .resend: return resend()
-        case .discard: return discard()
-        case .history:
-            guard case .conversation(let name) = view else {
-                say("Open a topic first.")
-                return []
-            }
-            switch conversations.named(name)?.history {
-            case .complete: say("The first message of \(name) is here already.")
-            case .offline where isOffline: say("Older messages come when connected.")
-            case .unknown, .loading, .more, .offline, nil: break
-            }
-            return loadHistory(name)
+        case .resend(let number): return resend(number)
+        case .discard(let number): return discard(number)
+        case .unsent: listUnsent()
+        case .history: return showOlder()
+        case .more: return showMore()
         case .inbox:
             focus = .main
+            // Without a screen the list begins anew; there is no way back from page to page.
+            if !hasScreen, case .inbox = view, inbox.pageNumber > 1 { inbox.reset() }
             return openInbox(nil)
         case .postbox(let act): return run(act)
         case .sent(let number): return sentLetters(number)
         case .delete(let number):
-            guard case .inbox = view else {
-                sayPostboxFirst()
-                return []
+            guard isInPostbox() else { return [] }
+            if let number {
+                askToDelete(number)
+            } else if inbox.letters.isEmpty {
+                say("There is no letter to delete.")
+            } else {
+                askToDelete()
             }
-            if let number { askToDelete(number) } else { askToDelete() }
         case .save(let file): return save(to: file)
         case .topics: listTopics()
         case .next: return showNextUnread()
-        case .edit: return [.edit(compose.text)]
+        case .edit:
+            guard hasScreen else {
+                say("An editor needs a screen. Write the text as a line.")
+                return []
+            }
+            return [.edit(compose.text)]
         case .search(let text): return search(text)
+        case .find(""): findOn()
         case .find(let words): find(words)
+        case .open(let number): return openFound(number)
+        case .quote(let number, let text): return quote(number, text)
+        case .details(let number): if let row = message(number) { lookAt(row) }
         case .links: showLinks()
         case .link(let number): return takeLink(number)
         case .who: showPeople()
@@ -124,16 +131,7 @@ extension ChatModel {
         case .reconnect:
             say("Connecting …", about: .connection)
             return [.reconnect]
-        case .read(let number):
-            guard let number else {
-                readWhole()
-                return []
-            }
-            guard case .inbox = view else {
-                sayPostboxFirst()
-                return []
-            }
-            if selectLetter(number) { readWhole() }
+        case .read(let number): return read(number)
         case .log: openLog()
         case .errors: showErrors()
         case .help(let subject): openHelp(subject)

@@ -17,6 +17,12 @@ extension ChatModel {
         findNext(by: -1)
     }
 
+    /// Goes on to the message above that has what is looked for.
+    mutating func findOn() {
+        if case .conversation(let name) = view, find?.conversation == name { return findNext(by: -1) }
+        say("Nothing is looked for here. /find LETTERS begins.", .failure)
+    }
+
     /// Goes to the next message that has what is looked for, above or below the selected one.
     mutating func findNext(by step: Int) {
         guard let find, let conversation = conversations.named(find.conversation) else { return }
@@ -37,7 +43,8 @@ extension ChatModel {
             self.find = nil
             say("No message that is loaded here has \(words). /search looks through all that is kept.", .failure)
         } else if step < 0 {
-            let older = keys.label(of: .toBeginning, in: ConversationPane.self).map { "; \($0) loads older ones" }
+            let loads = hasScreen ? keys.label(of: .toBeginning, in: ConversationPane.self) : "/history"
+            let older = loads.map { "; \($0) loads older ones" }
             say("No message above has \(words)\(older ?? "").")
         } else {
             say("No message below has \(words).")

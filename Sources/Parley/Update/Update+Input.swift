@@ -70,6 +70,7 @@ extension ChatModel {
         withdrawNotice(about: .quitting)
         if logScroll == nil, palette == nil, let overlay { return press(key, over: overlay) }
         let pane = pane
+        if chord.isEmpty, pane.awaitsKey(in: self) { return pane.type(key, on: &self) }
         let keys = chord + [key]
         chord = []
         switch settings.keys.meaning(of: keys, in: type(of: pane), where: { pane.takes(key, as: $0, in: self) }) {

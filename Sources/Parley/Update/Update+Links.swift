@@ -22,6 +22,11 @@ extension ChatModel {
             say(links.entries.isEmpty ? "There is no link in view." : "There is no link \(number). /links lists them.")
             return []
         }
+        // Without a screen nobody has its clipboard at hand.
+        guard hasScreen else {
+            say(link.text)
+            return []
+        }
         return take(link)
     }
 

@@ -41,7 +41,7 @@ extension ChatModel {
         guard let conversation = conversations.named(name) else { return false }
         let area = layout(on: size).main
         let layout = conversationLayout(conversation, columns: area.columns)
-        let scroll = area.isEmpty ? .bottom : layout.showing(position, rows: area.rows)
+        let scroll = area.isEmpty || !hasScreen ? .bottom : layout.showing(position, rows: area.rows)
         conversations.update(name) { conversation in
             conversation.scroll = scroll
             // What is above the pane's edge has been in view.

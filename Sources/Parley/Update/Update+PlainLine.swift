@@ -11,11 +11,17 @@ extension ChatModel {
             say("That is left as it was.")
             return effects
         }
-        (overlay, selection, focus) = (nil, nil, .compose)
+        overlay = nil
         // A message that was read whole is behind the person.
         while case .reader(let reader) = view { _ = ReaderPane(reader: reader).escape(on: &self) }
-        // A list that was read is behind them too: what is no command is for the topic where they were.
-        if line.first != "/" { returnToTopic() }
+        // A list that was read is behind them too, and what was found there: what is no command is for the topic where
+        // they were.
+        if Self.isText(line) {
+            (selection, found) = (nil, nil)
+            returnToTopic()
+        }
+        // What a command has led to is what the next one is for.
+        focus = selection == nil ? .compose : .main
         // What was begun on a screen waits for the screen.
         let begun = compose.text
         compose.set(line)
@@ -23,6 +29,13 @@ extension ChatModel {
         compose.editor.clear()
         if !begun.isEmpty { compose.set(begun) }
         return effects
+    }
+
+    /// Whether a line says something to a topic.
+    private static func isText(_ line: String) -> Bool {
+        guard line.first == "/", !line.hasPrefix("//") else { return true }
+        guard case .say? = try? SlashCommand.parse(line) else { return false }
+        return true
     }
 
     private mutating func returnToTopic() {

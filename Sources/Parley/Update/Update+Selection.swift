@@ -65,6 +65,7 @@ extension ChatModel {
         guard let conversation = conversations.named(name) else { return }
         focus = .main
         selection = Selection(conversation: name, position: row.position)
+        guard hasScreen else { return }
         // What comes does not move what somebody looks at.
         if conversation.scroll == .bottom, let newest = conversation.row(at: conversation.count - 1)?.position,
             newest != row.position
@@ -142,29 +143,41 @@ extension ChatModel {
 
     /// Puts the selected message into the text, as a quotation to answer to.
     mutating func quoteSelected() {
-        guard let row = selectedRow else { return }
-        quote(row.text, of: row.author)
+        if let row = selectedRow { beginWith(Self.quotation(of: row)) }
     }
 
     /// Puts a message of somebody into the text, as a quotation to answer to.
-    mutating func quote(_ text: String, of author: String?) {
-        let name = author.map { "\($0): " } ?? ""
-        let whole = SafeText.lines(String(text.prefix(Self.quoteLimit.characters + 1))).map(\.description)
-        var lines = Array(whole.prefix(Self.quoteLimit.lines))
-        if whole.count > lines.count || text.count > Self.quoteLimit.characters {
-            lines[lines.count - 1] = String(lines[lines.count - 1].prefix(Self.quoteLimit.characters)) + " …"
-        }
-        let quotation = (["> \(SafeText(name))\(lines.first ?? "")"] + lines.dropFirst().map { "> \($0)" })
-            .joined(separator: "\n")
+    mutating func quote(_ text: String, of author: String?) { beginWith(Self.quotation(of: text, by: author)) }
+
+    /// Puts a quotation before the text.
+    mutating func beginWith(_ quotation: String) {
         compose.editor.moveCursor(to: 0)
         compose.editor.insert(quotation + "\n")
         compose.editor.moveCursor(to: compose.editor.count)
         focus = .compose
     }
 
+    /// A message as it is quoted: who wrote it, and the beginning of what it says.
+    static func quotation(of row: ConversationRow) -> String { quotation(of: row.text, by: row.author) }
+
+    private static func quotation(of text: String, by author: String?) -> String {
+        let name = author.map { "\($0): " } ?? ""
+        let whole = SafeText.lines(String(text.prefix(quoteLimit.characters + 1))).map(\.description)
+        var lines = Array(whole.prefix(quoteLimit.lines))
+        if whole.count > lines.count || text.count > quoteLimit.characters {
+            lines[lines.count - 1] = String(lines[lines.count - 1].prefix(quoteLimit.characters)) + " …"
+        }
+        return (["> \(SafeText(name))\(lines.first ?? "")"] + lines.dropFirst().map { "> \($0)" })
+            .joined(separator: "\n")
+    }
+
     /// Lists what is known of the selected message.
     mutating func lookAtSelected() {
-        guard let row = selectedRow else { return }
+        if let row = selectedRow { lookAt(row) }
+    }
+
+    /// Lists what is known of a message.
+    mutating func lookAt(_ row: ConversationRow) {
         overlay = .listing(Listing(title: "About this message", lines: details(of: row)))
     }
 

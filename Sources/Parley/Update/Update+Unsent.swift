@@ -89,25 +89,55 @@ extension ChatModel {
 
     // MARK: All of a topic
 
-    /// Sends the unsent lines of the topic in view again, each under its old id.
-    mutating func resend() -> [ChatEffect] {
-        guard case .conversation(let name) = view, let failed = conversations.named(name)?.failedLines,
-            !failed.isEmpty
-        else {
-            say("Nothing is unsent here.")
-            return []
-        }
-        return failed.map { sendAgain($0, in: name) }
+    /// The unsent lines that were listed last, so that their numbers stay while some of them are sent.
+    struct UnsentList: Hashable, Sendable {
+        let place: String
+        let ids: [String]
     }
 
-    /// Drops the unsent lines of the topic in view.
-    mutating func discard() -> [ChatEffect] {
+    /// Characters of an unsent line that the list shows.
+    private static let unsentLength = 80
+
+    /// Lists the unsent lines of the topic in view, with their numbers.
+    mutating func listUnsent() {
+        guard let (name, failed) = unsentInView(nil) else { return }
+        listedUnsent = UnsentList(place: name, ids: failed.map(\.id))
+        let lines = failed.enumerated().map { place, line in
+            let begin = line.text.prefix { !$0.isNewline }.prefix(Self.unsentLength)
+            let text = begin.endIndex == line.text.endIndex ? "\(begin)" : "\(begin) …"
+            guard case .failed(let words) = line.state else { return HelpText.Line.entry("\(place + 1)", text) }
+            return .entry("\(place + 1)", "\(text) (\(words))")
+        }
+        overlay = .listing(Listing(title: "Unsent lines of \(name)", lines: lines))
+    }
+
+    /// The unsent lines of the topic in view, or the one of them with a number: in the list where there is one, else from
+    /// the oldest. Says so where there is none.
+    private mutating func unsentInView(_ number: Int?) -> (name: String, lines: [PendingLine])? {
         guard case .conversation(let name) = view, let failed = conversations.named(name)?.failedLines,
             !failed.isEmpty
         else {
             say("Nothing is unsent here.")
-            return []
+            return nil
         }
+        guard let number else { return (name, failed) }
+        let ids = listedUnsent.flatMap { $0.place == name ? $0.ids : nil } ?? failed.map(\.id)
+        guard ids.indices.contains(number - 1), let line = failed.first(where: { $0.id == ids[number - 1] }) else {
+            say("There is no unsent line \(number). /unsent lists them.", .failure)
+            return nil
+        }
+        return (name, [line])
+    }
+
+    /// Sends the unsent lines of the topic in view again, or the one with a number, each under its old id.
+    mutating func resend(_ number: Int? = nil) -> [ChatEffect] {
+        guard let (name, lines) = unsentInView(number) else { return [] }
+        return lines.map { sendAgain($0, in: name) }
+    }
+
+    /// Drops the unsent lines of the topic in view, or the one with a number.
+    mutating func discard(_ number: Int? = nil) -> [ChatEffect] {
+        guard let (name, failed) = unsentInView(number) else { return [] }
         for line in failed { conversations.update(name) { $0.discard(line.id) } }
         say("Dropped \(Wording.count(failed.count, "line")).")
         return forget(failed.map(\.id))

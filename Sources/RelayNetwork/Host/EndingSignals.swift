@@ -1,5 +1,6 @@
 import CProcess
 import Dispatch
+import NIOConcurrencyHelpers
 
 #if canImport(Glibc)
     import Glibc
@@ -35,13 +36,51 @@ package struct EndingSignals {
         }
         source.resume()
         self.source = source
+        Self.hungUp.withLockedValue { $0.watcher = continuation }
     }
 
     /// Stops watching: the signals have their standard action again.
     package func cancel() {
         source?.cancel()
+        Self.hungUp.withLockedValue { $0.watcher = nil }
         cprocess_leave_signals(Self.watched, Int32(Self.watched.count))
     }
+
+    /// Who hears of a terminal that is gone.
+    package enum HangUp: Sendable {
+        /// Whoever watches the signals: the process ends in good order.
+        case watched
+        /// Nobody does.
+        case unwatched
+        /// Nobody is to: the process was started to outlive its terminal.
+        case ignored
+    }
+
+    /// Takes a terminal that is gone for the signal that comes with it, which may have been heard before or come later: it
+    /// counts once.
+    package static func hangUp() -> HangUp {
+        let before = signal(SIGHUP, SIG_IGN)
+        return hungUp.withLockedValue { state in
+            // It is ignored since the last call, or was from the start, as nohup wants it.
+            if unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self), !state.isTaken {
+                return .ignored
+            }
+            state.isTaken = true
+            guard let watcher = state.watcher else { return .unwatched }
+            watcher.yield(SIGHUP)
+            return .watched
+        }
+    }
+
+    /// What is known of hang-ups in this process.
+    private struct HungUp {
+        /// Where the present watcher hears of signals.
+        var watcher: AsyncStream<Int32>.Continuation?
+        /// Whether a terminal that is gone was taken for the signal.
+        var isTaken = false
+    }
+
+    private static let hungUp = NIOLockedValueBox(HungUp())
 
     /// Waits for the first, or for the task's cancellation.
     static func wait() async {

@@ -11,6 +11,11 @@ extension LineEditor {
     /// Edits by a key press; false when the key means nothing here (Enter, function keys, control-d without text), so
     /// that the caller can give it another meaning.
     public mutating func handle(_ key: Key) -> Bool {
+        if let awaited {
+            self.awaited = nil
+            take(key, for: awaited)
+            return true
+        }
         if search != nil, let taken = handleInSearch(key) { return taken }
         if extendArgument(with: key) { return true }
         let command = Command(given: argument?.value, before: last)
@@ -23,6 +28,7 @@ extension LineEditor {
 
     /// Whether a key belongs to what has been begun here, whatever it means elsewhere.
     public func keeps(_ key: Key) -> Bool {
+        if awaitsKey { return true }
         if search != nil { return [.control("r"), .control("s"), .control("g"), Key(.escape)].contains(key) }
         guard argument != nil, case .character(let character) = key.code else { return false }
         return key == .control("g") || key.modifiers == .alt && character.isDigit
@@ -84,6 +90,9 @@ extension LineEditor {
         case .character("t"): exchange()
         case .character("r"): beginSearch(isForward: false)
         case .character("s"): beginSearch(isForward: true)
+        case .character("v"): awaited = .literal(count: command.count)
+        case .character("]"):
+            awaited = .place(count: key.modifiers.contains(.alt) ? -command.count : command.count)
         case .character("_"), .character("/"): for _ in 0..<max(1, command.count) { undo() }
         case .left: moveCursor(to: word(-command.count))
         case .right: moveCursor(to: word(command.count))

@@ -18,6 +18,7 @@ public struct LineEditor: Sendable {
     var killRing: KillRing
     var last = LastCommand.other
     var argument: NumericArgument?
+    var awaited: AwaitedKey?
     var search: HistorySearch?
     var lastQuery: [Character] = []
     var entries: EntryHistory
@@ -136,6 +137,7 @@ public struct LineEditor: Sendable {
     private mutating func beginAnew() {
         last = .other
         argument = nil
+        awaited = nil
         endSearch()
     }
 

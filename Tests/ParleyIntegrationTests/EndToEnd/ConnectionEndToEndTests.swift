@@ -243,6 +243,27 @@ extension EndToEndTests {
             #expect(!wrong.diagnostics.contains("--creds") && !wrong.diagnostics.contains("other@"), "\(wrong)")
         }
 
+        @Test("A name that has no address, and a peer that speaks something else, are said too, by every command")
+        func strangers() async throws {
+            let network = try PrivateNetworkFixture(NATSServerProcess.anyBinary)
+            // A label of DNS has 63 bytes at most, so that nobody has to be asked.
+            let nowhere = "nats://\(String(repeating: "n", count: 64)).example:4222"
+            let peer = try ForeignPeer(greeting: "SSH-2.0-OpenSSH_9.2\r\n")
+            let tries: [(url: String, words: String)] = [
+                (nowhere, "has no address"), (peer.url, "unknown operation “SSH-2.0-OpenSSH_9.2”"),
+            ]
+            for (url, words) in tries {
+                let watch = try network.start("watch", "--server", url)
+                try await eventually("the cause", deadline: .seconds(60)) { watch.output.contains(words) }
+                watch.signal(SIGTERM)
+                _ = try await watch.waitForExit(deadline: .seconds(60))
+                let sent = try await network.parley("send", "chat.lobby", "x", "--timeout", "5", "--server", url)
+                #expect(sent.exitCode == 69, "\(sent)")
+                #expect(sent.diagnostics.contains("No connection within 5 seconds."), "\(sent)")
+                #expect(sent.diagnostics.contains(words), "\(sent)")
+            }
+        }
+
         @Test("doctor on a terminal knows it, in colour")
         func doctorOnTerminal() async throws {
             let network = try PrivateNetworkFixture(NATSServerProcess.anyBinary)

@@ -79,6 +79,32 @@ extension EndToEndTests {
             }
         }
 
+        @Test(
+            "A closed window is the signal's end whatever is noticed first, and what waits leaves with the next run",
+            arguments: [true, false])
+        func closedWindow(isJob: Bool) async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try network.terminal(
+                    ["--plain", "--as", "alice", "chat.lobby"], columns: 120, parent: isJob ? .shell : .emulator)
+                try await alice.waitFor(text: "Connected.", deadline: .seconds(60))
+                let before = try #require(network.description)
+                kill(before.hostPid, SIGSTOP)
+                kill(before.serverPid, SIGKILL)
+                try await alice.waitFor(text: "The connection is lost.", deadline: .seconds(60))
+                try alice.type("for later\n")
+                try await alice.waitFor(text: "Waits for a connection: for later", deadline: .seconds(60))
+                alice.hangUp()
+                let status = try await alice.waitForExit(deadline: .seconds(60))
+                // A shell gives both the status 129: the second signal of a window that is closed ends it at once.
+                #expect(status == .exited(129) || status == .signalled(SIGHUP), "\(status)")
+                kill(before.hostPid, SIGCONT)
+                let again = try network.start("--plain", "--as", "alice")
+                again.closeInput()
+                #expect(try await again.waitForExit(deadline: .seconds(60)).status == .exited(0), "\(again.output)")
+                #expect(try await network.texts(on: "chat.lobby") == ["for later"])
+            }
+        }
+
         @Test("A letter is listed, read and deleted by lines alone, and a signal ends the program")
         func letters() async throws {
             try await PrivateNetworkFixture.run { network in

@@ -23,7 +23,8 @@ private struct RandomHands: RandomNumberGenerator {
         return value ^ value >> 31
     }
 
-    // Without what ends the program as it should: ^Q, a second ^C, the palette's commands and a slash.
+    // Without what ends the program as it should: ^Q, a second ^C, the palette of commands and a slash; of commands those
+    // alone that are whole, below.
     private static let letters = Array("abcdefghijklmnopqrstuvwxyzABCYNR  .,:@`>-+*0123456789äß日本👍")
     private static let controls = Array("abdefghjlnoprstuvwy_")
     private static let alternates = Array("abcdefghjklnoprtuvwy123456789.<>\\_")
@@ -31,6 +32,17 @@ private struct RandomHands: RandomNumberGenerator {
         .enter, .tab, .backTab, .backspace, .delete, .insert, .up, .down, .left, .right, .home, .end, .pageUp,
         .pageDown,
     ]
+    /// Without those that end the program, give up the connection, lead away from the topic that has the draft, or begin
+    /// the editor.
+    private static let commands = [
+        "/topics", "/next", "/history", "/unsent", "/resend", "/discard", "/links", "/link 1", "/who", "/away lunch",
+        "/back", "/inbox", "/log", "/errors", "/help keys", "/find o", "/find", "/search plain", "/open 1", "/more",
+        "/read", "/read 2", "/quote 1", "/quote 2 indeed", "/details", "/say hello", "/post bob/personal hi",
+        "/kv keys",
+        "/ignore carol", "/unignore carol", "/reconnect", "/nonsense",
+    ]
+    /// What is looked for in the palette; none of it finds another command.
+    private static let sought = ["/topics", "/log", "/errors", "/who", "/history", "/links", "/inbox", "/next"]
     static let texts = [
         "plain words", "日本語 👩‍👩‍👧 🏳️‍🌈", "\u{1B}[2J\u{1B}[999;1H\u{9B}31m", "a\u{202E}b\u{200F}c", "one\ntwo\nthree\nfour",
         "e\u{301}\u{302}\u{303}\u{304}\u{305}", "`code` > quote https://example.org/(a)?b=c.",
@@ -45,7 +57,17 @@ private struct RandomHands: RandomNumberGenerator {
         case 50..<70: try terminal.press(Self.plain.randomElement(using: &self) ?? .up)
         case 70..<76: try terminal.press(.ctrl(Self.controls.randomElement(using: &self) ?? "a"))
         case 76..<82: try terminal.press(.alt(Self.alternates.randomElement(using: &self) ?? "a"))
-        case 82..<86: try terminal.press(.f(Int.random(in: 1...12, using: &self)))
+        case 82..<83:
+            // ^C closes what is open, or clears the text.
+            try terminal.press(.left, .ctrl("c"))
+            try terminal.type(Self.commands.randomElement(using: &self) ?? "/log")
+            try terminal.press(.enter)
+        case 83..<84:
+            try terminal.press(.left, .ctrl("c"), .alt("x"))
+            try terminal.type(Self.sought.randomElement(using: &self) ?? "/log")
+            // The palette is closed whatever came of it; a key behind ^C takes it back.
+            try terminal.press(.enter, .ctrl("c"), .left)
+        case 84..<86: try terminal.press(.f(Int.random(in: 1...12, using: &self)))
         case 86..<89: try terminal.paste(Self.texts.randomElement(using: &self) ?? "")
         case 89..<93:
             try terminal.click(row: Int.random(in: 0..<40, using: &self), column: Int.random(in: 0..<120, using: &self))
@@ -69,7 +91,7 @@ extension EndToEndTests {
         private static let seed = environment["PARLEY_RANDOM_SEED"].flatMap(UInt64.init) ?? 11
 
         @Test(
-            "Keys, pastes, clicks, sizes, messages and outages by chance: it answers all the time, keeps the draft, and ends clean"
+            "Keys, commands, pastes, clicks, sizes, suspensions, messages and outages by chance: it answers, and ends clean"
         )
         func session() async throws {
             try await PrivateNetworkFixture.run { network in
@@ -77,15 +99,39 @@ extension EndToEndTests {
                 let alice = try network.open("alice", environment: ["EDITOR": "true", "VISUAL": ""])
                 try await alice.waitFor("a connection", deadline: .seconds(60)) { $0.contains("● CONNECTED") }
                 var hands = RandomHands(seed: Self.seed)
+                var stoppedHost: pid_t?
+                defer { if let stoppedHost { kill(stoppedHost, SIGCONT) } }
                 for action in 1...Self.count {
                     try hands.act(at: alice)
-                    if action % 100 == 60 {
+                    if [40, 80].contains(action % 200) {
                         let text = RandomHands.texts.randomElement(using: &hands) ?? "hello"
                         let sent = try await network.parley("send", "--as", "bob", "chat.lobby", text)
                         #expect(sent.status.isSuccess, "\(sent)")
                     }
-                    if action % 200 == 150, let server = network.description?.serverPid { kill(server, SIGKILL) }
+                    // A server that is back at once, and one that nobody starts again for a hundred actions.
+                    if action % 200 == 20, let server = network.description?.serverPid { kill(server, SIGKILL) }
+                    if action % 200 == 95, let network = network.description {
+                        stoppedHost = network.hostPid
+                        kill(network.hostPid, SIGSTOP)
+                        kill(network.serverPid, SIGKILL)
+                    }
+                    if action % 200 == 195, let host = stoppedHost {
+                        stoppedHost = nil
+                        kill(host, SIGCONT)
+                    }
                     if action % 50 == 0 { try await Self.answers(alice, "zq\(action)") }
+                    if action % 100 == 50 {
+                        // While it answers: keys that came before are done with, and no editor has the terminal.
+                        try alice.press(.ctrl("z"))
+                        try await alice.waitForStop(deadline: .seconds(60))
+                        #expect(alice.lineDiscipline?.isSane == true)
+                        alice.foreground()
+                        try await Self.answers(alice, "zqback\(action)")
+                    }
+                }
+                if let host = stoppedHost {
+                    stoppedHost = nil
+                    kill(host, SIGCONT)
                 }
                 try await Self.answers(alice, "zqdraft")
                 alice.hangUp()

@@ -49,6 +49,37 @@ struct LineReaderTests {
         #expect(try read("alone") == [["alone"]])
     }
 
+    @Test("A terminal whose window was closed is no end of the input: the status is that of the signal")
+    func hangUp() throws {
+        let window = posix_openpt(O_RDWR | O_NOCTTY)
+        try #require(window >= 0 && grantpt(window) == 0 && unlockpt(window) == 0)
+        let terminal = open(try #require(ptsname(window)), O_RDWR | O_NOCTTY)
+        try #require(terminal >= 0)
+        defer { close(terminal) }
+        #expect(ClosedTerminal.isCharacterDevice(terminal) && !ClosedTerminal.isHungUp(terminal))
+        #expect(write(window, "a\nb", 3) == 3)
+        var reader = LineReader(terminal)
+        #expect(try reader.next() == ["a"])
+        close(window)
+        #expect(ClosedTerminal.isHungUp(terminal))
+        let failure = #expect(throws: CommandFailure.self) { try reader.next() }
+        #expect(failure == .hangUp && failure?.code == 129)
+    }
+
+    @Test("What cannot be written to a terminal that is gone is no failure of the output; on a disk it is one")
+    func trouble() throws {
+        #expect(Output.Trouble(EIO, isTerminal: true) == .hangUp)
+        #expect(Output.Trouble(EIO, isTerminal: false) == .failure)
+        #expect(Output.Trouble(ENOSPC, isTerminal: true) == .failure)
+        #expect(Output.Trouble(EPIPE, isTerminal: false) == .noReader)
+        #expect(
+            Output.Trouble(EAGAIN, isTerminal: true) == .full && Output.Trouble(EINTR, isTerminal: true) == .passing)
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { ends.forEach { close($0) } }
+        #expect(!ClosedTerminal.isCharacterDevice(ends[0]) && !ClosedTerminal.means(EIO, of: ends[0]))
+    }
+
     @Test("Bytes that are no text are replaced, and a line without bounds is refused")
     func strange() throws {
         #expect(try read([[0x61, 0xFF, 0x0A]]) == [["a\u{FFFD}"]])

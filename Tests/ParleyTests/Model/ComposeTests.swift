@@ -145,6 +145,22 @@ struct ComposeTests {
         #expect(desk.press(.enter).count == 1)
     }
 
+    @Test("Behind ^V the keys that send, complete and quit are characters of the text, or refused")
+    func quoted() {
+        var desk = Desk.joined("chat.lobby")
+        desk.type("a")
+        for key in [Key.control("v"), Key(.tab), Key.control("v"), Key(.enter)] {
+            #expect(desk.press(key).isEmpty)
+        }
+        #expect(desk.model.compose.text == "a\t\n")
+        desk.press(.control("v"))
+        #expect(desk.press(.control("q")).isEmpty)
+        #expect(desk.model.compose.text == "a\t\n")
+        #expect(desk.model.notice?.text == "A text has no control characters.")
+        desk.type("b")
+        #expect(desk.press(.enter) == [.publish(id: "own-1", topic: "chat.lobby", text: "a\t\nb")])
+    }
+
     @Test("B35: /say and /post send no more than a message can have either", arguments: ["/say ", "/post bob/work "])
     func longCommand(command: String) {
         var desk = Desk.joined("chat.lobby")

@@ -5,27 +5,31 @@ import Testing
 @testable import Parley
 
 /// Somebody without a screen: what is said after each event.
-private struct PlainDesk {
+struct PlainDesk {
     var desk: Desk
     private var announcer = PlainAnnouncer()
 
     init(_ desk: Desk) {
         self.desk = desk
         self.desk.acceptsAtOnce = false
+        self.desk.model.spoken = ChatModel.Spoken()
         _ = announcer.lines(after: .log(""), [], &self.desk.model)
     }
 
+    /// What followed from the last event.
+    private(set) var effects: [ChatEffect] = []
+
     mutating func send(_ event: ChatEvent) -> [String] {
-        let effects = update(&desk.model, event)
+        effects = update(&desk.model, event)
         return announcer.lines(after: event, effects, &desk.model)
     }
 
     /// Enters a line; what is said, and the identifier of what was sent.
     mutating func enter(_ text: String) -> (lines: [String], id: String?) {
-        let effects = update(&desk.model, .line(text))
+        let lines = send(.line(text))
         var id: String?
         for case .publish(let publish, _, _) in effects { id = publish }
-        return (announcer.lines(after: .line(text), effects, &desk.model), id)
+        return (lines, id)
     }
 }
 
@@ -152,7 +156,7 @@ struct PlainAnnouncerTests {
     @Test("Letters have numbers that stay while some are deleted; a letter is read and deleted by its own")
     func numbers() throws {
         var plain = Self.lobby()
-        #expect(plain.enter("/read 1").lines == ["Open the postbox first: F3"])
+        #expect(plain.enter("/delete 1").lines == ["List the letters first: /inbox"])
         _ = plain.enter("/inbox")
         let request = try #require(plain.desk.model.inbox.fetch?.request)
         let page = ListOutput(items: (1...3).map { letter($0, "text \($0)\nmore of it") }, nextToken: nil)
@@ -169,7 +173,8 @@ struct PlainAnnouncerTests {
         #expect(plain.desk.model.inbox.letters.count == 2)
         let read = plain.enter("/read 3").lines
         #expect(read.contains("text 3") && read.contains("more of it"))
-        _ = plain.enter("/inbox")
+        let again = plain.enter("/inbox").lines
+        #expect(again.count == 4 && again[0] == "2 letters:" && again[1].hasPrefix("2. ") && again[2].hasPrefix("3. "))
         #expect(plain.enter("/read 1").lines == ["Letter 1 is not there any more."])
         #expect(plain.enter("/delete 4").lines == ["The list has 3 letters."])
         #expect(plain.enter("/read 0").lines == ["Write it as /read [NUMBER]"])

@@ -46,9 +46,10 @@ struct HelpTests {
         let plain: [Key.Code] = [
             .left, .right, .up, .down, .home, .end, .backspace, .delete, .insert, .pageUp, .pageDown, .enter, .escape,
         ]
-        let letters = "abcdefghijklmnopqrstuvwxyz_/<>.,0123456789".map { Key.Code.character($0) }
+        let letters = "abcdefghijklmnopqrstuvwxyz_/<>.,]0123456789".map { Key.Code.character($0) }
         var candidates = plain.map { Key($0) }
         candidates += (plain + letters).flatMap { [Key($0, .control), Key($0, .alt)] }
+        candidates.append(Key(.character("]"), [.control, .alt]))
         for key in candidates {
             var editor = LineEditor()
             editor.text = "some words\nand more"

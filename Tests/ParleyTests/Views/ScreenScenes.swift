@@ -1,5 +1,6 @@
 import Relay
 import Terminal
+import TestSupport
 
 @testable import Parley
 
@@ -117,16 +118,8 @@ enum Scene {
     /// A conversation in many scripts, with all that a message can have in it, and one that is selected.
     static func scripts(_ size: Size) -> Desk {
         var desk = Desk.joined("chat.lobby", "chat.qa", size: size)
-        let texts: [(name: String, text: String)] = [
-            ("李小龍", "日本語と中文，한국어도 됩니다"), ("zoë", "joined: 👩‍👩‍👧 👍🏽 ❤️ 🏳️‍🌈 1️⃣"),
-            ("zoë", "flags: 🇩🇪🇯🇵🇧🇷 and a lone 🇩"), ("נועה", "עברית באמצע English and back"),
-            ("ليلى", "مرحبا بالعالم 123"),
-            ("combining", "e\u{301} a\u{308}\u{323} n\u{303} Z\u{335}\u{336}\u{337}\u{338}\u{33A}algo"),
-            ("देवी", "क्षि हिन्दी"), ("tabs", "a\tb\tc\u{7}\u{1B}[31m"),
-            ("bob", "> quoted before\n`code` and https://example.org/a?b=c"), ("bob", "@alice: and you?"),
-        ]
-        let messages = texts.enumerated().map {
-            message(UInt64($0.offset + 1), $0.element.text, from: $0.element.name, minutes: Int64($0.offset * 3))
+        let messages = ScriptTexts.lines.enumerated().map { place, line in
+            message(UInt64(place + 1), line.text, from: line.name, minutes: Int64(place * 3))
         }
         desk.send(.topic("chat.lobby", .messages(messages)))
         if case .publish(let id, _, _)? = desk.enter("はい 👍").first {

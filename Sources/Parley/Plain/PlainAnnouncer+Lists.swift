@@ -1,0 +1,269 @@
+import Relay
+import Terminal
+
+// What lists have, in sentences: letters, what was found, older messages, and what would lie over the panes.
+extension PlainAnnouncer {
+    /// Characters of a letter in a list.
+    private static let lineLimit = 200
+    /// Older messages that are said at once.
+    static let portion = 50
+    /// Messages that are said on each side of one that was found.
+    private static let around = 5
+
+    // MARK: Older messages
+
+    /// What `/history` or `/more` leads to: what is here and was not said, or what is to come.
+    mutating func further(
+        _ command: SlashCommand?, _ effects: [ChatEffect], _ model: inout ChatModel
+    ) -> [String] {
+        switch model.view {
+        case .conversation(let name) where command == .history:
+            let lines = older(in: name, &model)
+            if lines.isEmpty, model.conversations.named(name)?.history == .loading { awaitedHistory = name }
+            return lines
+        case .excerpt(let excerpt) where excerpt.request == nil:
+            return command == .history ? older(around: excerpt, &model) : newer(around: excerpt, &model)
+        case .conversation, .excerpt, .inbox, .search, .welcome, .reader: return []
+        }
+    }
+
+    /// What has come of a topic's older messages that were asked for.
+    mutating func older(of name: String, _ model: inout ChatModel) -> [String] {
+        guard awaitedHistory == name, model.view == .conversation(name) else { return [] }
+        awaitedHistory = nil
+        // The first page is said as what came into view.
+        guard said[name] != nil else { return [] }
+        let lines = older(in: name, &model)
+        guard lines.isEmpty, model.notice == nil else { return lines }
+        return ["There is no older message of \(name)."]
+    }
+
+    /// The next older messages of a topic that are here and were not said, in their order.
+    private func older(in name: String, _ model: inout ChatModel) -> [String] {
+        guard let conversation = model.conversations.named(name) else { return [] }
+        let end = model.spoken?.oldest[name].map { conversation.index(atOrAfter: $0) } ?? conversation.count
+        let (rows, first) = Self.rows(of: conversation, before: end)
+        guard let first else { return [] }
+        model.spoken?.oldest[name] = first
+        let count = rows.count { $0.isMessage }
+        let isFirst = conversation.history == .complete && conversation.message(from: first, by: -1) == nil
+        let heading = Wording.count(count, isFirst ? "message" : "older message")
+        return ["\(isFirst ? "The first " : "")\(heading) of \(name):"] + said(rows, model, in: name)
+    }
+
+    /// A portion of rows before an index, and the oldest message among them.
+    private static func rows(
+        of conversation: Conversation, before end: Int
+    ) -> (rows: [ConversationRow], first: RowPosition?) {
+        var rows: [ConversationRow] = []
+        var first: RowPosition?
+        var index = end - 1
+        var left = portion
+        while left > 0, let row = conversation.row(at: index) {
+            index -= 1
+            guard !conversation.isHidden(row) else { continue }
+            rows.append(row)
+            guard case .message = row else { continue }
+            left -= 1
+            first = row.position
+        }
+        return (rows.reversed(), first)
+    }
+
+    private func said(_ rows: [ConversationRow], _ model: ChatModel, in name: String) -> [String] {
+        rows.compactMap { row in
+            switch row {
+            case .message(let line): words(line, model, in: name)
+            case .gap(_, let lost) where lost > 0:
+                "\(Wording.count(Int(clamping: lost), "message")) \(lost == 1 ? "is" : "are") gone here."
+            case .gap, .restart, .pending: nil
+            }
+        }
+    }
+
+    // MARK: Around what was found
+
+    /// A message that was found, with those around it.
+    private func around(_ excerpt: Excerpt, _ model: inout ChatModel) -> [String] {
+        if let failure = excerpt.failure { return [failure] }
+        let conversation = excerpt.conversation
+        let place = conversation.index(atOrAfter: .message(excerpt.message.place.sequence))
+        let rows = (place - Self.around...place + Self.around).compactMap { conversation.row(at: $0) }
+            .filter { $0.isMessage && !conversation.isHidden($0) }
+        guard let first = rows.first?.position, let last = rows.last?.position else { return [] }
+        model.spoken?.excerpt = first...last
+        return ["Around what was found in \(conversation.name):"] + said(rows, model, in: conversation.name)
+            + ["/history goes on to older ones, /more to newer ones, /open NUMBER to something else that was found."]
+    }
+
+    /// The next older messages around what was found that are here and were not said.
+    private func older(around excerpt: Excerpt, _ model: inout ChatModel) -> [String] {
+        let conversation = excerpt.conversation
+        guard let said = model.spoken?.excerpt else { return [] }
+        let (rows, first) = Self.rows(of: conversation, before: conversation.index(atOrAfter: said.lowerBound))
+        guard let first else { return [] }
+        model.spoken?.excerpt = first...said.upperBound
+        return ["\(Wording.count(rows.count { $0.isMessage }, "older message")):"]
+            + self.said(rows, model, in: conversation.name)
+    }
+
+    /// The next newer ones.
+    private func newer(around excerpt: Excerpt, _ model: inout ChatModel) -> [String] {
+        let conversation = excerpt.conversation
+        guard let said = model.spoken?.excerpt else { return [] }
+        let rows = (conversation.index(atOrAfter: said.upperBound)..<conversation.count).dropFirst()
+            .lazy.compactMap { conversation.row(at: $0) }.filter { $0.isMessage && !conversation.isHidden($0) }
+            .prefix(Self.portion)
+        guard let last = Array(rows).last?.position else { return [] }
+        model.spoken?.excerpt = said.lowerBound...last
+        return ["\(Wording.count(rows.count, "newer message")):"]
+            + self.said(Array(rows), model, in: conversation.name)
+    }
+
+    /// What the local store has answered.
+    mutating func search(_ news: ChatEvent.SearchNews, _ model: inout ChatModel) -> [String] {
+        switch news {
+        case .found: return found(model)
+        case .failed(_, let words): return [words]
+        // It is told where something else is here already.
+        case .aroundFailed(_, let words):
+            guard case .excerpt(let excerpt) = model.view else { return [] }
+            return excerpt.failure == nil ? [] : [words]
+        case .around(_, let part):
+            guard case .excerpt(let excerpt) = model.view else { return [] }
+            let lines =
+                switch part.direction {
+                case .around: around(excerpt, &model)
+                case .before: older(around: excerpt, &model)
+                case .after: newer(around: excerpt, &model)
+                }
+            guard lines.isEmpty else { return lines }
+            return ["There is no \(part.direction == .after ? "newer" : "older") message that is kept here."]
+        }
+    }
+
+    /// What was found and not said yet, with the numbers of the list.
+    private mutating func found(_ model: ChatModel) -> [String] {
+        guard let search = model.search else { return [] }
+        let new = search.items.dropFirst(saidFound)
+        guard !new.isEmpty else {
+            return [saidFound == 0 ? "Nothing was found on this machine." : "That is all that was found."]
+        }
+        let heading =
+            saidFound == 0
+            ? "\(Wording.count(new.count, "thing")) found, the newest first:" : "\(Wording.grouped(new.count)) more:"
+        saidFound = search.items.count
+        let items = zip(new.indices, new).map { place, item in
+            let stamp = CivilTime(item.time, zone: model.zone).shortStamp.drop { $0 == " " }
+            return switch item {
+            case .message(let message):
+                "\(place + 1). \(stamp), \(message.topic), \(message.from.prefix(64)): \(Self.cut(message.text))"
+            case .letter(let letter):
+                "\(place + 1). \(stamp), letter, \((letter.person ?? "somebody").prefix(64)): \(Self.cut(letter.text))"
+            }
+        }
+        let more = search.hasMore ? "There may be more; /more lists it. " : ""
+        return [heading] + items + ["\(more)/open NUMBER goes to one."]
+    }
+
+    // MARK: Letters
+
+    func postbox(_ news: ChatEvent.PostboxNews, _ model: ChatModel) -> [String] {
+        switch news {
+        case .created(let letter):
+            let begin = letter.message.prefix { !$0.isNewline }.prefix(80)
+            return ["A letter from \(Self.sender(letter)): \(begin). /inbox reads them."]
+        case .page(let request, _): return request == awaitedPage ? letters(model) : []
+        case .keptPage(let request, _):
+            return request == awaitedPage ? ["Without a connection, as kept here:"] + letters(model) : []
+        case .pageFailed(_, let error): return ["The letters could not be listed. \(error.words)"]
+        case .boxes, .counts, .read, .deletion, .deletionFailed, .saving, .subscription: return []
+        }
+    }
+
+    /// The page of letters that is in view, each with its number.
+    func letters(_ model: ChatModel) -> [String] {
+        // A page that has been emptied is followed by the next one.
+        guard case .inbox = model.view, model.inbox.fetch == nil else { return [] }
+        let inbox = model.inbox
+        if inbox.letters.isEmpty { return ["There is no letter."] }
+        let lines = inbox.letters.map { letter in
+            let number = inbox.numbered.firstIndex(of: letter.id).map { "\($0 + 1). " } ?? ""
+            let stamp = CivilTime(letter.createdAt, zone: model.zone).shortStamp.drop { $0 == " " }
+            let begin = letter.message.prefix { !$0.isNewline }.prefix(Self.lineLimit)
+            let rest = begin.endIndex == letter.message.endIndex ? "" : " …"
+            let box = inbox.name(ofBox: letter.postboxId)
+            return "\(number)\(stamp), \(Self.sender(letter)) to \(box): \(begin)\(rest)"
+        }
+        let page = inbox.pageNumber > 1 ? "Page \(inbox.pageNumber), " : ""
+        let more = inbox.hasMore ? "There are more; /more lists them. " : ""
+        return ["\(page)\(Wording.count(inbox.letters.count, "letter")):"] + lines
+            + ["\(more)/read NUMBER reads one, /delete NUMBER deletes it."]
+    }
+
+    private static func sender(_ letter: PostboxMessage) -> String {
+        letter.from.flatMap { $0.isEmpty ? nil : String($0.prefix(64)) } ?? "somebody"
+    }
+
+    // MARK: Lists and questions
+
+    /// What would lie over the panes: it is said, and closed, but for a question.
+    func overlay(_ model: inout ChatModel) -> [String] {
+        let lines: [String]
+        switch model.overlay {
+        case .question(let question): return ["\(question.text) (y/n)"]
+        case .help(let scroll):
+            let rows = HelpLayout(size: model.size, keys: model.settings.keys).rows
+            lines = Self.words(rows.dropFirst(scroll).prefix(scroll > 0 ? 24 : rows.count))
+        case .people:
+            lines =
+                ["Who is in \(model.people.topic ?? ""):"]
+                + model.people.lines(for: model.identity.user).compactMap(\.spoken)
+        case .listing(let listing): lines = ["\(listing.title):"] + listing.lines.compactMap(\.spoken)
+        case .log:
+            let log = model.logLayout(columns: model.size.columns)
+            lines = (max(0, log.rowCount - 50)..<log.rowCount).flatMap { log.lines(ofRow: $0) }.map { line in
+                switch line {
+                case .date(let words): words
+                case .head(let time, let text, _, _): "\(time) \(text.dropSymbol)"
+                case .rest(let text): "    \(text)"
+                }
+            }
+        case .palette: lines = []
+        case nil: return []
+        }
+        model.overlay = nil
+        return lines
+    }
+
+    private static func words(_ rows: ArraySlice<HelpLayout.Row>) -> [String] {
+        rows.compactMap { row in
+            switch row {
+            case .blank: nil
+            case .heading(let words): "\(words):"
+            case .entry(let keys, let words, _):
+                keys.isEmpty ? "    \(words)" : words.isEmpty ? "\(keys)" : "\(keys): \(words)"
+            }
+        }
+    }
+}
+
+extension HelpText.Line {
+    /// As it is said; nothing for an empty line. A line is whole, however long it is: a link can be taken from it.
+    fileprivate var spoken: String? {
+        switch self {
+        case .blank: nil
+        case .heading(let words): "\(words):"
+        case .entry(let keys, let words): keys.isEmpty ? "    \(words)" : words.isEmpty ? keys : "\(keys): \(words)"
+        }
+    }
+}
+
+extension SafeText {
+    /// The text without the sign at its beginning, which a voice would read out.
+    fileprivate var dropSymbol: String {
+        let text = description
+        guard let first = text.first, !first.isLetter, !first.isNumber else { return text }
+        return String(text.dropFirst().drop { $0 == " " })
+    }
+}

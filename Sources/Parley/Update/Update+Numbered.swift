@@ -1,0 +1,168 @@
+import Relay
+
+// What commands do with a message by its number, and with the next part of what is in view. On a screen the keys do it too;
+// without one there is no other way.
+extension ChatModel {
+    /// What was said where there is no screen, so that commands go on from there.
+    struct Spoken: Equatable, Sendable {
+        /// The oldest message of each topic that was said since it came into view.
+        var oldest: [String: RowPosition] = [:]
+        /// The oldest and the newest that were said around what was found.
+        var excerpt: ClosedRange<RowPosition>?
+    }
+
+    /// Whether there is a screen, on which things have a place.
+    var hasScreen: Bool { spoken == nil }
+
+    // MARK: One message
+
+    /// The message that a command is for: by its number, counted from the newest; without one the selected message, the one
+    /// that was found, or the newest. Says so where there is none.
+    mutating func message(_ number: Int?) -> ConversationRow? {
+        let conversation: Conversation?
+        switch view {
+        case .conversation(let name): conversation = conversations.named(name)
+        case .excerpt(let excerpt): conversation = excerpt.conversation
+        case .welcome, .inbox, .search, .reader: conversation = nil
+        }
+        guard let conversation else {
+            say("Open a topic first.", .failure)
+            return nil
+        }
+        if number == nil {
+            if let selectedRow { return selectedRow }
+            if let found, found.conversation == conversation.name,
+                let row = conversation.row(at: conversation.index(atOrAfter: found.position)),
+                row.position == found.position
+            {
+                return row
+            }
+        }
+        var left = number ?? 1
+        for index in stride(from: conversation.count - 1, through: 0, by: -1) {
+            guard let row = conversation.row(at: index), row.isMessage, !conversation.isHidden(row) else { continue }
+            left -= 1
+            if left == 0 { return row }
+        }
+        let count = (number ?? 1) - left
+        say(
+            count == 0
+                ? "There is no message here."
+                : "Only \(Wording.count(count, "message")) of \(conversation.name) \(count == 1 ? "is" : "are") here.",
+            .failure)
+        return nil
+    }
+
+    /// Quotes a message: before the text that is written on, or with one that is sent as the answer.
+    mutating func quote(_ number: Int?, _ text: String) -> [ChatEffect] {
+        guard let row = message(number) else { return [] }
+        let quotation = Self.quotation(of: row)
+        guard text.isEmpty else {
+            let whole = "\(quotation)\n\(text)"
+            guard let topic = writableTopic(), fits(whole) else { return [] }
+            return publish(whole, to: topic)
+        }
+        guard hasScreen else {
+            say("Without a screen the answer goes with it: /quote [NUMBER] TEXT", .failure)
+            return []
+        }
+        beginWith(quotation)
+        return []
+    }
+
+    /// Reads a letter or message whole: the one with a number, or what is selected or cut short.
+    mutating func read(_ number: Int?) -> [ChatEffect] {
+        switch view {
+        case .conversation, .excerpt:
+            guard number != nil || !hasScreen else { break }
+            if let reader = message(number).flatMap({ reader(of: $0) }) { read(reader) }
+            return []
+        case .search where number != nil: return openFound(number ?? 0)
+        case .inbox, .search, .welcome, .reader: break
+        }
+        guard let number else {
+            readWhole()
+            return []
+        }
+        if isInPostbox(), selectLetter(number) { readWhole() }
+        return []
+    }
+
+    /// Whether letters are listed; says how to list them where they are not.
+    mutating func isInPostbox() -> Bool {
+        if case .inbox = view { return true }
+        if hasScreen { sayPostboxFirst() } else { say("List the letters first: /inbox", .failure) }
+        return false
+    }
+
+    // MARK: The next part
+
+    /// Older messages of what is in view; those that are here and were not said yet are not asked for.
+    mutating func showOlder() -> [ChatEffect] {
+        switch view {
+        case .conversation(let name):
+            guard let conversation = conversations.named(name) else { return [] }
+            if let oldest = spoken?.oldest[name], conversation.message(from: oldest, by: -1) != nil { return [] }
+            switch conversation.history {
+            case .complete: say("The first message of \(name) is here already.")
+            case .offline where isOffline: say("Older messages come when connected.")
+            case .unknown, .loading, .more, .offline:
+                // The newest ones would be dropped for them, since those are what is in view.
+                guard hasScreen || conversation.hasRoom(for: Self.historyPage) else {
+                    let count = Wording.grouped(Conversation.rowLimit)
+                    say("Parley keeps \(count) messages of a topic at once; parley history has more.")
+                    return []
+                }
+            }
+            return loadHistory(name)
+        case .excerpt(let excerpt):
+            if let said = spoken?.excerpt, excerpt.conversation.message(from: said.lowerBound, by: -1) != nil {
+                return []
+            }
+            let effects = readExcerpt(.before)
+            if effects.isEmpty, excerpt.request == nil { say("Older ones are not kept here, or there is no room.") }
+            return effects
+        case .welcome, .inbox, .search, .reader:
+            say("Open a topic first.")
+            return []
+        }
+    }
+
+    /// Goes on with the list in view, or behind what was found.
+    mutating func showMore() -> [ChatEffect] {
+        switch view {
+        case .inbox: return nextPage()
+        case .search(let search):
+            guard search.hasMore else {
+                say(search.request == nil ? "That is all that was found." : "One moment: it is being looked for.")
+                return []
+            }
+            return fetchFound()
+        case .excerpt(let excerpt):
+            if let said = spoken?.excerpt, excerpt.conversation.message(from: said.upperBound, by: 1) != nil {
+                return []
+            }
+            let effects = readExcerpt(.after)
+            if effects.isEmpty, excerpt.request == nil { say("The newest message that is kept here is in view.") }
+            return effects
+        case .conversation, .welcome, .reader:
+            say("Nothing that is listed goes on here. /history has older messages.")
+            return []
+        }
+    }
+
+    /// Whether something that was asked for is still on its way, which commands by number are meant for.
+    var awaitsList: Bool {
+        switch view {
+        case .inbox: inbox.awaitsPage
+        case .search(let search): search.request != nil
+        case .excerpt(let excerpt): excerpt.request != nil
+        case .conversation, .welcome, .reader: false
+        }
+    }
+}
+
+extension Conversation {
+    /// Whether older messages have room beside the newest ones.
+    fileprivate func hasRoom(for count: Int) -> Bool { rows.count + count <= Self.rowLimit }
+}

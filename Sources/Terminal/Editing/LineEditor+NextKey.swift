@@ -1,0 +1,48 @@
+/// What the next key is for, whatever it means otherwise.
+enum AwaitedKey: Hashable, Sendable {
+    /// To be put in as it is, so many times.
+    case literal(count: Int)
+    /// To be gone to, so many places ahead; backwards when negative.
+    case place(count: Int)
+}
+
+extension LineEditor {
+    /// Whether the next key belongs to what was begun with the one before: it has no other meaning then.
+    public var awaitsKey: Bool { awaited != nil }
+
+    /// Whether the next key is put in as it is, where it stands for a character of a text.
+    public var quotesNextKey: Bool {
+        guard case .literal? = awaited else { return false }
+        return true
+    }
+
+    mutating func take(_ key: Key, for awaited: AwaitedKey) {
+        guard let character = Self.literal(key) else { return }
+        switch awaited {
+        case .literal(let count): insert(Array(repeating: character, count: max(0, count)), joins: false)
+        case .place(let count): if let place = place(of: character, count) { moveCursor(to: place) }
+        }
+    }
+
+    /// The character that a key stands for; nil for one that is none of a text's, as control characters are not.
+    private static func literal(_ key: Key) -> Character? {
+        switch key {
+        case Key(.enter), .control("j"), .control("m"): return "\n"
+        case Key(.tab), .control("i"): return "\t"
+        default:
+            guard key.modifiers.isEmpty, case .character(let character) = key.code else { return nil }
+            return character
+        }
+    }
+
+    /// The place of a character, so many times ahead of the cursor, or before it when negative; nil where there are fewer.
+    private func place(of wanted: Character, _ count: Int) -> Int? {
+        let step = count < 0 ? -1 : 1
+        var place = cursor
+        for _ in 0..<abs(count) {
+            repeat { place += step } while characters.indices.contains(place) && characters[place] != wanted
+            guard characters.indices.contains(place) else { return nil }
+        }
+        return place
+    }
+}

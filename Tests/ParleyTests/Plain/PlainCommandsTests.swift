@@ -1,0 +1,230 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+/// What commands do without a screen.
+@Suite("Plain mode's commands")
+struct PlainCommandsTests {
+    private static let topic = "chat.lobby"
+
+    /// In a topic with messages of bob's, numbered from 1.
+    private static func lobby(_ texts: String..., state: ConnectionStatus.State = .connected) -> PlainDesk {
+        var desk = Desk.joined(topic, "chat.ops", state: state)
+        let messages = texts.enumerated().map { message(UInt64($0 + 1), $1) }
+        desk.send(.topic(topic, .messages(messages)))
+        return PlainDesk(desk)
+    }
+
+    @Test("Each command says something", arguments: SlashCommand.entries)
+    func everyCommand(_ entry: SlashCommand.Entry) throws {
+        // Without a connection, so that what is sent says that it waits.
+        var plain = Self.lobby("see https://example.org/a", state: .reconnecting)
+        let arguments = [
+            "join": "chat.new", "say": "hello", "post": "bob/personal hello", "search": "see", "find": "see",
+            "open": "1", "quote": "1 indeed", "link": "1", "ignore": "mallory", "unignore": "mallory", "away": "lunch",
+            "kv": "get greeting",
+        ]
+        var lines = plain.enter("/\(entry.name) \(arguments[entry.name] ?? "")").lines
+        for effect in plain.effects {
+            switch effect {
+            case .publish(let id, _, _), .postLetter(let id, _, _, _):
+                lines += plain.send(.published(PublishNews(id: id, state: .queued)))
+            case .search(let request, _, _):
+                lines += plain.send(.search(.found(request: request, [], isComplete: true)))
+            case .listPage(let request, _, _, _):
+                lines += plain.send(.postbox(.page(request: request, ListOutput(items: [], nextToken: nil))))
+            case .keyValue: lines += plain.send(.notice("greeting = hello", isFailure: false))
+            case .disconnect: lines += plain.send(.statusChanged(ConnectionStatus(state: .disconnected)))
+            // The program's end says enough.
+            case .quit: lines.append("")
+            default: break
+            }
+        }
+        #expect(!lines.isEmpty, "/\(entry.name) says nothing")
+        // The help has the keys too, for those who have a screen elsewhere.
+        guard entry.name != "help" else { return }
+        #expect(!lines.contains { $0.contains("clipboard") || $0.contains("Alt-") }, "\(lines)")
+    }
+
+    @Test("What changes nothing says so all the same")
+    func unchanged() {
+        var plain = Self.lobby("one")
+        #expect(plain.enter("/join chat.lobby").lines == ["You are in chat.lobby."])
+        #expect(plain.enter("/reconnect").lines == ["Connecting …"])
+        _ = plain.send(.statusChanged(ConnectionStatus(state: .disconnected)))
+        #expect(plain.enter("/close").lines == ["Disconnected already. /reconnect connects again."])
+    }
+
+    @Test("Older pages are said in their order below a heading: first what is here, then what is loaded")
+    func history() throws {
+        var desk = Desk(state: .connected)
+        desk.send(.start(topics: [Self.topic]))
+        desk.send(.topic(Self.topic, .live))
+        desk.send(.topic(Self.topic, .history((101...130).map { message($0, "text \($0)") }, isComplete: false)))
+        var plain = PlainDesk(desk)
+        #expect(
+            plain.enter("/history").lines
+                == ["20 older messages of chat.lobby:"] + (101...120).map { "10:00 bob: text \($0)" })
+        #expect(!plain.effects.contains { if case .loadHistory = $0 { true } else { false } })
+
+        #expect(plain.enter("/history").lines == [])
+        #expect(plain.effects.contains(.loadHistory(topic: Self.topic, before: 101, limit: ChatModel.historyPage)))
+        let page = (41...100).map { message($0, "text \($0)") }
+        #expect(
+            plain.send(.topic(Self.topic, .history(page, before: 101, isComplete: true)))
+                == ["50 older messages of chat.lobby:"] + (51...100).map { "10:00 bob: text \($0)" })
+        // It is said once, whatever comes meanwhile.
+        #expect(plain.send(.topic(Self.topic, .messages([message(131, "new")]))) == ["10:00 bob: new"])
+        #expect(
+            plain.enter("/history").lines
+                == ["The first 10 messages of chat.lobby:"] + (41...50).map { "10:00 bob: text \($0)" })
+        #expect(plain.enter("/history").lines == ["The first message of chat.lobby is here already."])
+    }
+
+    @Test("Older messages that this machine keeps are said too, and a failure says why")
+    func keptHistory() {
+        var desk = Desk(state: .connected)
+        desk.send(.start(topics: [Self.topic]))
+        desk.send(.topic(Self.topic, .live))
+        desk.send(.topic(Self.topic, .history([message(9, "nine")], isComplete: false)))
+        var plain = PlainDesk(desk)
+        _ = plain.enter("/history")
+        #expect(
+            plain.send(.topic(Self.topic, .keptHistory([message(8, "eight")], gaps: [KeptGap(end: 9, lost: 0)])))
+                == ["1 older message of chat.lobby:", "10:00 bob: eight"])
+        _ = plain.enter("/history")
+        let failed = plain.send(.topic(Self.topic, .historyFailed(.notConnected)))
+        #expect(failed.count == 1 && failed[0].hasPrefix("Older messages could not be loaded."))
+    }
+
+    @Test("What was found has numbers; one is said with what is around it, and the others are still there behind it")
+    func search() throws {
+        var plain = Self.lobby("one")
+        _ = plain.enter("/search needle")
+        let request = try #require(
+            plain.effects.lazy.compactMap { if case .search(let request, _, _) = $0 { request } else { nil } }.first)
+        let stream = StreamIdentity(name: "local_stream", incarnation: 7)
+        func found(_ sequence: UInt64) -> FoundItem {
+            .message(
+                FoundMessage(
+                    topic: "chat.lobby", place: KeptPlace(stream: stream, sequence: sequence), id: "m\(sequence)",
+                    from: "bob", time: Desk.wall, text: "needle \(sequence)"))
+        }
+        #expect(
+            plain.send(.search(.found(request: request, [found(50), found(20)], isComplete: true))) == [
+                "2 things found, the newest first:", "1. 21 Nov 10:00, chat.lobby, bob: needle 50",
+                "2. 21 Nov 10:00, chat.lobby, bob: needle 20", "/open NUMBER goes to one.",
+            ])
+        #expect(plain.enter("/open 3").lines == ["2 things were found; there is no 3."])
+        for (number, sequence) in [(1, UInt64(50)), (2, 20)] {
+            #expect(plain.enter("/open \(number)").lines == [])
+            let request = try #require(
+                plain.effects.lazy.compactMap { effect -> UInt64? in
+                    guard case .readAround(let request, _, _, .around, _) = effect else { return nil }
+                    return request
+                }.first)
+            let messages = (sequence - 10...sequence + 10).map { message($0, "text \($0)") }
+            let lines = plain.send(
+                .search(.around(request: request, ExcerptPart(direction: .around, messages: messages))))
+            #expect(lines.first == "Around what was found in chat.lobby:" && lines.count == 13)
+            #expect(lines.dropFirst().first == "10:00 bob: text \(sequence - 5)")
+            #expect(
+                plain.enter("/history").lines
+                    == ["5 older messages:"] + (sequence - 10..<sequence - 5).map { "10:00 bob: text \($0)" })
+            #expect(
+                plain.enter("/more").lines
+                    == ["5 newer messages:"] + (sequence + 6...sequence + 10).map { "10:00 bob: text \($0)" })
+            // It is what commands without a number are for.
+            #expect(plain.enter("/details").lines.contains("sequence: \(sequence)"))
+        }
+        #expect(plain.enter("hello").id != nil && plain.desk.model.view == .conversation("chat.lobby"))
+    }
+
+    @Test("/find goes on from one message to the next, and says when there is none above")
+    func find() {
+        var plain = Self.lobby("a needle", "hay", "two needles", "straw")
+        #expect(plain.enter("/find").lines == ["Nothing is looked for here. /find LETTERS begins."])
+        #expect(plain.enter("/find needle").lines == ["10:00 bob: two needles"])
+        #expect(plain.enter("/find").lines == ["10:00 bob: a needle"])
+        #expect(plain.enter("/find").lines == ["No message above has needle; /history loads older ones."])
+        // What comes meanwhile is said and read all the same.
+        #expect(plain.send(.topic("chat.lobby", .messages([message(5, "new")]))) == ["10:00 bob: new"])
+        #expect(plain.desk.model.unreadMessages == 0)
+    }
+
+    @Test("A message is quoted, looked at and read by its number from the newest, or as the one that was gone to")
+    func numbered() {
+        var plain = Self.lobby("first", "second\nline", "third")
+        let answer = plain.enter("/quote 2 indeed")
+        #expect(
+            plain.effects.contains(
+                .publish(id: answer.id ?? "", topic: "chat.lobby", text: "> bob: second\n> line\nindeed")))
+        #expect(plain.enter("/quote 1").lines.first?.contains("/quote [NUMBER] TEXT") == true)
+        #expect(plain.desk.model.compose.isEmpty)
+        // The own line is the newest now.
+        #expect(plain.enter("/details 4").lines.prefix(2) == ["About this message:", "from: bob"])
+        #expect(plain.enter("/details 9").lines == ["Only 4 messages of chat.lobby are here."])
+        #expect(plain.enter("/read 3").lines.suffix(2) == ["second", "line"])
+        _ = plain.enter("/find first")
+        #expect(plain.enter("/details").lines.contains("sequence: 1"))
+        // What is said to the topic ends that.
+        _ = plain.enter("well")
+        #expect(plain.enter("/details").lines.contains("from: alice"))
+    }
+
+    @Test("Unsent lines have numbers that stay; one is sent again or dropped by its own")
+    func unsent() {
+        var plain = Self.lobby()
+        let ids = ["one", "two", "three"].map { plain.enter($0).id ?? "" }
+        for id in ids {
+            _ = plain.send(.published(PublishNews(id: id, state: .failed(.tooLarge(bytes: 9, limit: 8)))))
+        }
+        let listed = plain.enter("/unsent").lines
+        #expect(listed.count == 4 && listed[0] == "Unsent lines of chat.lobby:")
+        #expect(listed[2].hasPrefix("2: two (not sent: "))
+        #expect(plain.enter("/resend 1").lines == ["Sending again: one"])
+        #expect(plain.effects.contains(.sendAgain(id: ids[0], topic: "chat.lobby", text: "one")))
+        #expect(plain.send(.published(PublishNews(id: ids[0], state: .acknowledged(sequence: 1)))) == ["Sent: one"])
+        #expect(plain.enter("/discard 2").lines == ["Dropped 1 line."])
+        #expect(plain.enter("/resend 2").lines == ["There is no unsent line 2. /unsent lists them."])
+        #expect(plain.enter("/resend").lines == ["Sending again: three"])
+    }
+
+    @Test("A link of the list is said, whole however long it is, and nothing is copied")
+    func links() {
+        let link = "https://example.org/" + String(repeating: "a", count: 200)
+        var plain = Self.lobby("see \(link)")
+        #expect(plain.enter("/links").lines == ["Links in chat.lobby:", "1  bob: \(link)"])
+        #expect(plain.enter("/link 1").lines == [link])
+        #expect(!plain.effects.contains { if case .copy = $0 { true } else { false } })
+    }
+
+    @Test("/more lists the next letters, and /inbox begins again")
+    func pages() throws {
+        var plain = Self.lobby()
+        func answer(_ plain: inout PlainDesk, _ letters: [PostboxMessage], next: String?) throws -> [String] {
+            let request = try #require(plain.desk.model.inbox.fetch?.request)
+            return plain.send(.postbox(.page(request: request, ListOutput(items: letters, nextToken: next))))
+        }
+        _ = plain.enter("/inbox")
+        let first = try answer(&plain, (1...25).map { letter($0) }, next: "t")
+        #expect(first.first == "25 letters:" && first.last?.hasPrefix("There are more; /more lists them.") == true)
+        #expect(plain.enter("/more").lines == [])
+        let second = try answer(&plain, [letter(26, "last")], next: nil)
+        #expect(second.first == "Page 2, 1 letter:" && second[1].hasPrefix("1. "))
+        #expect(plain.enter("/more").lines == ["This is the last page."])
+        #expect(plain.enter("/inbox").lines == [])
+        #expect(try answer(&plain, [letter(1)], next: "t").first == "1 letter:")
+    }
+
+    @Test("All that is new in a topic is said when it comes into view")
+    func newMessages() {
+        var plain = Self.lobby()
+        let messages = (1...30).map { message($0, "text \($0)", topic: "chat.ops") }
+        _ = plain.send(.topic("chat.ops", .messages(messages)))
+        let lines = plain.enter("/next").lines
+        #expect(lines.prefix(3) == ["Now in chat.ops.", "The last 30 messages:", "10:00 bob: text 1"])
+    }
+}
