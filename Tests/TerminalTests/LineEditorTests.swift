@@ -402,7 +402,7 @@ struct LineEditorTests {
         var editor = editor(text)
         #expect(editor.handle(.control("v")) && editor.quotesNextKey && editor.awaitsKey)
         #expect(editor.keeps(Key(.enter)) && editor.keeps(.control("q")))
-        for key in keys { #expect(editor.handle(key)) }
+        for key in keys { #expect(editor.handle(key) == true) }
         #expect(shown(editor) == result)
         #expect(!editor.awaitsKey && !editor.keeps(Key(.enter)))
     }
@@ -439,7 +439,7 @@ struct LineEditorTests {
         ] as [(String, [Key], String)])
     func characterSearch(text: String, keys: [Key], result: String) {
         var editor = editor(text)
-        for key in keys { #expect(editor.handle(key)) }
+        for key in keys { #expect(editor.handle(key) == true) }
         #expect(shown(editor) == result && !editor.awaitsKey)
     }
 

@@ -51,10 +51,8 @@ struct LineReaderTests {
 
     @Test("A terminal whose window was closed is no end of the input: the status is that of the signal")
     func hangUp() throws {
-        let window = posix_openpt(O_RDWR | O_NOCTTY)
-        try #require(window >= 0 && grantpt(window) == 0 && unlockpt(window) == 0)
-        let terminal = open(try #require(ptsname(window)), O_RDWR | O_NOCTTY)
-        try #require(terminal >= 0)
+        var (window, terminal): (Int32, Int32) = (-1, -1)
+        try #require(openpty(&window, &terminal, nil, nil, nil) == 0)
         defer { close(terminal) }
         #expect(ClosedTerminal.isCharacterDevice(terminal) && !ClosedTerminal.isHungUp(terminal))
         #expect(write(window, "a\nb", 3) == 3)
