@@ -269,7 +269,9 @@ public actor RelayClient {
                 await self?.connectionTimerFired(id)
             }
         case .cancelTimer(let id): connectionTimers.cancel(id)
-        case .publish(let status): statusBoard.post(status)
+        case .publish(let status):
+            statusBoard.post(status)
+            following.connectionChanged(status)
         case .event(let event): deliver(event)
         case .completeConnect(let error):
             for waiter in connectWaiters.values { waiter.fulfil(error) }

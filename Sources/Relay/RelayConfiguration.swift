@@ -64,6 +64,8 @@ public struct RelayConfiguration: Sendable {
     public var outbox: OutboxPolicy
     /// Whether this user may be connected more than once.
     public var sessions: SessionPolicy
+    /// What a subscription to letters does when the connection is lost.
+    public var subscriptions = SubscriptionPolicy.resubscribe
     /// How it is shown who is where.
     public var presence: PresencePolicy
     /// How this device is called when it displaces another one.

@@ -190,6 +190,7 @@ struct InboxWatchCommand: AsyncParsableCommand {
                     switch event {
                     case .status(.error(let error)): throw error
                     case .status(let new): status(new)
+                    case .unreadable(let letter): Output.complain("parley: the letter \(letter.id) is not readable")
                     case .gap(let lost): Output.complain("parley: \(lost) letters were deleted before they were seen")
                     case .message(let letter):
                         if json {

@@ -297,7 +297,7 @@ actor ChatEngine {
                             await queue.send(.postbox(.counts(counts)))
                             await settleReadLetters(counts)
                         }
-                    case .gap: break
+                    case .gap, .unreadable: break
                     }
                 }
             } catch {

@@ -205,8 +205,8 @@ extension ChatModel {
             return []
         }
         deletion.deleted += result.deleted.count
-        deletion.failed += result.failed.map(\.id)
-        deletion.lastFailure = result.failed.last?.error.words ?? deletion.lastFailure
+        deletion.failed += result.notDeleted.map(\.id)
+        deletion.lastFailure = result.notDeleted.last?.error.words ?? deletion.lastFailure
         // What no longer exists has no row either.
         let gone = result.failed.filter { if case .notFound = $0.error { true } else { false } }.map(\.id)
         inbox.remove(result.deleted + gone)

@@ -102,7 +102,7 @@ extension StoreChange {
         let postbox: String = row[1]
         let payload: Data = row[2]
         let since: Int64 = row[3]
-        let text = PostboxLetter(reading: Array(payload)).message
+        let text = PostboxLetter(reading: Array(payload))?.message ?? ""
         try LetterRows.keep(
             KeptLetter(
                 direction: .sent, id: id, person: person, postbox: postbox, time: Timestamp(milliseconds: since),
