@@ -188,6 +188,8 @@ struct InboxWatchCommand: AsyncParsableCommand {
                 var seen = 0
                 for try await event in events {
                     switch event {
+                    // The session has ended, which says why in a moment.
+                    case .status(.error(.connection)): break
                     case .status(.error(let error)): throw error
                     case .status(let new): status(new)
                     case .unreadable(let letter): Output.complain("parley: the letter \(letter.id) is not readable")

@@ -211,12 +211,12 @@ struct PostboxClientTests {
         network.server.fail(subjectPrefix: "$JS.API.STREAM.MSG.DELETE.PB_alice", with: .silence)
         let deletion = Task { try await client.deleteMessages(withMessageIds: ids) }
         let delete = "$JS.API.STREAM.MSG.DELETE.PB_alice"
-        try await eventually("a window of deletions") { network.server.received.count { $0 == delete } == 128 }
+        try await eventually("a window of deletions") { network.server.received.count { $0 == delete } >= 128 }
         network.server.disconnectAll()
         let result = try await deletion.value
         #expect(result.deleted.isEmpty)
-        #expect(result.unknown.map(\.id) == Array(ids.prefix(128)))
-        #expect(result.failed.map(\.id) == Array(ids.dropFirst(128)))
+        #expect(result.unknown.count >= 128)
+        #expect(result.unknown.map(\.id) + result.failed.map(\.id) == ids)
         #expect(result.failed.allSatisfy { $0.error == .notConnected })
         await client.close()
     }
