@@ -30,6 +30,8 @@ final class Publisher: Sendable {
         var alarm: Task<Void, Never>?
         /// Whether messages have been looked for since the outbox was empty.
         var isSeeking = false
+        /// Hears that there is something to send; nil where nobody has to know.
+        var whenSubmitted: (@Sendable () -> Void)?
     }
 
     /// Where publishes are.
@@ -97,6 +99,9 @@ final class Publisher: Sendable {
     /// A session begins: messages may wait for it from now on.
     func begin() { state.withLockedValue { $0.hasBegun = true } }
 
+    /// Has somebody hear of each message that is taken in.
+    func whenSubmitted(_ hear: @escaping @Sendable () -> Void) { state.withLockedValue { $0.whenSubmitted = hear } }
+
     /// Takes a message in.
     func submit(_ message: OutboxMessage) throws(RelayError) {
         guard let keeper else {
@@ -145,6 +150,7 @@ final class Publisher: Sendable {
         if message.unsigned != nil { state.signature?(&message) }
         do throws(RelayError) {
             perform(try state.delivery.submit(message, at: clock.now), &state)
+            state.whenSubmitted?()
             return .success(())
         } catch {
             return .failure(error)

@@ -114,4 +114,28 @@ struct LetterSubscriptionClientTests {
         await #expect(throws: RelayError.notFound(id)) { try await client.deleteMessage(withMessageId: id) }
         await client.close()
     }
+
+    @Test(
+        "B42 the last unsubscribe lets the connection go after a while, and a new subscription or a letter takes it back"
+    )
+    func idle() async throws {
+        let network = try MemoryNetwork()
+        var configuration = network.configuration()
+        configuration.idleTimeout = .seconds(50)
+        let client = try await network.connected(configuration)
+        var heard = Collected()
+        var token = try await subscribe(client, heard)
+        token.cancel()
+        try await network.letTimePass("the rest") { client.status.state == .suspended }
+        #expect(client.status.reason == nil)
+        try await eventually("the end of the connection") { network.server.connections == 0 }
+        heard = Collected()
+        token = try await subscribe(client, heard)
+        try await client.state(is: .connected)
+        token.cancel()
+        try await network.letTimePass("the next rest") { client.status.state == .suspended }
+        try client.enqueueLetter(to: "alice", postbox: "personal", text: "wake up", id: "letter-1")
+        try await eventually("the letter") { network.server.messages(in: "PB_alice").count == 1 }
+        await client.close()
+    }
 }
