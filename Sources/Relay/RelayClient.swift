@@ -32,6 +32,8 @@ public actor RelayClient {
     private var lifecycle: LifecycleMachine
     private var connectionTimers = TimerSet<ConnectionMachine.TimerID>()
     private var lifecycleTimers = TimerSet<LifecycleMachine.TimerID>()
+    var idle: IdleRest
+    var idleTimers = TimerSet<IdleRest.TimerID>()
     private var connectWaiters: [UInt64: Completion<RelayError?>] = [:]
     private var nextWaiter: UInt64 = 0
     /// What happened while an earlier event was being handled.
@@ -94,6 +96,7 @@ public actor RelayClient {
         signIn = SignIn(configuration)
         machine = ConnectionMachine(policy: configuration.reconnect, seed: UInt64.random(in: 0 ... .max))
         lifecycle = LifecycleMachine(policy: configuration.lifecycle)
+        idle = IdleRest(after: configuration.idleTimeout)
         publisher = Publisher(
             policy: configuration.outbox, maximumMessageBytes: configuration.maximumMessageBytes,
             clock: surroundings.clock,
@@ -115,6 +118,7 @@ public actor RelayClient {
         storeOpening?.cancel()
         connectionTimers.cancelAll()
         lifecycleTimers.cancelAll()
+        idleTimers.cancelAll()
         for (_, follower) in following.all { follower.end(.success(())) }
         for waiter in connectWaiters.values { waiter.fulfil(.cancelled) }
         presence.end()
@@ -193,6 +197,12 @@ public actor RelayClient {
 
     private func beginSession(timeLimit: Duration?) {
         applyPolicy()
+        perform(idle.reset())
+        if idle.time != nil {
+            publisher.whenSubmitted { [weak self] in
+                Task { await self?.connectionIsNeeded() }
+            }
+        }
         publisher.begin()
         network.follow(configuration) { [weak self] change, servers in
             await self?.networkChanged(change, for: servers)
@@ -213,11 +223,15 @@ public actor RelayClient {
     /// Whether a session runs, connected or not.
     var hasSession: Bool { machine.status.state != .initialized && machine.status.state != .disconnected }
 
+    /// Whether the background has put the connection to rest.
+    var isInBackground: Bool { lifecycle.isSuspended }
+
     /// The number of the newest dial.
     var generation: UInt64 { machine.generation }
 
     /// Ends the session from any state; only another `connect` starts one.
     public func disconnect() {
+        perform(idle.reset())
         handleLifecycle(.userDisconnected)
         handle(.disconnectRequested)
     }
@@ -269,7 +283,9 @@ public actor RelayClient {
                 await self?.connectionTimerFired(id)
             }
         case .cancelTimer(let id): connectionTimers.cancel(id)
-        case .publish(let status): statusBoard.post(status)
+        case .publish(let status):
+            statusBoard.post(status)
+            following.connectionChanged(status)
         case .event(let event): deliver(event)
         case .completeConnect(let error):
             for waiter in connectWaiters.values { waiter.fulfil(error) }

@@ -97,6 +97,7 @@ extension RelayError {
         case .unknownUser: return "There is no user \(parts[0]). Check the name."
         case .unknownPostbox: return "\(parts[0]) has no postbox \(parts[1]). Try \(parts[0])/personal."
         case .disabled: return "\(parts[0])'s postbox \(parts[1]) takes no letters now. Ask its owner to enable it."
+        case .full: return "\(parts[0])'s postbox \(parts[1]) is full. Ask its owner to delete letters."
         case .accepting, nil:
             return "The postbox \(address) does not accept messages. Ask its owner to enable it."
         }

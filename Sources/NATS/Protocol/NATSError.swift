@@ -101,11 +101,13 @@ public struct JetStreamFailure: Sendable, Hashable {
         switch errorCode {
         // JetStream is off for the account, or altogether.
         case 10_039, 10_076: return false
-        // The stream is full and takes nothing new.
-        case 10_077 where text.contains("maximum"): return false
+        case _ where meansFullStream: return false
         default: return code == 503 || code == 408 || code == 409
         }
     }
+    /// Whether the stream has as many messages, or bytes, as it may have, and takes nothing new. Only the text tells it from
+    /// a store that fails for another reason.
+    public var meansFullStream: Bool { errorCode == 10_077 && text.contains("maximum") }
     /// Whether the message that was asked for, or was to be deleted, does not exist. For a deletion, server 2.9 uses the
     /// code that also means a stream without deletion (10057); only its text tells the two apart.
     public var meansMissingMessage: Bool {

@@ -151,8 +151,11 @@ struct InboxWatchCommand: AsyncParsableCommand {
                 var seen = 0
                 for try await event in events {
                     switch event {
+                    // The session has ended, which says why in a moment.
+                    case .status(.error(.connection)): break
                     case .status(.error(let error)): throw error
                     case .status(let new): status(new)
+                    case .unreadable(let letter): Output.complain("parley: the letter \(letter.id) is not readable")
                     case .gap(let lost): Output.complain("parley: \(lost) letters were deleted before they were seen")
                     case .message(let letter):
                         guard (sudoId ?? letter.sudoId) == letter.sudoId else { continue }

@@ -106,7 +106,7 @@ struct InboxDeleteCommand: AsyncParsableCommand {
             do throws(RelayError) {
                 let part = try await client.bulkDeleteMessage(withMessageIds: chunk)
                 result.deleted += part.deleted
-                result.failed += part.failed
+                result.failed += part.notDeleted
             } catch { return (result, error) }
             progress.show(start + chunk.count)
         }

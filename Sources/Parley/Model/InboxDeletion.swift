@@ -124,9 +124,11 @@ extension Inbox {
                     gone.append(failure.id)
                     continue
                 }
-                if failure.error.leavesDeletionUnknown { unknown += 1 } else { refused += 1 }
+                refused += 1
                 lastFailure = failure.error.words
             }
+            unknown += result.unknown.count
+            lastFailure = result.unknown.last?.error.words ?? lastFailure
             current = []
             return gone
         }

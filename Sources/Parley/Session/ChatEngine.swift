@@ -304,6 +304,8 @@ actor ChatEngine {
                 while let event = try await iterator.next() {
                     switch event {
                     case .message(let letter): await queue.send(.postbox(.created(letter)))
+                    // Why a session ended is told by the connection's status.
+                    case .status(.error(.connection)): break
                     case .status(let status):
                         await queue.send(.postbox(.subscription(status)))
                         // After an outage the figures may have changed elsewhere. Without them the subscription goes on.
@@ -311,7 +313,7 @@ actor ChatEngine {
                             await queue.send(.postbox(.counts(counts)))
                             await settleReadLetters(counts)
                         }
-                    case .gap: break
+                    case .gap, .unreadable: break
                     }
                 }
             } catch {

@@ -125,13 +125,13 @@ extension ConnectionMachine {
 
     // MARK: Background
 
-    mutating func suspend() {
+    mutating func suspend(_ reason: ConnectionReason?) {
         guard phase != .resting, phase != .suspended else { return }
         abandonSocket()
         // A caller of connect still waits, so its limit still runs.
         cancelTimers([.retry, .window, .longOutage])
         phase = .suspended
-        status = ConnectionStatus(state: .suspended, reason: .backgrounded, recoveries: status.recoveries)
+        status = ConnectionStatus(state: .suspended, reason: reason, recoveries: status.recoveries)
     }
 
     mutating func resume(at now: ContinuousClock.Instant) {

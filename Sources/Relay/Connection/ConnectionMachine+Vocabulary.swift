@@ -42,6 +42,8 @@ extension ConnectionMachine {
         case disconnectRequested
         /// The application went to the background for longer than its policy allows.
         case suspendRequested
+        /// Nobody has needed the connection for a while.
+        case restRequested
         /// The application returned to the foreground.
         case resumeRequested
         /// The system reports that no network is left.

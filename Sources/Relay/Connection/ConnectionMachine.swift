@@ -106,7 +106,8 @@ package struct ConnectionMachine: Sendable {
         case .followingChanged(let failing, let isComplete): followingChanged(failing, isComplete)
         case .timerFired(let id): timerFired(id, at: now)
         case .disconnectRequested: if phase != .resting { end(.closedByUser) }
-        case .suspendRequested: suspend()
+        case .suspendRequested: suspend(.backgrounded)
+        case .restRequested: suspend(nil)
         case .resumeRequested: resume(at: now)
         case .networkLost: networkLost()
         case .networkReturned: networkReturned(at: now)

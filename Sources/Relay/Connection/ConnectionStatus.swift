@@ -10,7 +10,7 @@ public struct ConnectionStatus: Hashable, Sendable {
         case connected
         /// The connection was lost and is being restored.
         case reconnecting
-        /// Put to rest while the application is in the background.
+        /// Put to rest while the application is in the background, or, without a reason, while nobody needs it.
         case suspended
         /// Over. Only a new `connect` changes it.
         case disconnected

@@ -223,9 +223,11 @@ package struct Delivery: Sendable {
     }
 
     private static func reason(_ error: NATSError, _ destination: Destination) -> RelayError {
-        switch error {
-        case .noResponders: .server(code: 503, "no stream stores \(destination)")
-        case .publishNotPermitted: .notAuthorized("publishing to \(destination)")
+        switch (error, destination) {
+        case (.jetStream(let failure), .postbox(let user, let postbox)) where failure.meansFullStream:
+            .postboxNotAccepting("\(user)/\(postbox)", because: .full)
+        case (.noResponders, _): .server(code: 503, "no stream stores \(destination)")
+        case (.publishNotPermitted, _): .notAuthorized("publishing to \(destination)")
         default: RelayError(error, during: "publishing")
         }
     }

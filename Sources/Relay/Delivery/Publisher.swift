@@ -30,6 +30,8 @@ final class Publisher: StorageObserver {
         var alarm: Task<Void, Never>?
         /// Whether messages have been looked for since the outbox was empty.
         var isSeeking = false
+        /// Hears that there is something to send; nil where nobody has to know.
+        var whenSubmitted: (@Sendable () -> Void)?
     }
 
     /// Where publishes are.
@@ -97,6 +99,9 @@ final class Publisher: StorageObserver {
     /// A session begins: messages may wait for it from now on.
     func begin() { state.withLockedValue { $0.hasBegun = true } }
 
+    /// Has somebody hear of each message that is taken in.
+    func whenSubmitted(_ hear: @escaping @Sendable () -> Void) { state.withLockedValue { $0.whenSubmitted = hear } }
+
     /// Takes a message in.
     func submit(_ message: OutboxMessage) throws(RelayError) {
         guard let keeper else {
@@ -149,11 +154,13 @@ final class Publisher: StorageObserver {
             if leaves {
                 // The usual way of a message takes no list. One that the connection refuses takes the other.
                 if actions.isEmpty, !board.isWatched, let route = state.route, isSent(message, over: route, &state) {
+                    state.whenSubmitted?()
                     return .success(())
                 }
                 actions.append(.send(message))
             }
             perform(actions, &state)
+            state.whenSubmitted?()
             return .success(())
         } catch {
             return .failure(error)

@@ -19,13 +19,19 @@ public struct BulkDeletion: Hashable, Sendable {
 
     /// The identifiers that were deleted, in the order passed.
     public var deleted: [String]
-    /// The ones that were not, in the order passed.
+    /// The ones that were certainly not deleted by this, in the order passed.
     public var failed: [Failure]
+    /// The ones of which the server was asked and has not answered, in the order passed: they may be gone.
+    public var unknown: [Failure]
+
+    /// The ones that were not deleted as far as is known, those of which it is not known last.
+    public var notDeleted: [Failure] { failed + unknown }
 
     /// Makes a result.
-    public init(deleted: [String] = [], failed: [Failure] = []) {
+    public init(deleted: [String] = [], failed: [Failure] = [], unknown: [Failure] = []) {
         self.deleted = deleted
         self.failed = failed
+        self.unknown = unknown
     }
 
     /// The result of deleting letters.
@@ -34,13 +40,63 @@ public struct BulkDeletion: Hashable, Sendable {
     ///   - ids: the identifiers, as the caller passed them; the same one may be there twice.
     ///   - failures: by their places among these, why some letters were not deleted.
     init(of ids: [String], failures: [Int: RelayError]) {
+        var ends = [LetterEnd](repeating: .deleted, count: ids.count)
+        for (index, error) in failures { ends[index] = LetterEnd(error) }
+        self.init(of: ids, ends: ends)
+    }
+
+    /// The result of deleting letters.
+    ///
+    /// - Parameters:
+    ///   - ids: the identifiers, as the caller passed them; the same one may be there twice.
+    ///   - ends: what became of each.
+    init(of ids: [String], ends: [LetterEnd]) {
         self.init()
-        for (index, id) in ids.enumerated() {
-            if let error = failures[index] {
-                failed.append(Failure(id: id, error: error))
-            } else {
-                deleted.append(id)
+        for (id, end) in zip(ids, ends) {
+            switch end {
+            case .deleted: deleted.append(id)
+            case .failed(let error): failed.append(Failure(id: id, error: error))
+            case .unknown(let error): unknown.append(Failure(id: id, error: error))
             }
         }
+    }
+
+    /// What became of a letter that was to be deleted.
+    enum LetterEnd: Hashable, Sendable {
+        case deleted
+        case failed(RelayError)
+        /// The server was asked, and nothing is known of its answer.
+        case unknown(RelayError)
+
+        /// What an error in place of an answer means.
+        init(_ error: RelayError) {
+            switch error {
+            case .timeout, .connection, .cancelled: self = .unknown(error)
+            default: self = .failed(error)
+            }
+        }
+    }
+}
+
+/// A bulk deletion that did not delete all it was asked to, as an error (Sudo relay's way of telling it).
+public struct BulkDeletionError: Error, Hashable, Sendable {
+    /// Which letters were deleted, which were not, and of which it is not known.
+    public var deletion: BulkDeletion
+
+    /// Makes an error.
+    public init(_ deletion: BulkDeletion) { self.deletion = deletion }
+
+    /// None of the letters was deleted, for one reason.
+    init(of ids: [String], _ error: RelayError) {
+        self.init(BulkDeletion(failed: ids.map { BulkDeletion.Failure(id: $0, error: error) }))
+    }
+}
+
+extension BulkDeletionError: CustomStringConvertible {
+    /// What was deleted and what not, and why the first was not.
+    public var description: String {
+        let unknown = deletion.unknown.isEmpty ? "" : ", and of \(deletion.unknown.count) it is not known"
+        let reason = deletion.notDeleted.first.map { " " + $0.error.words } ?? ""
+        return "\(deletion.deleted.count) letters were deleted, \(deletion.failed.count) were not\(unknown).\(reason)"
     }
 }

@@ -123,8 +123,14 @@ struct LetterPage: Sendable {
     ///   - incarnation: when the stream was made, in nanoseconds since 1970.
     ///   - owner: whose letters they are.
     func output(incarnation: UInt64, owner: String) -> ListOutput<PostboxMessage> {
-        ListOutput(
-            items: letters.map { PostboxMessage(reading: $0, incarnation: incarnation, owner: owner) },
-            nextToken: next.map { PageToken(incarnation: incarnation, sequence: $0, order: order).text })
+        var page = ListOutput<PostboxMessage>(
+            items: [], nextToken: next.map { PageToken(incarnation: incarnation, sequence: $0, order: order).text })
+        for letter in letters {
+            switch ReadLetter(letter, incarnation: incarnation, owner: owner) {
+            case .readable(let letter): page.items.append(letter)
+            case .unreadable(let letter): page.unreadable.append(letter)
+            }
+        }
+        return page
     }
 }

@@ -10,23 +10,41 @@ struct Letters: Sendable {
     private var stream: String { "PB_" + owner }
 
     /// Where a subscription reads them.
-    var source: StreamSource { StreamSource(name: stream, filter: nil, jetStream: jetStream) }
+    var source: StreamSource {
+        var source = StreamSource(name: stream, filter: nil, jetStream: jetStream)
+        source.make = { [owner, jetStream] in
+            // A new user's first call has the network make the stream.
+            let register = PostboxRegister(owner: owner, connection: jetStream.connection, timeLimit: .seconds(10))
+            _ = try? await register.postboxes(of: nil)
+        }
+        return source
+    }
 
     /// What a subscription to a user's letters tells.
     ///
-    /// - Parameter completed: adds to letters what they do not say themselves, before the reader has them.
+    /// - Parameters:
+    ///   - policy: what the loss of the connection does.
+    ///   - completed: adds to letters what they do not say themselves, before the reader has them.
     static func words(
-        for owner: String, completed: @escaping @Sendable ([PostboxMessage]) async -> [PostboxMessage]
+        for owner: String, _ policy: SubscriptionPolicy,
+        completed: @escaping @Sendable ([PostboxMessage]) async -> [PostboxMessage]
     ) -> SubscriptionWords<PostboxEvent> {
         SubscriptionWords<PostboxEvent>(
             message: { message, incarnation, _ in
-                (.message(PostboxMessage(reading: message, incarnation: incarnation, owner: owner)), nil)
+                switch ReadLetter(message, incarnation: incarnation, owner: owner) {
+                case .readable(let letter): (.message(letter), nil)
+                case .unreadable(let letter): (.unreadable(letter), nil)
+                }
             },
             live: .status(.connected), lost: { .gap(lost: $0) }, restarted: nil,
             interrupted: { error, passes in .status(passes ? .connecting : .error(error)) },
+            standing: (policy, { .status($0) }),
             completed: { events in
                 let letters = events.compactMap { if case .message(let letter) = $0 { letter } else { nil } }
-                return await completed(letters).map { .message($0) }
+                var whole = await completed(letters)[...]
+                return events.map { event in
+                    if case .message = event, let letter = whole.popFirst() { .message(letter) } else { event }
+                }
             })
     }
 
@@ -80,13 +98,13 @@ struct Letters: Sendable {
     /// Reads one of them.
     ///
     /// - Throws: ``RelayError/notFound(_:)`` for one that is not there.
-    func letter(_ id: String) async throws(RelayError) -> PostboxMessage {
+    func letter(_ id: String) async throws(RelayError) -> ReadLetter {
         let operation = "reading a letter"
         let incarnation = try await incarnation(during: operation)
         guard let place = PostboxMessageID(id), place.incarnation == incarnation else { throw .notFound(id) }
         do throws(NATSError) {
             let message = try await jetStream.message(in: stream, sequence: place.sequence)
-            return PostboxMessage(reading: message, incarnation: incarnation, owner: owner)
+            return ReadLetter(message, incarnation: incarnation, owner: owner)
         } catch .jetStream(let failure) where failure.meansMissingMessage {
             throw .notFound(id)
         } catch {
@@ -114,40 +132,62 @@ struct Letters: Sendable {
 
     // MARK: Deleting
 
-    /// Deletes letters, all at once.
+    /// So many deletions are with the server at a time.
+    private static let window = 128
+
+    /// Deletes letters, with one question about the stream for all. What has been sent to the server is waited for whatever
+    /// happens, so that its end is known where the server tells it.
     ///
-    /// - Parameter ids: their identifiers, as callers hold them.
-    /// - Returns: which were deleted and which not.
+    /// - Parameters:
+    ///   - ids: their identifiers, as callers hold them.
+    ///   - isCancelled: whether nothing more is to be sent.
+    ///   - progress: hears how many have come to their end.
+    /// - Returns: what became of each.
     /// - Throws: what keeps the server from deleting any.
-    func delete(_ ids: [String]) async throws(RelayError) -> BulkDeletion {
+    func delete(
+        _ ids: [String], unless isCancelled: @Sendable () -> Bool = { false },
+        progress: (@Sendable (Int) -> Void)? = nil
+    ) async throws(RelayError) -> BulkDeletion {
         guard !ids.isEmpty else { return BulkDeletion() }
         let incarnation = try await incarnation(during: "deleting letters")
-        let failures = await withTaskGroup(of: (Int, RelayError?).self, returning: [Int: RelayError].self) { group in
-            for (index, id) in ids.enumerated() {
-                group.addTask { (index, await delete(id, of: incarnation)) }
+        let ends = await withTaskGroup(
+            of: (Int, BulkDeletion.LetterEnd).self, returning: [BulkDeletion.LetterEnd].self
+        ) { group in
+            var ends: [BulkDeletion.LetterEnd] = []
+            ends.reserveCapacity(ids.count)
+            var waiting: [Int: BulkDeletion.LetterEnd] = [:]
+            var (begun, ended) = (0, 0)
+            while true {
+                while begun < ids.count, begun - ended < Self.window, !isCancelled(), jetStream.connection.isOpen {
+                    let index = begun
+                    group.addTask { (index, await delete(ids[index], of: incarnation)) }
+                    begun += 1
+                }
+                guard let (index, end) = await group.next() else { break }
+                waiting[index] = end
+                ended += 1
+                while let next = waiting.removeValue(forKey: ends.count) { ends.append(next) }
+                progress?(ended)
             }
-            var found: [Int: RelayError] = [:]
-            for await (index, failure) in group { found[index] = failure }
-            return found
+            let reason: RelayError = isCancelled() ? .cancelled : .notConnected
+            while ends.count < ids.count { ends.append(.failed(reason)) }
+            return ends
         }
-        return BulkDeletion(of: ids, failures: failures)
+        return BulkDeletion(of: ids, ends: ends)
     }
 
-    /// Deletes a letter.
-    ///
-    /// - Returns: why it was not deleted; nil when it was.
-    private func delete(_ id: String, of incarnation: UInt64) async -> RelayError? {
+    private func delete(_ id: String, of incarnation: UInt64) async -> BulkDeletion.LetterEnd {
         // A letter of an earlier stream had its place there; in this one the place is another letter's.
-        guard let place = PostboxMessageID(id), place.incarnation == incarnation else { return .notFound(id) }
+        guard let place = PostboxMessageID(id), place.incarnation == incarnation else { return .failed(.notFound(id)) }
         do throws(NATSError) {
             try await jetStream.deleteMessage(in: stream, sequence: place.sequence)
-            return nil
+            return .deleted
         } catch .jetStream(let failure)
             where failure.meansMissingMessage
         {
-            return .notFound(id)
+            return .failed(.notFound(id))
         } catch {
-            return Self.explained(error, during: "deleting a letter")
+            return BulkDeletion.LetterEnd(Self.explained(error, during: "deleting a letter"))
         }
     }
 
@@ -170,9 +210,12 @@ struct Letters: Sendable {
         }
     }
 
+    /// The user has no postbox yet.
+    static let noPostbox = RelayError.notFound("The postbox")
+
     private static func explained(_ error: NATSError, during operation: String) -> RelayError {
         if case .jetStream(let failure) = error, failure.errorCode == JetStreamFailure.streamNotFound {
-            return .notFound("The postbox")
+            return Self.noPostbox
         }
         return RelayError(error, during: operation)
     }

@@ -1,13 +1,16 @@
 /// One page of a list.
 public struct ListOutput<Item: Sendable>: Sendable {
-    /// The page's items, oldest first.
+    /// The page's items, in the list's order.
     public var items: [Item]
+    /// What belongs on the page and cannot be read, in the list's order; the other items are there all the same.
+    public var unreadable: [UnreadableLetter]
     /// What to pass for the next page; nil when this is the last.
     public var nextToken: String?
 
     /// Makes a page.
-    public init(items: [Item], nextToken: String?) {
+    public init(items: [Item], nextToken: String?, unreadable: [UnreadableLetter] = []) {
         self.items = items
+        self.unreadable = unreadable
         self.nextToken = nextToken
     }
 }

@@ -10,6 +10,7 @@ enum OpaqueCode {
         case message = 0x6D65_7373_6167_6531
         case page = 0x7061_6765_746F_6B31
         case pageBackwards = 0x7061_6765_6261_6331
+        case postboxes = 0x706F_7374_626F_7831
     }
 
     static func encode(_ kind: Kind, _ first: UInt64, _ second: UInt64) -> String {

@@ -16,12 +16,14 @@ extension PostboxLetter {
         (try? JSONEncoder().encode(self)).map(Array.init) ?? Array(message.utf8)
     }
 
-    /// Reads what anybody may have published: a letter, or whatever it is as its text.
-    init(reading payload: [UInt8]) {
+    /// Reads what anybody may have published: a letter, or a text as it is; nil for bytes that are neither.
+    init?(reading payload: [UInt8]) {
         if let letter = try? JSONDecoder().decode(PostboxLetter.self, from: Data(payload)) {
             self = letter
+        } else if let text = String(validating: payload, as: UTF8.self) {
+            self.init(id: "", createdAt: 0, message: text)
         } else {
-            self.init(id: "", createdAt: 0, message: String(decoding: payload, as: UTF8.self))
+            return nil
         }
     }
 }

@@ -114,6 +114,8 @@ public struct RecipientReply: Codable, Hashable, Sendable {
         case unknownPostbox
         /// There is no such user.
         case unknownUser
+        /// It has as many letters, or bytes, as it may have.
+        case full
     }
 
     /// Its state; nil when the network could not find out now.

@@ -74,9 +74,10 @@ extension RelayClient {
     ///
     /// - Parameter id: a ``PostboxMessage``'s, of this user's.
     /// - Throws: ``RelayError/notFound(_:)`` when it is gone, or is no letter of this user's;
-    ///   ``RelayError/notConnected``, or the server's refusal.
+    ///   ``RelayError/invalidMessage(_:)`` for one that cannot be read, ``RelayError/notConnected``, or the server's refusal.
     public func postboxMessage(withMessageId id: String) async throws(RelayError) -> PostboxMessage {
-        let letter = try await letters().letter(id)
+        let found = try await inLetters { letters throws(RelayError) in try await letters.letter(id) }
+        guard case .readable(let letter) = found else { throw .invalidMessage("the letter \(id) is not readable") }
         return await withPersonas([letter]).first ?? letter
     }
 
@@ -85,126 +86,10 @@ extension RelayClient {
         try await inLetters { letters throws(RelayError) in try await letters.counts() }
     }
 
-    /// Deletes a letter.
-    ///
-    /// - Returns: its identifier.
-    /// - Throws: ``RelayError/notFound(_:)`` when it is gone already.
-    @discardableResult
-    public func deleteMessage(withMessageId id: String) async throws(RelayError) -> String {
-        let deletion = try await bulkDeleteMessage(withMessageIds: [id])
-        if let failure = deletion.failed.first { throw failure.error }
-        return id
-    }
-
-    /// Deletes up to 25 letters.
-    ///
-    /// - Returns: which were deleted and which not, each with its reason.
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for more than 25, ``RelayError/notConnected``.
-    @discardableResult
-    public func bulkDeleteMessage(withMessageIds ids: [String]) async throws(RelayError) -> BulkDeletion {
-        guard ids.count <= BulkDeletion.maximumCount else {
-            throw .invalidArgument("At most \(BulkDeletion.maximumCount) letters are deleted with one call")
-        }
-        let deletion = try await letters().delete(ids)
-        // What the network does not have any more goes here too.
-        let missing = deletion.failed.filter { $0.error == .notFound($0.id) }.map(\.id)
-        if let store = await keptStore() {
-            await store.append([], (deletion.deleted + missing).map { .letterDeleted(.received, id: $0) })
-        }
-        return deletion
-    }
-
-    // MARK: Subscribing
-
-    /// New letters from now on, through any outage.
-    public func postboxMessages() throws(RelayError) -> PostboxEvents {
-        guard let user else { throw .notInitialized }
-        let intake = keepsMessages ? LetterIntake(openingStore()) : nil
-        let words = Letters.words(for: user) { [weak self] letters in
-            let letters = await self?.withPersonas(letters) ?? letters
-            for letter in letters { intake?.take(.letter(KeptLetter(letter))) }
-            return letters
-        }
-        let stream = StreamSubscription<PostboxEvent>(from: .new, words)
-        return follow(stream, as: "the postbox") { _, jetStream in
-            Letters(owner: user, jetStream: jetStream).source
-        }.events
-    }
-
-    /// Calls back for every new letter in any of the user's postboxes, as Sudo's relay does.
-    ///
-    /// - Parameters:
-    ///   - statusChangeHandler: hears the subscription's status, `initialized` first.
-    ///   - resultHandler: hears the letters, one after the other.
-    /// - Returns: keep it: the subscription ends with the last reference, or with `cancel()`.
-    public func subscribeToMessageCreated(
-        statusChangeHandler: (@Sendable (PlatformSubscriptionStatus) -> Void)? = nil,
-        resultHandler: @escaping @Sendable (Result<PostboxMessage, RelayError>) -> Void
-    ) throws(RelayError) -> SubscriptionToken {
-        let events = try postboxMessages()
-        statusChangeHandler?(.initialized)
-        statusChangeHandler?(.connecting)
-        let task = Task {
-            await events.callBack(statusChangeHandler: statusChangeHandler, resultHandler: resultHandler)
-        }
-        let token = SubscriptionToken { task.cancel() }
-        listeners.keep(token)
-        return token
-    }
-
-    /// Ends every subscription made by ``subscribeToMessageCreated(statusChangeHandler:resultHandler:)``.
-    public func unsubscribeAll() {
-        listeners.cancelTokens()
-    }
-
-    // MARK: The user's own postboxes
-
-    /// The user's postboxes. A user's first call has the network set up one named `personal`.
-    ///
-    /// - Parameter sudoId: only those of this persona (Sudo); nil for all.
-    public func postboxes(sudoId: String? = nil) async throws(RelayError) -> [Postbox] {
-        try await postboxRegister().postboxes(of: sudoId)
-    }
-
-    /// Makes a postbox and enables it.
-    ///
-    /// - Parameters:
-    ///   - name: 1 to 64 letters, digits, `_` and `-`; no other postbox of the user has it.
-    ///   - sudoId: the persona (Sudo) that it belongs to, 1 to 128 bytes; nil for the user's first one.
-    /// - Throws: ``RelayError/invalidArgument(_:)`` for either, ``RelayError/notConnected``, or the network's refusal.
-    public func createPostbox(_ name: String, sudoId: String? = nil) async throws(RelayError) -> Postbox {
-        let made = try await postboxRegister().create(name, for: sudoId)
-        link?.personas.forget(made.id)
-        return made
-    }
-
-    /// Enables a postbox, or disables it: a disabled one takes no letters and keeps those it has.
-    ///
-    /// - Parameters:
-    ///   - name: the postbox.
-    ///   - isEnabled: whether it takes letters.
-    ///   - sudoId: the persona (Sudo) that it has to belong to; nil for any of the user's.
-    /// - Throws: ``RelayError/notFound(_:)`` where that persona has no such postbox.
-    public func updatePostbox(
-        _ name: String, isEnabled: Bool, sudoId: String? = nil
-    ) async throws(RelayError) -> Postbox {
-        try await postboxRegister().update(name, isEnabled: isEnabled, of: sudoId)
-    }
-
-    /// Deletes a postbox with its letters.
-    ///
-    /// - Parameters:
-    ///   - name: the postbox.
-    ///   - sudoId: the persona (Sudo) that it has to belong to; nil for any of the user's.
-    /// - Throws: ``RelayError/notFound(_:)`` where that persona has no such postbox.
-    public func deletePostbox(_ name: String, sudoId: String? = nil) async throws(RelayError) -> Postbox {
-        try await postboxRegister().delete(name, of: sudoId)
-    }
-
     // MARK: Steps
 
     /// Letters with the personas to which their postboxes belong. Where the network does not say, they are the owner's.
-    private func withPersonas(_ letters: [PostboxMessage]) async -> [PostboxMessage] {
+    func withPersonas(_ letters: [PostboxMessage]) async -> [PostboxMessage] {
         guard let link, let owner = user, let register = try? postboxRegister(timeLimit: .seconds(2)) else {
             return letters
         }
@@ -221,13 +106,13 @@ extension RelayClient {
     }
 
     /// Reads the letters. A new user has none yet, until the network is asked for the postboxes.
-    private func inLetters<Value: Sendable>(
+    func inLetters<Value: Sendable>(
         _ read: @Sendable (Letters) async throws(RelayError) -> Value
     ) async throws(RelayError) -> Value {
         do throws(RelayError) {
             return try await read(letters())
         } catch {
-            guard case .notFound = error, (try? await postboxes()) != nil else { throw error }
+            guard error == Letters.noPostbox, (try? await postboxes()) != nil else { throw error }
         }
         return try await read(letters())
     }
@@ -238,7 +123,7 @@ extension RelayClient {
         return Letters(owner: owner, jetStream: jetStream)
     }
 
-    private func postboxRegister(timeLimit: Duration = .seconds(10)) throws(RelayError) -> PostboxRegister {
+    func postboxRegister(timeLimit: Duration = .seconds(10)) throws(RelayError) -> PostboxRegister {
         let owner = try postboxOwner()
         guard let connection = link?.connection else { throw .notConnected }
         return PostboxRegister(owner: owner, connection: connection, timeLimit: timeLimit)

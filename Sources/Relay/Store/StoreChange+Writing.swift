@@ -126,7 +126,7 @@ extension StoreChange {
         try LetterRows.keep(
             KeptLetter(
                 direction: .sent, id: id, person: person, postbox: postbox, time: Timestamp(milliseconds: since),
-                text: letter.message, subject: letter.subject), in: database)
+                text: letter?.message ?? "", subject: letter?.subject), in: database)
     }
 
     private static func put(_ publish: KeptPublish, in database: Database) throws {

@@ -12,6 +12,8 @@ protocol Follower: Sendable {
         over link: LiveLink, _ namespace: RelayConfiguration.Namespace,
         report: @escaping @Sendable (FollowerStanding) async -> Void
     ) -> Completion<Void>
+    /// The connection's status has changed.
+    func connectionChanged(_ status: ConnectionStatus)
     func pause()
     func end(_ ending: Result<Void, RelayError>)
 }
@@ -60,6 +62,11 @@ struct Following: Sendable {
         guard failures[key] != failure else { return false }
         failures[key] = failure
         return true
+    }
+
+    /// The connection's status has changed.
+    func connectionChanged(_ status: ConnectionStatus) {
+        for follower in followers.values { follower.connectionChanged(status) }
     }
 
     /// The connection is gone, and with it what failed on it.

@@ -11,6 +11,7 @@ extension RelayClient {
     ) -> (events: Subscription<Event>, opened: Completion<Void>?) {
         let follower = StreamFollower(name: name, stream: stream, source: source)
         let key = following.add(follower)
+        connectionIsNeeded()
         var opened: Completion<Void>?
         if let link, let namespace, link.connection != nil {
             opened = follow(follower, key, over: link, namespace)
@@ -43,6 +44,7 @@ extension RelayClient {
     private func unfollow(_ key: UInt64) {
         following.remove(key)?.end(.success(()))
         reportFollowing()
+        subscriptionEnded()
     }
 
     private func reportFollowing() {

@@ -24,6 +24,8 @@ struct StreamSource: Sendable {
     var madeAt: UInt64?
     /// Whether the user may ask the server about the whole stream.
     var mayAsk = true
+    /// Has the network make the stream that is not there yet; nil where nobody does on request.
+    var make: (@Sendable () async -> Void)?
 
     /// How far the stream goes now.
     func extent() async throws(NATSError) -> StreamExtent {

@@ -47,6 +47,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         /// that never reads gets it once, however often the connection is lost.
         var isCatchingUp = false
         var isInterruptionHeld = false
+        /// What the reader knows of the connection.
+        var standing = SubscriptionStanding(.resubscribe)
+        /// What it hears of it once there is room.
+        var heldStanding: PlatformSubscriptionStatus?
 
         /// Keeps a loss to be reported, in one figure with one that has not been reported yet.
         mutating func holdLoss(_ count: UInt64) {
@@ -73,6 +77,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         self.words = words
         self.keeping = keeping
         var state = State()
+        if let policy = words.standing?.policy { state.standing = SubscriptionStanding(policy) }
         if case .after(let place) = start {
             // As if an earlier connection had brought all that.
             state.hasBegun = true
@@ -103,6 +108,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         _ source: @escaping @Sendable () async -> StreamSource?
     ) -> Completion<Void> {
         let opened = Completion<Void>()
+        guard !channel.isClosed else {
+            opened.fulfil(())
+            return opened
+        }
         state.withLockedValue { state in
             let previous = state.task
             previous?.cancel()
@@ -125,6 +134,27 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     func end(_ ending: Result<Void, RelayError> = .success(())) {
         pause()
         channel.close(ending)
+    }
+
+    /// Takes in that the connection has changed.
+    func connectionChanged(_ status: ConnectionStatus) {
+        guard let told = words.standing?.told else { return }
+        let step = state.withLockedValue { $0.standing.connectionChanged(status) }
+        switch step {
+        case .nothing: break
+        case .tell(let status): tell(status)
+        case .end(let status):
+            channel.mark(.event(told(status)))
+            if case .error(let error) = status { end(.failure(error)) } else { end() }
+        }
+    }
+
+    /// Tells of the connection. A reader without room for it hears the newest before anything else.
+    private func tell(_ status: PlatformSubscriptionStatus) {
+        guard let told = words.standing?.told else { return }
+        let hasRoom = !channel.isFull
+        state.withLockedValue { $0.heldStanding = hasRoom ? nil : status }
+        if hasRoom { channel.mark(.event(told(status))) }
     }
 
     private func run(
@@ -164,6 +194,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                     markCatchingUp()
                 }
                 failures += 1
+                if failures == 1, Self.isMissingStream(error), let make = source.make {
+                    await make()
+                    continue
+                }
                 let passes = Self.passes(error, source.jetStream)
                 // What passes in a moment is no news; the other topics and the outbox do not wait for longer.
                 if !passes || failures > 1 {
@@ -172,7 +206,9 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                     // A failure that passes is reported once, at whichever step it is noticed.
                     if told.map({ $0.passes != passes || !passes && $0.error != error }) ?? true {
                         told = (error, passes)
-                        let event = words.interrupted(RelayError(error, during: "the subscription"), passes)
+                        let failure = RelayError(error, during: "the subscription")
+                        state.withLockedValue { $0.standing.wasInterrupted(failure, passes: passes) }
+                        let event = words.interrupted(failure, passes)
                         guard !channel.isClosed else { return }
                         tell(interruption: event)
                     }
@@ -208,6 +244,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     private static func pause(after failures: Int, _ passes: Bool) -> Duration {
         passes
             ? .milliseconds(min(125 << min(failures, 4), 2_000)) : .milliseconds(min(500 << min(failures, 6), 30_000))
+    }
+
+    private static func isMissingStream(_ error: NATSError) -> Bool {
+        if case .jetStream(let failure) = error { failure.errorCode == JetStreamFailure.streamNotFound } else { false }
     }
 
     /// Whether a failure passes by itself while the connection is open.
@@ -254,9 +294,19 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     /// Says that everything up to a sequence has been handed over. The stream's newest messages may be none of this
     /// subscription's.
     private func becomeLive(through sequence: UInt64) async -> Bool {
-        state.withLockedValue { $0.cursor.reach(sequence) }
+        let changes = state.withLockedValue { state in
+            state.cursor.reach(sequence)
+            return state.standing.changes
+        }
         guard await channel.send(.live(through: sequence)) else { return false }
-        state.withLockedValue { $0.isCatchingUp = false }
+        let lost = state.withLockedValue { state -> PlatformSubscriptionStatus? in
+            state.isCatchingUp = false
+            guard state.standing.changes == changes else { return state.standing.status }
+            state.standing.becameLive()
+            return nil
+        }
+        // The connection was lost while the reader was told that it stands.
+        if let lost { tell(lost) }
         return true
     }
 
@@ -348,8 +398,12 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             }
             state.withLockedValue { _ = $0.held.removeFirst() }
         }
-        state.withLockedValue { $0.isInterruptionHeld = false }
-        return true
+        let standing = state.withLockedValue { state in
+            state.isInterruptionHeld = false
+            return exchange(&state.heldStanding, with: nil)
+        }
+        guard let standing, let told = words.standing?.told else { return true }
+        return await channel.send(.event(told(standing)))
     }
 
     /// Where to begin on this connection: behind the cursor, or where the subscription was asked to.

@@ -137,6 +137,7 @@ struct StreamFollower<Event: Sendable>: Follower {
         }
     }
 
+    func connectionChanged(_ status: ConnectionStatus) { stream.connectionChanged(status) }
     func pause() { stream.pause() }
     func end(_ ending: Result<Void, RelayError>) { stream.end(ending) }
 }

@@ -15,6 +15,8 @@ struct SubscriptionWords<Event: Sendable>: Sendable {
     var interrupted: @Sendable (RelayError, _ passes: Bool) -> Event
     /// The stream lost its newest messages, and their sequences come again; nil where that is in the order of things.
     var rewound: Event?
+    /// What the reader hears of the connection, and whether its loss ends the subscription; nil where it hears nothing.
+    var standing: (policy: SubscriptionPolicy, told: @Sendable (PlatformSubscriptionStatus) -> Event)?
     /// Adds to messages that came together what has to be asked for; they wait for it.
     var completed: (@Sendable ([Event]) async -> [Event])?
 }

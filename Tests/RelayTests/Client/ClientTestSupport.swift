@@ -78,6 +78,9 @@ extension RelayClient {
     /// Takes the connection away, as the background does, or lets it come back.
     func setReachable(_ isReachable: Bool) { handle(isReachable ? .resumeRequested : .suspendRequested) }
 
+    /// Has the administrator end the session.
+    func end(by reason: ConnectionReason) { handle(.serverControl(generation: generation, reason: reason)) }
+
     /// What is heard of a topic, from when the subscription is live.
     func gathered(_ topic: String, from start: SubscriptionStart = .new) async throws -> Gathered<TopicEvent> {
         let gathered = Gathered(try messages(topic: topic, from: start))

@@ -82,6 +82,33 @@ struct KeptLettersClientTests {
         await client.close()
     }
 
+    @Test("B45 B50 a list from the end backwards is kept like any other, and says what was deleted in its part")
+    func backwards() async throws {
+        for number in 1...6 { try network.postLetter("\(number)") }
+        let client = try await network.connected(configuration)
+        let listed = try await client.listMessages(limit: 10).items
+        try #require(listed.count == 6)
+        let other = try await network.connected()
+        for index in [0, 4] { try await other.deleteMessage(withMessageId: listed[index].id) }
+        let page = try await client.listMessages(limit: 2, postbox: nil, order: .newestFirst)
+        #expect(page.items.map(\.message) == ["6", "4"])
+        // A page says nothing of what lies below it.
+        #expect(try await kept(client).map(\.message) == ["1", "2", "3", "4", "6"])
+        await other.close()
+        await client.close()
+
+        let offline = network.client(configuration)
+        let first = try #require(try await offline.keptLetters(limit: 2, order: .newestFirst)).page
+        #expect(first.items == page.items && first.nextToken == page.nextToken)
+        let rest = try #require(
+            try await offline.keptLetters(limit: 9, nextToken: page.nextToken, order: .newestFirst)
+        ).page
+        #expect(rest.items.map(\.message) == ["3", "2", "1"] && rest.nextToken == nil)
+        await #expect(throws: RelayError.invalidToken) {
+            try await offline.keptLetters(limit: 9, nextToken: page.nextToken)
+        }
+    }
+
     @Test("Letters that come are kept without being listed, and those of a postbox that was made anew stand alone")
     func received() async throws {
         let client = try await network.connected(configuration)

@@ -23,6 +23,53 @@ struct PostboxClientTests {
         await client.close()
     }
 
+    @Test("B45 letters are listed from the end backwards too, of all postboxes and of one")
+    func newestFirst() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        for number in 1...9 { try network.postLetter("\(number)", postbox: number % 3 == 0 ? "work" : "personal") }
+        let first = try await client.listMessages(limit: 2, postbox: nil, order: .newestFirst)
+        #expect(first.items.map(\.message) == ["9", "8"])
+        try await client.deleteMessage(withMessageId: first.items[1].id)
+        try network.postLetter("10")
+        let second = try await client.listMessages(
+            limit: 4, nextToken: first.nextToken, postbox: nil, order: .newestFirst)
+        #expect(second.items.map(\.message) == ["7", "6", "5", "4"])
+        let third = try await client.listMessages(
+            limit: 4, nextToken: second.nextToken, postbox: nil, order: .newestFirst)
+        #expect(third.items.map(\.message) == ["3", "2", "1"] && third.nextToken == nil)
+        let work = try await client.listMessages(limit: 2, postbox: "work", order: .newestFirst)
+        #expect(work.items.map(\.message) == ["9", "6"])
+        let rest = try await client.listMessages(
+            limit: 2, nextToken: work.nextToken, postbox: "work", order: .newestFirst)
+        #expect(rest.items.map(\.message) == ["3"] && rest.nextToken == nil)
+        await #expect(throws: RelayError.invalidToken) {
+            try await client.listMessages(limit: 2, nextToken: first.nextToken)
+        }
+        // Letters from before senders were known have a subject of their own.
+        try network.server.store("postbox.alice.work", Array("old".utf8))
+        let all = try await client.listMessages(limit: 2, postbox: "work", order: .newestFirst)
+        #expect(all.items.map(\.message) == ["old", "9"])
+        await client.close()
+    }
+
+    @Test("B45 a server that takes no filter for a disabled postbox has its letters listed all the same")
+    func refusedFilter() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        for number in 1...5 { try network.postLetter("\(number)", postbox: number % 2 == 0 ? "work" : "personal") }
+        let create = "$JS.API.CONSUMER.CREATE.PB_alice."
+        let refusal = JetStreamFailure(
+            code: 400, errorCode: 10_093, text: "consumer filter subject is not a valid subset of the interest subjects"
+        )
+        network.server.fail(subjectPrefix: create, suffix: ".postbox.alice.work.*", with: .refusal(refusal))
+        for (order, texts) in [(LetterOrder.oldestFirst, ["2", "4"]), (.newestFirst, ["4", "2"])] {
+            let page = try await client.listMessages(limit: 5, postbox: "work", order: order)
+            #expect(page.items.map(\.message) == texts)
+        }
+        await client.close()
+    }
+
     @Test("B45 limits out of range and damaged tokens are refused")
     func refusals() async throws {
         let network = try MemoryNetwork()
@@ -52,18 +99,38 @@ struct PostboxClientTests {
         await client.close()
     }
 
-    @Test("B49 a letter that is no JSON is shown as its text and the page goes on")
+    @Test("B49 a letter that cannot be read is skipped and reported, and the page and the subscription go on")
     func poison() async throws {
         let network = try MemoryNetwork()
         let client = try await network.connected()
         try network.postLetter("before")
+        let heard = Collected()
+        let token = try await client.subscribeToMessageCreated { status in
+            heard.add(status.name)
+        } resultHandler: { result in
+            switch result {
+            case .success(let letter): heard.add(letter.message)
+            case .failure(let error): heard.add(error.words)
+            }
+        }
+        try await eventually("the live subscription") { heard.all.last == "connected" }
         try network.server.store("postbox.alice.personal", [0xFF, 0x41])
+        try network.server.store("postbox.alice.personal.bob", Array("no JSON".utf8))
         try network.postLetter("after", postbox: "work")
         let page = try await client.listMessages(limit: 10)
-        #expect(page.items.map(\.message) == ["before", "\u{FFFD}A", "after"])
+        #expect(page.items.map(\.message) == ["before", "no JSON", "after"])
         #expect(page.items.map(\.postboxId) == ["personal", "personal", "work"])
+        let unreadable = try #require(page.unreadable.first)
+        #expect(page.unreadable.count == 1 && unreadable.postboxId == "personal" && unreadable.bytes == 2)
+        let error = RelayError.invalidMessage("the letter \(unreadable.id) is not readable")
+        try await eventually("what came") { heard.all.suffix(3) == [error.words, "no JSON", "after"] }
+        await #expect(throws: error) { try await client.postboxMessage(withMessageId: unreadable.id) }
+        token.cancel()
+        #expect(try await client.listMessages(limit: 10, postbox: "personal").unreadable == page.unreadable)
         #expect(try await client.listMessages(limit: 10, postbox: "work").items.map(\.message) == ["after"])
-        #expect(try await client.countMessages() == ["personal": 2, "work": 1])
+        #expect(try await client.countMessages() == ["personal": 3, "work": 1])
+        try await client.deleteMessage(withMessageId: unreadable.id)
+        #expect(try await client.listMessages(limit: 10).unreadable.isEmpty)
         await client.close()
     }
 
@@ -85,6 +152,72 @@ struct PostboxClientTests {
             try await client.bulkDeleteMessage(withMessageIds: many)
         }
         #expect(try await client.listMessages(limit: 4).items.map(\.message) == ["4"])
+        await client.close()
+    }
+
+    @Test("B50 the throwing form returns all identifiers, or says what was deleted and what not")
+    func throwingDeletion() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        for number in 1...3 { try network.postLetter("\(number)") }
+        let ids = try await client.listMessages(limit: 3).items.map(\.id)
+        try #require(ids.count == 3)
+        #expect(try await client.bulkDeleteMessage(withAllMessageIds: [ids[0]]) == [ids[0]])
+        let failure = BulkDeletion.Failure(id: ids[0], error: .notFound(ids[0]))
+        await #expect(throws: BulkDeletionError(BulkDeletion(deleted: [ids[1]], failed: [failure]))) {
+            try await client.bulkDeleteMessage(withAllMessageIds: [ids[0], ids[1]])
+        }
+        await client.close()
+        await #expect(throws: BulkDeletionError(of: [ids[2]], .notConnected)) {
+            try await client.bulkDeleteMessage(withAllMessageIds: [ids[2]])
+        }
+    }
+
+    @Test("B50 any number of letters is deleted with one question about the stream, and the progress is told")
+    func manyDeletions() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        var ids: [String] = []
+        for number in 1...600 { try network.postLetter("\(number)") }
+        var token: String?
+        repeat {
+            let page = try await client.listMessages(limit: 100, nextToken: token)
+            ids += page.items.map(\.id)
+            token = page.nextToken
+        } while token != nil
+        try #require(ids.count == 600)
+        let info = "$JS.API.STREAM.INFO.PB_alice"
+        let before = network.server.received.count { $0 == info }
+        let steps = NIOLockedValueBox<[Int]>([])
+        let deletion = try await client.deleteMessages(withMessageIds: ids + ["forged"]) { ended in
+            steps.withLockedValue { $0.append(ended) }
+        }
+        #expect(deletion.deleted == ids && deletion.failed.map(\.id) == ["forged"] && deletion.unknown.isEmpty)
+        #expect(steps.withLockedValue { $0 } == Array(1...601))
+        #expect(network.server.received.count { $0 == info } == before + 1)
+        #expect(try await client.listMessages().items.isEmpty)
+        await client.close()
+    }
+
+    @Test("B50 a deletion that is cut off says of which letters nothing is known, and sends no more")
+    func interruptedDeletion() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        for number in 1...300 { try network.postLetter("\(number)") }
+        let page = try await client.listMessages(limit: 100)
+        let second = try await client.listMessages(limit: 100, nextToken: page.nextToken)
+        let ids = (page.items + second.items).map(\.id)
+        try #require(ids.count == 200)
+        network.server.fail(subjectPrefix: "$JS.API.STREAM.MSG.DELETE.PB_alice", with: .silence)
+        let deletion = Task { try await client.deleteMessages(withMessageIds: ids) }
+        let delete = "$JS.API.STREAM.MSG.DELETE.PB_alice"
+        try await eventually("a window of deletions") { network.server.received.count { $0 == delete } >= 128 }
+        network.server.disconnectAll()
+        let result = try await deletion.value
+        #expect(result.deleted.isEmpty)
+        #expect(result.unknown.count >= 128)
+        #expect(result.unknown.map(\.id) + result.failed.map(\.id) == ids)
+        #expect(result.failed.allSatisfy { $0.error == .notConnected })
         await client.close()
     }
 

@@ -23,14 +23,16 @@ struct DocumentationTests {
     @Test(
         "The examples are files of the tests, word for word",
         arguments: [
-            "RelayIntegrationTests/Examples/RelayXExample", "RelayTests/Examples/NexconnExample",
-            "RelayTests/Examples/RongCloudExample", "RelayTests/Examples/ProviderExample",
+            ("RelayIntegrationTests/Examples/RelayXExample", "Connecting"),
+            ("RelayTests/Examples/NexconnExample", "Connecting"),
+            ("RelayTests/Examples/RongCloudExample", "Connecting"),
+            ("RelayTests/Examples/ProviderExample", "Connecting"), ("RelayTests/Examples/SudoExample", "Postbox"),
         ])
-    func examples(path: String) throws {
+    func examples(path: String, article name: String) throws {
         let file = Self.package.appendingPathComponent("Tests/\(path).swift")
         let code = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
             .filter { !$0.hasPrefix("// The ") }.joined(separator: "\n")
-        let blocks = try article("Connecting").components(separatedBy: "```").enumerated()
+        let blocks = try article(name).components(separatedBy: "```").enumerated()
             .filter { $0.offset % 2 == 1 }
             .map { $0.element.split(separator: "\n").dropFirst().joined(separator: "\n") }
         #expect(blocks.contains(code))
@@ -69,16 +71,48 @@ struct DocumentationTests {
         #expect(try Set(rows("RongCloud").map { $0[0] }) == Set(codes.map { String($0) }))
     }
 
+    /// All that is written in Swift in a folder.
+    private static func sources(in folder: String) throws -> String {
+        let folder = package.appendingPathComponent(folder)
+        let files = try #require(FileManager.default.enumerator(atPath: folder.path))
+        var sources = ""
+        for case let file as String in files where file.hasSuffix(".swift") {
+            sources += try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
+        }
+        return sources
+    }
+
+    @Test("Each sentence of the guide to relay messages has a call that there is, and a test that there is")
+    func sentences() throws {
+        let document = Self.package.appendingPathComponent("Documentation/PostboxSeed.md")
+        let rows = try String(contentsOf: document, encoding: .utf8).split(separator: "\n")
+            .filter { $0.hasPrefix("| ") }.dropFirst()
+            .map { line in
+                line.split(separator: "|").map { cell in
+                    String(cell.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+                }
+            }
+        let (tests, calls) = try (Self.sources(in: "Tests"), Self.sources(in: "Sources/Relay"))
+        #expect(rows.count >= 24)
+        for row in rows {
+            try #require(row.count == 3, "\(row)")
+            #expect(tests.contains("\"\(row[2])\""), "\(row[0]): there is no test “\(row[2])”")
+            for call in row[1].split(separator: "`").enumerated().filter({ $0.offset % 2 == 0 }).map(\.element) {
+                let names = call.prefix { $0 != "(" }.split(separator: ".")
+                let name = try #require(names.last)
+                let forms = ["func \(name)(", "enum \(name)", "class \(name)", "var \(name)", "case \(name)"]
+                #expect(
+                    forms.contains(where: calls.contains) || calls.contains("struct \(name)"),
+                    "\(row[0]): there is no \(call)")
+            }
+        }
+    }
+
     @Test(
         "Each row of the tables names a test that there is",
         arguments: ["RelayX", "Sudo", "Nexconn", "RongCloud", "Supabase"])
     func named(heading: String) throws {
-        let tests = Self.package.appendingPathComponent("Tests")
-        let files = try #require(FileManager.default.enumerator(atPath: tests.path))
-        var sources = ""
-        for case let file as String in files where file.hasSuffix(".swift") {
-            sources += try String(contentsOf: tests.appendingPathComponent(file), encoding: .utf8)
-        }
+        let sources = try Self.sources(in: "Tests")
         for row in try rows(heading) {
             let name = try #require(row.last)
             #expect(sources.contains("\"\(name)\""), "\(row[0]): there is no test “\(name)”")

@@ -24,6 +24,26 @@ struct ExampleClientTests {
         await client.close()
     }
 
+    @Test("B42 B45 B50 Sudo's example handles each letter once and deletes it")
+    func letters() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        for number in 1...30 { try network.postLetter("\(number)") }
+        let handled = Collected()
+        let handler = LetterHandler(client) { handled.add($0.message) }
+        try await handler.handleAll()
+        #expect(handled.all == (1...30).map(String.init))
+        #expect(try await client.listMessages().items.isEmpty)
+        try await handler.subscribe()
+        try await eventually("the subscription") { !network.server.consumers(of: "PB_alice").isEmpty }
+        try network.postLetter("comes")
+        try await eventually("the letter") { handled.all.last == "comes" }
+        try await eventually("its deletion") { network.server.messages(in: "PB_alice").isEmpty }
+        await handler.unsubscribe()
+        try await eventually("the end") { network.server.consumers(of: "PB_alice").isEmpty }
+        await client.close()
+    }
+
     /// What an example hears at a start with this store, so many words, and at the end whether the store was made anew.
     private func heard(
         _ path: String, _ count: Int, _ connect: (RelayClient, String, Collected) -> Void

@@ -12,6 +12,7 @@ struct FollowingTests {
             over link: LiveLink, _ namespace: RelayConfiguration.Namespace,
             report: @escaping @Sendable (FollowerStanding) async -> Void
         ) -> Completion<Void> { Completion() }
+        func connectionChanged(_ status: ConnectionStatus) {}
         func pause() {}
         func end(_ ending: Result<Void, RelayError>) {}
     }

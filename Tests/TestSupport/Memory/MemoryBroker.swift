@@ -42,8 +42,15 @@ struct MemoryBroker: Sendable {
         var loginRefusal: LoginRefusal?
         var isSilent = false
         var holdsAcknowledgements = false
-        /// By the beginning of the subjects that they are for.
-        var failures: [String: MemoryServer.Failure] = [:]
+        /// By the beginning and the end of the subjects that they are for.
+        var failures: [SubjectEnds: MemoryServer.Failure] = [:]
+    }
+
+    struct SubjectEnds: Hashable, Sendable {
+        var prefix: String
+        var suffix: String
+
+        var length: Int { prefix.utf8.count + suffix.utf8.count }
     }
 
     private struct Service: Sendable {
@@ -208,8 +215,8 @@ struct MemoryBroker: Sendable {
 
     private func fault(for subject: String) -> MemoryServer.Failure? {
         guard !faults.failures.isEmpty else { return nil }
-        let found = faults.failures.filter { subject.hasPrefix($0.key) }
-        return found.max { $0.key.utf8.count < $1.key.utf8.count }?.value
+        let found = faults.failures.filter { subject.hasPrefix($0.key.prefix) && subject.hasSuffix($0.key.suffix) }
+        return found.max { $0.key.length < $1.key.length }?.value
     }
 
     private mutating func fail(_ frame: MemoryFrame, _ failure: MemoryServer.Failure, _ sender: Int) {

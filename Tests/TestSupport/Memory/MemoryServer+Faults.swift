@@ -131,9 +131,10 @@ extension MemoryServer {
     /// - Parameters:
     ///   - prefix: the beginning of the subjects that are meant, such as `$JS.API.CONSUMER.CREATE.`; of several that fit
     ///     the longest counts.
+    ///   - suffix: the end of the subjects that are meant.
     ///   - failure: what becomes of it; nil ends the fault.
-    public func fail(subjectPrefix prefix: String, with failure: Failure?) {
-        perform { $0.faults.failures[prefix] = failure }
+    public func fail(subjectPrefix prefix: String, suffix: String = "", with failure: Failure?) {
+        perform { $0.faults.failures[.init(prefix: prefix, suffix: suffix)] = failure }
     }
 
     /// Answers requests in the name of somebody who serves them.

@@ -1,0 +1,79 @@
+/// Whether a connection that nobody needs is let go, as a pure value: what is followed and sent comes in, and what to do
+/// goes out.
+///
+/// Only the end of the last subscription begins the wait, so that a client that never subscribes is left alone.
+struct IdleRest: Sendable, Hashable {
+    /// Names the timer. One that was cancelled or replaced has another serial.
+    struct TimerID: Sendable, Hashable {
+        let serial: UInt64
+    }
+
+    /// What the driver does.
+    enum Action: Sendable, Hashable {
+        /// Report ``timerFired(_:isNeeded:at:)`` at this moment.
+        case startTimer(TimerID, at: ContinuousClock.Instant)
+        /// Forget a timer.
+        case cancelTimer(TimerID)
+        /// Let the connection go.
+        case rest
+        /// Bring it back.
+        case resume
+    }
+
+    /// How long the connection stays; nil for ever.
+    let time: Duration?
+    /// Whether the connection was let go.
+    private(set) var isResting = false
+    private var timer: TimerID?
+    private var serial: UInt64 = 0
+
+    init(after time: Duration?) { self.time = time }
+
+    /// The last subscription has ended.
+    mutating func subscriptionsEnded(at now: ContinuousClock.Instant) -> [Action] {
+        guard time != nil, timer == nil, !isResting else { return [] }
+        return wait(at: now)
+    }
+
+    /// Somebody needs the connection: there is a subscription again, or something to send.
+    mutating func needed() -> [Action] {
+        if isResting {
+            isResting = false
+            return [.resume]
+        }
+        return settle()
+    }
+
+    /// The timer has reached its moment.
+    ///
+    /// - Parameter isNeeded: whether something else than a subscription needs the connection now. It is waited for once
+    ///   more.
+    mutating func timerFired(
+        _ id: TimerID, isNeeded: Bool, at now: ContinuousClock.Instant
+    ) -> [Action] {
+        guard timer == id else { return [] }
+        timer = nil
+        guard !isNeeded else { return wait(at: now) }
+        isResting = true
+        return [.rest]
+    }
+
+    /// The session has ended, or the user has asked for a connection: nothing rests any more.
+    mutating func reset() -> [Action] {
+        isResting = false
+        return settle()
+    }
+
+    private mutating func wait(at now: ContinuousClock.Instant) -> [Action] {
+        guard let time else { return [] }
+        serial += 1
+        let id = TimerID(serial: serial)
+        timer = id
+        return [.startTimer(id, at: now + time)]
+    }
+
+    private mutating func settle() -> [Action] {
+        defer { timer = nil }
+        return timer.map { [.cancelTimer($0)] } ?? []
+    }
+}

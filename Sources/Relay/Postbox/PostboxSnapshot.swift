@@ -1,0 +1,129 @@
+import NIOConcurrencyHelpers
+
+/// A page of letters, and what comes after it was asked for: nothing is missing in between, and nothing comes twice.
+///
+/// It ends with the last reference.
+public final class PostboxSnapshot: Sendable {
+    /// The page.
+    public let page: ListOutput<PostboxMessage>
+    private let live: PostboxEvents
+    private let merge: NIOLockedValueBox<LetterMerge>
+    /// What came while the page was read.
+    private let early: NIOLockedValueBox<[PostboxEvent]>
+
+    init(_ page: ListOutput<PostboxMessage>, _ live: PostboxEvents, early: [PostboxEvent], postbox: String?) {
+        var merge = LetterMerge(postbox: postbox)
+        self.page = merge.new(of: page)
+        self.live = live
+        self.merge = NIOLockedValueBox(merge)
+        self.early = NIOLockedValueBox(early.reversed())
+    }
+
+    /// What has come since the page was asked for, for one reader: letters that are on no page, and the subscription's
+    /// status as it changes.
+    public var events: Events { Events(snapshot: self) }
+
+    /// A further page, which the page's token has led to, without the letters that came as events already.
+    public func merged(_ page: ListOutput<PostboxMessage>) -> ListOutput<PostboxMessage> {
+        merge.withLockedValue { $0.new(of: page) }
+    }
+
+    /// The events of a ``PostboxSnapshot``.
+    public struct Events: AsyncSequence, Sendable {
+        /// An event.
+        public typealias Element = PostboxEvent
+        /// What ends the sequence early.
+        public typealias Failure = RelayError
+        let snapshot: PostboxSnapshot
+
+        /// Starts reading.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(snapshot: snapshot, live: snapshot.live.makeAsyncIterator())
+        }
+
+        /// Reads one event after the other.
+        public struct Iterator: AsyncIteratorProtocol {
+            let snapshot: PostboxSnapshot
+            var live: PostboxEvents.Iterator
+
+            /// The next event; nil at the end or when the task was cancelled.
+            public nonisolated(nonsending) mutating func next() async throws(RelayError) -> PostboxEvent? {
+                while true {
+                    var event = snapshot.early.withLockedValue { $0.popLast() }
+                    if event == nil { event = try await live.next() }
+                    guard let event else { return nil }
+                    if snapshot.merge.withLockedValue({ $0.isNew(event) }) { return event }
+                }
+            }
+
+            /// The next event; nil at the end or when the task was cancelled.
+            public mutating func next(
+                isolation actor: isolated (any Actor)?
+            ) async throws(RelayError) -> PostboxEvent? {
+                try await next()
+            }
+        }
+    }
+}
+
+/// Which letters somebody has seen who reads pages and hears of new ones at the same time, as a value.
+///
+/// Only what comes while a page is read can come twice, so the newest few thousand are remembered and no more.
+struct LetterMerge: Sendable {
+    private let postbox: String?
+    private var seen = RecentSet<String>(capacity: 4_096)
+
+    /// Nothing has been seen.
+    ///
+    /// - Parameter postbox: the one whose letters count; nil for all.
+    init(postbox: String? = nil) { self.postbox = postbox }
+
+    /// A page without what was seen already.
+    mutating func new(of page: ListOutput<PostboxMessage>) -> ListOutput<PostboxMessage> {
+        var page = page
+        page.items = page.items.filter { seen.insert($0.id) }
+        page.unreadable = page.unreadable.filter { seen.insert($0.id) }
+        return page
+    }
+
+    /// Whether an event is no repetition.
+    mutating func isNew(_ event: PostboxEvent) -> Bool {
+        switch event {
+        case .message(let letter): (postbox ?? letter.postboxId) == letter.postboxId && seen.insert(letter.id)
+        case .unreadable(let letter): (postbox ?? letter.postboxId) == letter.postboxId && seen.insert(letter.id)
+        case .status, .gap: true
+        }
+    }
+}
+
+extension RelayClient {
+    /// Subscribes to new letters, waits until nothing that comes can be missed, and only then lists: a letter that arrives
+    /// meanwhile is on the page or among the events, and never on both.
+    ///
+    /// - Parameters:
+    ///   - limit: most letters on the page, 1 to 100; nil for one.
+    ///   - postbox: only this one's letters, on the page as among the events; nil for all.
+    ///   - order: which comes first on the page.
+    /// - Throws: as ``listMessages(limit:nextToken:postbox:order:)``, and why the subscription was refused.
+    public func postboxSnapshot(
+        limit: Int? = nil, postbox: String? = nil, order: LetterOrder = .oldestFirst
+    ) async throws(RelayError) -> PostboxSnapshot {
+        // What is wrong with the question is found before anything is begun.
+        _ = try LetterPage(limit: limit, nextToken: nil, postbox: postbox, order: order)
+        guard link?.connection != nil else { throw .notConnected }
+        let live = try postboxMessages()
+        var iterator = live.makeAsyncIterator()
+        var early: [PostboxEvent] = []
+        waiting: while true {
+            guard let event = try await iterator.next() else { throw Task.isCancelled ? .cancelled : .notConnected }
+            switch event {
+            case .status(.error(let error)): throw error
+            case .status(.connected): break waiting
+            case .status: break
+            case .message, .unreadable, .gap: early.append(event)
+            }
+        }
+        let page = try await listMessages(limit: limit, nextToken: nil, postbox: postbox, order: order)
+        return PostboxSnapshot(page, live, early: early, postbox: postbox)
+    }
+}

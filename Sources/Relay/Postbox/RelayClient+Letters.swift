@@ -1,0 +1,123 @@
+import NIOConcurrencyHelpers
+
+// New letters as they come, and letters that are deleted, with the calls of Sudo's relay.
+extension RelayClient {
+    /// New letters from now on, through any outage where ``RelayConfiguration/subscriptions`` does not say otherwise. What
+    /// came while there was no connection comes before the status is `connected` again.
+    public func postboxMessages() throws(RelayError) -> PostboxEvents {
+        guard let user else { throw .notInitialized }
+        let intake = keepsMessages ? LetterIntake(openingStore()) : nil
+        let words = Letters.words(for: user, configuration.subscriptions) { [weak self] letters in
+            let letters = await self?.withPersonas(letters) ?? letters
+            for letter in letters { intake?.take(.letter(KeptLetter(letter))) }
+            return letters
+        }
+        let stream = StreamSubscription<PostboxEvent>(from: .new, words)
+        return follow(stream, as: "the postbox") { _, jetStream in
+            Letters(owner: user, jetStream: jetStream).source
+        }.events
+    }
+
+    /// Calls back for every new letter in any of the user's postboxes, as Sudo's relay does.
+    ///
+    /// - Parameters:
+    ///   - statusChangeHandler: hears the subscription's status, `initialized` first.
+    ///   - resultHandler: hears the letters, one after the other, and `invalidMessage` for each that cannot be read.
+    /// - Returns: keep it: the subscription ends with the last reference, or with `cancel()`.
+    public func subscribeToMessageCreated(
+        statusChangeHandler: (@Sendable (PlatformSubscriptionStatus) -> Void)? = nil,
+        resultHandler: @escaping @Sendable (Result<PostboxMessage, RelayError>) -> Void
+    ) throws(RelayError) -> SubscriptionToken {
+        let events = try postboxMessages()
+        statusChangeHandler?(.initialized)
+        statusChangeHandler?(.connecting)
+        let task = Task {
+            await events.callBack(statusChangeHandler: statusChangeHandler, resultHandler: resultHandler)
+        }
+        let token = SubscriptionToken { task.cancel() }
+        listeners.keep(token)
+        return token
+    }
+
+    /// Ends every subscription made by ``subscribeToMessageCreated(statusChangeHandler:resultHandler:)``.
+    public func unsubscribeAll() {
+        listeners.cancelTokens()
+    }
+
+    // MARK: Deleting
+
+    /// Deletes a letter.
+    ///
+    /// - Returns: its identifier.
+    /// - Throws: ``RelayError/notFound(_:)`` when it is gone already; ``RelayError/timeout(_:)`` or
+    ///   ``RelayError/connection(_:)`` when the server's answer did not come, and it may be gone.
+    @discardableResult
+    public func deleteMessage(withMessageId id: String) async throws(RelayError) -> String {
+        let deletion = try await bulkDeleteMessage(withMessageIds: [id])
+        if let failure = deletion.notDeleted.first { throw failure.error }
+        return id
+    }
+
+    /// Deletes up to 25 letters.
+    ///
+    /// - Returns: which were deleted, which not and of which it is not known, each with its reason.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for more than 25, ``RelayError/notConnected``.
+    @discardableResult
+    public func bulkDeleteMessage(withMessageIds ids: [String]) async throws(RelayError) -> BulkDeletion {
+        guard ids.count <= BulkDeletion.maximumCount else {
+            throw .invalidArgument("At most \(BulkDeletion.maximumCount) letters are deleted with one call")
+        }
+        return try await deleteMessages(withMessageIds: ids)
+    }
+
+    /// Deletes up to 25 letters, all of them or it is an error, as Sudo's relay has it.
+    ///
+    /// - Returns: the identifiers, all deleted.
+    /// - Throws: ``BulkDeletionError``, which says what was deleted even so.
+    @discardableResult
+    public func bulkDeleteMessage(withAllMessageIds ids: [String]) async throws(BulkDeletionError) -> [String] {
+        let deletion: BulkDeletion
+        do throws(RelayError) {
+            deletion = try await bulkDeleteMessage(withMessageIds: ids)
+        } catch { throw BulkDeletionError(of: ids, error) }
+        guard deletion.notDeleted.isEmpty else { throw BulkDeletionError(deletion) }
+        return deletion.deleted
+    }
+
+    /// Deletes any number of letters, many at a time. Where the task is cancelled or the connection lost, what has not been
+    /// sent yet is not deleted, and what has been is waited for.
+    ///
+    /// - Parameters:
+    ///   - ids: their identifiers.
+    ///   - progress: hears how many of them have come to their end, one after the other.
+    /// - Returns: which were deleted, which not and of which it is not known, each with its reason.
+    /// - Throws: ``RelayError/notConnected``, or what keeps the server from deleting any.
+    @discardableResult
+    public func deleteMessages(
+        withMessageIds ids: [String], progress: (@Sendable (_ ended: Int) -> Void)? = nil
+    ) async throws(RelayError) -> BulkDeletion {
+        let isCancelled = NIOLockedValueBox(false)
+        // Its own task: a deletion that is with the server is not cancelled, as nobody would know what became of it.
+        let task = Task { () async -> Result<BulkDeletion, RelayError> in
+            do throws(RelayError) {
+                return .success(
+                    try await inLetters { letters throws(RelayError) in
+                        try await letters.delete(
+                            ids, unless: { isCancelled.withLockedValue(\.self) }, progress: progress)
+                    })
+            } catch { return .failure(error) }
+        }
+        let result = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            isCancelled.withLockedValue { $0 = true }
+        }
+        let deletion = try result.get()
+        // What the network does not have any more goes here too.
+        let missing = deletion.failed.filter { $0.error == .notFound($0.id) }.map(\.id)
+        if let store = await keptStore() {
+            await store.append([], (deletion.deleted + missing).map { .letterDeleted(.received, id: $0) })
+        }
+        return deletion
+    }
+}

@@ -1,0 +1,61 @@
+// The user's own postboxes, and the personas to which they belong.
+extension RelayClient {
+    /// The user's postboxes. A user's first call has the network set up one named `personal`.
+    ///
+    /// - Parameter sudoId: only those of this persona (Sudo); nil for all.
+    public func postboxes(sudoId: String? = nil) async throws(RelayError) -> [Postbox] {
+        try await postboxRegister().postboxes(of: sudoId)
+    }
+
+    /// The user's postboxes, page by page, the oldest first.
+    ///
+    /// - Parameters:
+    ///   - limit: most postboxes, 1 to 100; nil for 100.
+    ///   - nextToken: where an earlier page ended; nil for the beginning. Postboxes that are made or deleted between two
+    ///     pages have none of the others skipped or repeated.
+    ///   - sudoId: only those of this persona (Sudo); nil for all.
+    /// - Returns: the postboxes, and the next page's token when there are more.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for the limit, ``RelayError/invalidToken``,
+    ///   ``RelayError/notConnected``, or the network's refusal.
+    public func listPostboxes(
+        limit: Int? = nil, nextToken: String? = nil, sudoId: String? = nil
+    ) async throws(RelayError) -> ListOutput<Postbox> {
+        let wanted = try PostboxPage(limit: limit, nextToken: nextToken)
+        return wanted.output(of: try await postboxes(sudoId: sudoId))
+    }
+
+    /// Makes a postbox and enables it.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 64 letters, digits, `_` and `-`; no other postbox of the user has it.
+    ///   - sudoId: the persona (Sudo) that it belongs to, 1 to 128 bytes; nil for the user's first one.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for either, ``RelayError/notConnected``, or the network's refusal.
+    public func createPostbox(_ name: String, sudoId: String? = nil) async throws(RelayError) -> Postbox {
+        let made = try await postboxRegister().create(name, for: sudoId)
+        link?.personas.forget(made.id)
+        return made
+    }
+
+    /// Enables a postbox, or disables it: a disabled one takes no letters and keeps those it has.
+    ///
+    /// - Parameters:
+    ///   - name: the postbox.
+    ///   - isEnabled: whether it takes letters.
+    ///   - sudoId: the persona (Sudo) that it has to belong to; nil for any of the user's.
+    /// - Throws: ``RelayError/notFound(_:)`` where that persona has no such postbox.
+    public func updatePostbox(
+        _ name: String, isEnabled: Bool, sudoId: String? = nil
+    ) async throws(RelayError) -> Postbox {
+        try await postboxRegister().update(name, isEnabled: isEnabled, of: sudoId)
+    }
+
+    /// Deletes a postbox with its letters.
+    ///
+    /// - Parameters:
+    ///   - name: the postbox.
+    ///   - sudoId: the persona (Sudo) that it has to belong to; nil for any of the user's.
+    /// - Throws: ``RelayError/notFound(_:)`` where that persona has no such postbox.
+    public func deletePostbox(_ name: String, sudoId: String? = nil) async throws(RelayError) -> Postbox {
+        try await postboxRegister().delete(name, of: sudoId)
+    }
+}

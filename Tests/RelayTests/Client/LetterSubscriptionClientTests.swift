@@ -1,0 +1,141 @@
+import NATS
+import NIOConcurrencyHelpers
+import TestSupport
+import Testing
+
+@testable import Relay
+
+/// What a subscription to letters says of the connection, and what it does without one.
+@Suite("Client: subscriptions to letters through outages, over a network in memory", .realProcesses)
+struct LetterSubscriptionClientTests {
+    private static let entry =
+        #"{"id":"personal","name":"personal","sudoId":"alice-1","isEnabled":true,"createdAt":42}"#
+
+    private func subscribe(
+        _ client: RelayClient, _ heard: Collected
+    ) async throws -> SubscriptionToken {
+        let token = try await client.subscribeToMessageCreated { status in
+            heard.add(status.name)
+        } resultHandler: { result in
+            if case .success(let message) = result { heard.add(message.message) }
+        }
+        try await eventually("the live subscription") { heard.all == ["initialized", "connecting", "connected"] }
+        return token
+    }
+
+    @Test("B42 B43 an outage is told, and that the subscription works again once what came meanwhile was delivered")
+    func outage() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let heard = Collected()
+        let token = try await subscribe(client, heard)
+        network.server.refuseDials(with: .connectionRefused("memory"))
+        network.server.disconnectAll()
+        try await eventually("the outage") { heard.all.last == "connecting" }
+        try network.postLetter("missed")
+        network.server.refuseDials(with: nil)
+        try await network.letTimePass("the subscription") { heard.all.last == "connected" }
+        #expect(heard.all.dropFirst(3) == ["connecting", "missed", "connected"])
+        withExtendedLifetime(token) {}
+        await client.close()
+        try await eventually("the end") { heard.all.last == "disconnected" }
+        #expect(heard.all.count { $0 == "disconnected" } == 1)
+    }
+
+    @Test("B42 a rest in the background is told as disconnected, and the way back as connecting")
+    func suspension() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let heard = Collected()
+        let token = try await subscribe(client, heard)
+        await client.setReachable(false)
+        try await eventually("the rest") { heard.all.last == "disconnected" }
+        await client.setReachable(true)
+        try await eventually("the return") { heard.all.suffix(3) == ["disconnected", "connecting", "connected"] }
+        withExtendedLifetime(token) {}
+        await client.close()
+    }
+
+    @Test("B42 the end of a session by the administrator is an error with its reason")
+    func kicked() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let statuses = NIOLockedValueBox<[PlatformSubscriptionStatus]>([])
+        let token = try await client.subscribeToMessageCreated { status in
+            statuses.withLockedValue { $0.append(status) }
+        } resultHandler: { _ in
+        }
+        try await eventually("the live subscription") { statuses.withLockedValue { $0.last } == .connected }
+        await client.end(by: .banned("spam"))
+        try await eventually("the reason") {
+            statuses.withLockedValue { $0.last } == .error(.connection(.banned("spam")))
+        }
+        withExtendedLifetime(token) {}
+        await client.close()
+    }
+
+    @Test("B42 by the seed's policy an outage ends the subscription, and the caller subscribes again")
+    func seedPolicy() async throws {
+        let network = try MemoryNetwork()
+        var configuration = network.configuration()
+        configuration.subscriptions = .seed
+        let client = try await network.connected(configuration)
+        let heard = Collected()
+        let token = try await subscribe(client, heard)
+        network.server.disconnectAll()
+        try await eventually("the end") { heard.all.last == "disconnected" }
+        try await network.letTimePass("the connection") { client.status.state == .connected }
+        try network.postLetter("unheard")
+        let again = Collected()
+        let second = try await subscribe(client, again)
+        try network.postLetter("heard")
+        try await eventually("the letter") { again.all.last == "heard" }
+        #expect(heard.all == ["initialized", "connecting", "connected", "disconnected"])
+        withExtendedLifetime((token, second)) {}
+        await client.close()
+    }
+
+    @Test("A new user's subscription finds the postbox that the network makes for it")
+    func newUsersSubscription() async throws {
+        let network = try MemoryNetwork()
+        network.server.deleteStream("PB_alice")
+        network.server.service("relay.postbox.alice.list") { _ in
+            try? network.createPostbox()
+            return Array(#"{"postboxes":[\#(Self.entry)]}"#.utf8)
+        }
+        let client = try await network.connected()
+        let heard = Collected()
+        let token = try await subscribe(client, heard)
+        withExtendedLifetime(token) {}
+        network.server.deleteStream("PB_alice")
+        let id = PostboxMessageID(incarnation: 1, sequence: 1).text
+        await #expect(throws: RelayError.notFound(id)) { try await client.postboxMessage(withMessageId: id) }
+        network.server.deleteStream("PB_alice")
+        await #expect(throws: RelayError.notFound(id)) { try await client.deleteMessage(withMessageId: id) }
+        await client.close()
+    }
+
+    @Test(
+        "B42 the last unsubscribe lets the connection go after a while, and a new subscription or a letter takes it back"
+    )
+    func idle() async throws {
+        let network = try MemoryNetwork()
+        var configuration = network.configuration()
+        configuration.idleTimeout = .seconds(50)
+        let client = try await network.connected(configuration)
+        var heard = Collected()
+        var token = try await subscribe(client, heard)
+        token.cancel()
+        try await network.letTimePass("the rest") { client.status.state == .suspended }
+        #expect(client.status.reason == nil)
+        try await eventually("the end of the connection") { network.server.connections == 0 }
+        heard = Collected()
+        token = try await subscribe(client, heard)
+        try await client.state(is: .connected)
+        token.cancel()
+        try await network.letTimePass("the next rest") { client.status.state == .suspended }
+        try client.enqueueLetter(to: "alice", postbox: "personal", text: "wake up", id: "letter-1")
+        try await eventually("the letter") { network.server.messages(in: "PB_alice").count == 1 }
+        await client.close()
+    }
+}
