@@ -195,7 +195,7 @@ extension PlainAnnouncer {
             let box = inbox.name(ofBox: letter.postboxId)
             return "\(number)\(stamp), \(Self.sender(letter)) to \(box): \(begin)\(rest)"
         }
-        let page = inbox.pageNumber > 1 ? "Page \(inbox.pageNumber), " : ""
+        let page = inbox.trail.count > 1 ? "Page \(inbox.trail.count), " : ""
         let more = inbox.hasMore ? "There are more; /more lists them. " : ""
         return ["\(page)\(Wording.count(inbox.letters.count, "letter")):"] + lines
             + ["\(more)/read NUMBER reads one, /delete NUMBER deletes it."]

@@ -171,7 +171,7 @@ struct PlainAnnouncer {
         case .publish(let publish, _, let line): (id, text) = (publish, line)
         case .sendAgain(let publish, _, let line): (id, text, isAgain) = (publish, line, true)
         case .postLetter(let letter, _, _, let line): (id, text) = (letter, line)
-        case .listPage(let request, _, _, _):
+        case .listPage(let request, _, _, _, _):
             awaitedPage = request
             return []
         case .search:

@@ -89,7 +89,7 @@ extension ChatModel {
         case .inbox:
             focus = .main
             // Without a screen the list begins anew; there is no way back from page to page.
-            if !hasScreen, case .inbox = view, inbox.pageNumber > 1 { inbox.reset() }
+            if !hasScreen, case .inbox = view, inbox.trail.count > 1 { inbox.reset() }
             return openInbox(nil)
         case .postbox(let act): return run(act)
         case .sent(let number): return sentLetters(number)
