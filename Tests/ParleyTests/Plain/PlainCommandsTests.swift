@@ -33,8 +33,9 @@ struct PlainCommandsTests {
                 lines += plain.send(.published(PublishNews(id: id, state: .queued)))
             case .search(let request, _, _):
                 lines += plain.send(.search(.found(request: request, [], isComplete: true)))
-            case .listPage(let request, _, _, _):
+            case .listPage(let request, _, _, _, _):
                 lines += plain.send(.postbox(.page(request: request, ListOutput(items: [], nextToken: nil))))
+            case .listSent: lines += plain.send(.postboxes(.sent([])))
             case .keyValue: lines += plain.send(.notice("greeting = hello", isFailure: false))
             case .disconnect: lines += plain.send(.statusChanged(ConnectionStatus(state: .disconnected)))
             // The program's end says enough.
