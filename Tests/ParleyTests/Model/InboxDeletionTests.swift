@@ -180,7 +180,7 @@ struct InboxDeletionTests {
         desk.send(.postbox(.deletion(request: first.request, BulkDeletion(deleted: first.current))))
         let second = try #require(desk.model.inbox.deletion)
         var result = BulkDeletion(deleted: Array(second.current.prefix(20)))
-        result.failed = second.current.suffix(5).map { .init(id: $0, error: .timeout("deleting a letter")) }
+        result.unknown = second.current.suffix(5).map { .init(id: $0, error: .timeout("deleting a letter")) }
         let effects = desk.send(.postbox(.deletion(request: second.request, result)))
         #expect(desk.model.inbox.deletion == nil)
         #expect(desk.model.notice?.text.hasPrefix("Deleted 45 of 60; 5 unknown, 10 stay.") == true)

@@ -487,28 +487,28 @@ struct GoldenFrames {
             """
              parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS             │── chat.lobby ─────────────────────────────────────────────
-            ▌cha┌─ Commands ─────────────────────────────────────────────── 38 of 112 ─┐
+            ▌cha┌─ Commands ─────────────────────────────────────────────── 51 of 137 ─┐
              cha│ > lea                                                                │
              ale│──────────────────────────────────────────────────────────────────────│
              POS│ ▌/leave [TOPIC]  leave this topic, or that one                       │
-              pe│  send the line again that was not sent  Conversation               r │
-              wo│  /quit  leave Parley                                              ^Q │
+              pe│  save the letter in a file  Postbox                            Alt-s │
+              wo│  send the line again that was not sent  Conversation               r │
+                │  reply below what the letter says  Postbox                     Alt-q │
+                │  show letters that have some words, or is:unread  Postbox      Alt-l │───
+                │  /quit  leave Parley                                              ^Q │───
                 │  the message above; within a long one a line  Conversation        Up │
                 │  a line up  Around what was found                                 Up │───
-                │  a line up  A message as a whole                                  Up │───
-                │  a line down  Around what was found                             Down │
-                │  a line down  A message as a whole                              Down │───
-                │  close the letter or the search  Search                          Esc │
-                │  drop the line that was not sent  Conversation                     x │   ✓
-                │  clear the text; on no text twice: quit                           ^C │   ✓
-                │  complete a command, name, topic or :emoji; again: the next      Tab │───
-                │  the last of the list, and more of it  Search                    End │───
-                │  /find LETTERS  go to the messages here that have them; n and N go … │
-                │  go to the message; open the letter, or close it  Search       Enter │
-                │  /link NUMBER  copy that link of the list                            │   ↺
+                │  a line up  A message as a whole                                  Up │
+                │  a line down  Around what was found                             Down │   ✓
+                │  a line down  A message as a whole                              Down │   ✓
+                │  close the letter or the search  Search                          Esc │───
+                │  /find [LETTERS]  go to what has them here, in a message that is re… │───
+                │  drop the line that was not sent  Conversation                     x │
+                │  behind /find: the next line that has it  A message as a whole     n │
+                │  clear the text; on no text twice: quit                           ^C │   ↺
             ────└──────────────────────────────────────────────────────────────────────┘────
              > write to chat.lobby
-             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/38
+             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/51
             """)
     }
 
@@ -521,8 +521,8 @@ struct GoldenFrames {
              alice  ● CONNECTED
             > lea
             ▌/leave [TOPIC]
+             save the le…  Alt-s
              send the line a…  r
-             /quit  leave P…  ^Q
             """)
     }
 

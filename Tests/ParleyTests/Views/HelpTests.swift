@@ -67,7 +67,7 @@ struct HelpTests {
     @Test(
         "/help opens where it speaks of something",
         arguments: [
-            ("search", "/search"), ("/kv", "/kv"), ("postbox", "Postbox"), ("^l", "^L"), ("unread", "next unread"),
+            ("search", "/search"), ("/kv", "/kv"), ("postbox", "/postbox"), ("^l", "^L"), ("unread", "next unread"),
             ("editing", "Editing the text"),
         ])
     func subject(subject: String, first: String) {

@@ -34,6 +34,8 @@ struct ExampleClientTests {
         try await handler.handleAll()
         #expect(handled.all == (1...30).map(String.init))
         #expect(try await client.listMessages().items.isEmpty)
+        // What listed the letters is not to be taken for what follows them.
+        try await eventually("the lists' end") { network.server.consumers(of: "PB_alice").isEmpty }
         try await handler.subscribe()
         try await eventually("the subscription") { !network.server.consumers(of: "PB_alice").isEmpty }
         try network.postLetter("comes")
