@@ -114,9 +114,10 @@ enum PostboxDeletion {
                     if failure.error == .notFound(failure.id) {
                         ends.gone.append(failure.id)
                     } else {
-                        ends.unknown.append(failure.id)
+                        ends.kept.append(failure.id)
                     }
                 }
+                ends.unknown += result.unknown.map(\.id)
             } catch {
                 // The call fails as a whole before it asks for any of them.
                 ends.kept += part

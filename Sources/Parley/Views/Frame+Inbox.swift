@@ -26,10 +26,9 @@ extension Frame {
         let inbox = model.inbox
         var words = box.map { "postbox \(inbox.name(ofBox: $0))" } ?? "postbox"
         if let box, inbox.boxes.first(where: { $0.id == box })?.isEnabled == false { words += " (off)" }
-        words += " ─ \(inbox.pageWords(box: box))"
+        words += " ─ \(inbox.pageWords(box: box))" + (inbox.order == .oldestFirst ? ", oldest first" : "")
         if let kept = inbox.kept { words += keptWords(kept) }
         if !inbox.marked.isEmpty { words += " ─ \(markWords)" }
-        if inbox.order == .oldestFirst { words += " ─ oldest first" }
         if let sort = inbox.sort.words { words += " ─ \(sort)" }
         if inbox.newer > 0 { words += " ─ \(Wording.grouped(inbox.newer)) newer" }
         if inbox.fetch != nil { words += " ─ listing …" }

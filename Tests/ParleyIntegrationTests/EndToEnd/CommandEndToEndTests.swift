@@ -177,7 +177,7 @@ extension EndToEndTests {
                     ("bob/play", "bob has no postbox play. Try bob/personal."),
                 ] {
                     let refused = try await network.parley("inbox", "post", address, "refused", "--as", "alice")
-                    #expect(refused.exitCode == 69 && refused.output.isEmpty, "\(refused)")
+                    #expect(refused.exitCode == 65 && refused.output.isEmpty, "\(refused)")
                     #expect(refused.diagnostics.contains(words), "\(refused)")
                 }
 

@@ -113,6 +113,7 @@ extension EndToEndTests {
                     $0.contains("Your postboxes") && $0.contains("off, 1 letter, 1 unread, persona the-seller")
                 }
                 try bob.press(.escape)
+                try await bob.waitFor("the list to be closed") { !$0.contains("Your postboxes") }
                 try bob.type("/postbox delete shop")
                 try bob.press(.enter)
                 try await bob.waitFor(text: "Delete the postbox shop with its 1 letter?")

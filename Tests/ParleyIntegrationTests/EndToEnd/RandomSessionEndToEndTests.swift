@@ -157,7 +157,7 @@ extension EndToEndTests {
             try terminal.press(.left, .ctrl("c"))
             try terminal.paste("\n\(mark)")
             try await terminal.waitFor("an answer to a key", deadline: .seconds(60)) { screen in
-                screen.contains(mark) && screen.rows.first?.contains("parley") == true
+                screen.contains(mark) && screen.rows.first?.contains("alice") == true
             }
         }
     }

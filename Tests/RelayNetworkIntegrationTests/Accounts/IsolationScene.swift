@@ -1,4 +1,5 @@
 import NATS
+import NIOConcurrencyHelpers
 import NIOCore
 import Relay
 import TestSupport
@@ -115,9 +116,8 @@ struct IsolationScene: Sendable {
     /// Takes one message from a consumer.
     /// - Returns: where its acknowledgement goes.
     func pull(from consumer: String, in stream: String, _ connection: NATSConnection) async throws -> String {
-        let message = try await connection.request(
-            ByteBuffer(string: #"{"batch":1}"#), to: "net.API.CONSUMER.MSG.NEXT.\(stream).\(consumer)",
-            timeout: .seconds(60))
+        let message = try await answer(
+            #"{"batch":1,"expires":20000000000}"#, to: "net.API.CONSUMER.MSG.NEXT.\(stream).\(consumer)", connection)
         guard let place = message.reply, place.hasPrefix("$JS.ACK.\(stream).\(consumer).") else {
             throw TestFailure("\(consumer) gave no message: \(message.statusText ?? message.text)")
         }
@@ -126,8 +126,30 @@ struct IsolationScene: Sendable {
 
     /// Whether alice is given what she asks for when the answer comes to herself.
     func isGranted(_ body: String, to subject: String) async throws -> Bool {
-        let answer = try await alice.request(ByteBuffer(string: body), to: subject, timeout: .seconds(60))
+        let answer = try await answer(body, to: subject, alice)
         return answer.status == nil && !answer.text.contains(#""error""#)
+    }
+
+    /// The first answer to a request. What a pull brings keeps its own subject, so that an inbox has to wait for it.
+    private func answer(
+        _ body: String, to subject: String, _ connection: NATSConnection
+    ) async throws -> NATSMessage {
+        let inbox = connection.newInbox()
+        let answers = try connection.subscribe(to: inbox)
+        defer { answers.unsubscribe() }
+        let first = NIOLockedValueBox<NATSMessage?>(nil)
+        let listener = Task {
+            var iterator = answers.makeAsyncIterator()
+            let message = try await iterator.next()
+            first.withLockedValue { $0 = message }
+        }
+        defer { listener.cancel() }
+        try connection.publish(ByteBuffer(string: body), to: subject, reply: inbox)
+        try await eventually("an answer from \(subject)", deadline: .seconds(60)) {
+            first.withLockedValue { $0 != nil }
+        }
+        guard let message = first.withLockedValue({ $0 }) else { throw TestFailure("no answer from \(subject)") }
+        return message
     }
 
     /// Where answers would do harm.

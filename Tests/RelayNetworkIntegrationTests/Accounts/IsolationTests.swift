@@ -137,15 +137,16 @@ struct IsolationTests {
             var made: Set<String> = []
             for (number, target) in kinds.enumerated() {
                 for (policy, wait) in [("none", ""), ("explicit", #","ack_wait":1000000000"#)] {
-                    for (stream, filter) in [("local_stream", "\(hash).chat.>"), ("PB_alice", "postbox.alice.>")] {
+                    for (stream, filter) in [("local_stream", "\(hash).chat.push"), ("PB_alice", nil)] {
                         let name = "push\(number)\(policy)"
+                        let filtered = filter.map { #""filter_subject":"\#($0)","# } ?? ""
                         let body = """
                             {"stream_name":"\(stream)","config":{"name":"\(name)","deliver_subject":"\(target)",\
-                            "filter_subject":"\(filter)","deliver_policy":"all","ack_policy":"\(policy)"\(wait),\
-                            "mem_storage":true}}
+                            \(filtered)"deliver_policy":"all","ack_policy":"\(policy)"\(wait),"mem_storage":true}}
                             """
+                        let end = filter.map { "." + $0 } ?? ""
                         let answer = try? await alice.request(
-                            ByteBuffer(string: body), to: "net.API.CONSUMER.CREATE.\(stream).\(name).\(filter)")
+                            ByteBuffer(string: body), to: "net.API.CONSUMER.CREATE.\(stream).\(name)\(end)")
                         if answer?.text.replacing(" ", with: "").contains(#""deliver_subject":"\#(target)""#) == true {
                             made.insert(target)
                         }
