@@ -56,7 +56,8 @@ struct IsolationScene: Sendable {
             let ear = try scene.bob.subscribe(to: "relay.control.bob")
             try await scene.bob.flush()
             let listener = Task { [heard = scene.heard] in
-                for try await message in ear { heard.add(message.text) }
+                // What a push consumer delivers keeps its own subject. Clients take in only what the network has signed.
+                for try await message in ear where message.subject == "relay.control.bob" { heard.add(message.text) }
             }
             try await body(scene)
             listener.cancel()

@@ -121,6 +121,8 @@ struct IsolationTests {
         IsolationScene.grants)
     func pushConsumers(server: String, grant: String) async throws {
         try await IsolationScene.run(server, grant: grant) { scene in
+            let client = try scene.network.client(as: "bob")
+            try await client.connect(timeLimit: 60)
             let before = try await scene.possessions()
             let (alice, hash) = (scene.alice, scene.hash)
             let own = scene.network.jetStream(alice)
@@ -168,6 +170,9 @@ struct IsolationTests {
                 return true
             }
             #expect(try await scene.possessions() == before)
+            // What was pushed to where the administrator speaks is nobody's word.
+            #expect(client.status.state == .connected)
+            await client.close()
         }
     }
 
