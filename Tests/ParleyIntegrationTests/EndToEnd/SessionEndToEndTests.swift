@@ -137,7 +137,9 @@ extension EndToEndTests {
                     }
                     try alice.press(.f(8))
                     let log = try await alice.waitFor("the log", deadline: .seconds(60)) {
-                        $0.rows[1].contains("connection log") && $0.contains("it was written by a newer version")
+                        $0.rows[1].contains("connection log")
+                            && $0.rows.dropLast(2).contains { $0.contains("The local store failed: ") }
+                            && $0.contains("by a newer version")
                     }
                     #expect(log.rows.dropLast(2).count { $0.contains("The local store failed: ") } == 1)
                 }
