@@ -179,6 +179,9 @@ public final class NATSConnection: Sendable {
     /// Whether the connection is still open, as far as this side knows.
     public var isOpen: Bool { core.isOpen }
 
+    /// Whether some request waits for its answer.
+    package var hasOpenRequests: Bool { !core.requests.isEmpty }
+
     /// A unique subject under the permitted inbox prefix.
     public func newInbox() -> String { core.inboxPrefix + "." + UniqueToken.next() }
 

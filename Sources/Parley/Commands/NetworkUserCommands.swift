@@ -153,8 +153,7 @@ struct NetworkUserExpireCommand: AsyncParsableCommand {
         try await reportingFailures {
             guard let end = Self.end(date) else { return }
             try await NetworkAdministrator().expire(user: options.name, at: end, reason: why.reason)
-            let text = end.map { "until \(Timestamp(milliseconds: $0 * 1_000).iso8601)" } ?? "without end"
-            options.report("expire", "\(options.name) may use the network \(text)")
+            options.report("expire", "\(options.name) may use the network \(NetworkUser.words(untilEnd: end))")
         }
     }
 }

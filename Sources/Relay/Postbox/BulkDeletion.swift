@@ -38,17 +38,6 @@ public struct BulkDeletion: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - ids: the identifiers, as the caller passed them; the same one may be there twice.
-    ///   - failures: by their places among these, why some letters were not deleted.
-    init(of ids: [String], failures: [Int: RelayError]) {
-        var ends = [LetterEnd](repeating: .deleted, count: ids.count)
-        for (index, error) in failures { ends[index] = LetterEnd(error) }
-        self.init(of: ids, ends: ends)
-    }
-
-    /// The result of deleting letters.
-    ///
-    /// - Parameters:
-    ///   - ids: the identifiers, as the caller passed them; the same one may be there twice.
     ///   - ends: what became of each.
     init(of ids: [String], ends: [LetterEnd]) {
         self.init()

@@ -7,8 +7,14 @@ enum LetterRows {
 
     // MARK: Writing
 
-    /// Keeps a letter, if it is not there.
+    /// Keeps a letter, if it is not there. Where there are as many as are kept, one that is older than what would give way
+    /// for it is not kept: a list from the newest letter on comes to it last.
     static func keep(_ letter: KeptLetter, in database: Database) throws {
+        let first = try Row.fetchOne(database, sql: "SELECT number, time FROM letters ORDER BY number LIMIT 1")
+        if let first, let last = try Int64.fetchOne(database, sql: "SELECT max(number) FROM letters") {
+            let (oldest, time): (Int64, Int64) = (first[0], first[1])
+            if last - oldest + 1 >= Int64(StoreBounds.letters), letter.time.milliseconds < time { return }
+        }
         let place = letter.direction == .received ? PostboxMessageID(letter.id) : nil
         let sql = """
             INSERT INTO letters (direction, id, person, postbox, time, text, sudo, incarnation, sequence, subject)
@@ -61,7 +67,7 @@ enum LetterRows {
         }
         try delete(gone, in: database)
         try forgetRead(missingIn: page, in: database)
-        for letter in page.letters { try keep(letter, in: database) }
+        for letter in page.letters.sorted(by: { $0.time < $1.time }) { try keep(letter, in: database) }
         try database.execute(
             sql: "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)",
             arguments: [moment, String(page.moment.milliseconds)])

@@ -11,6 +11,8 @@ extension RelayClient {
     ) -> (events: Subscription<Event>, opened: Completion<Void>?) {
         let follower = StreamFollower(name: name, stream: stream, source: source)
         let key = following.add(follower)
+        // Whoever subscribes while there is no connection to wait for learns it.
+        follower.connectionChanged(status)
         connectionIsNeeded()
         var opened: Completion<Void>?
         if let link, let namespace, link.connection != nil {

@@ -298,7 +298,9 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             state.cursor.reach(sequence)
             return state.standing.changes
         }
-        guard await channel.send(.live(through: sequence)) else { return false }
+        // Reading stops before the status tells of a lost connection: what is said from here on is taken back where that
+        // comes meanwhile.
+        guard !Task.isCancelled, await channel.send(.live(through: sequence)) else { return false }
         let lost = state.withLockedValue { state -> PlatformSubscriptionStatus? in
             state.isCatchingUp = false
             guard state.standing.changes == changes else { return state.standing.status }

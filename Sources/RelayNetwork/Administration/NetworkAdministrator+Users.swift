@@ -22,6 +22,14 @@ public struct NetworkUser: Hashable, Sendable {
     public var expires: Int64?
     /// The connections; nil when the network does not run.
     public var devices: [Device]?
+
+    /// How long an account lasts, in words.
+    /// - Parameter end: seconds since 1970; nil means without end.
+    public static func words(untilEnd end: Int64?) -> String {
+        guard let end else { return "without end" }
+        let latest = Timestamp.latest.milliseconds / 1_000
+        return "until \(Timestamp(milliseconds: min(max(end, -latest), latest) * 1_000).iso8601)"
+    }
 }
 
 // Making and changing users, and looking at them.
@@ -105,7 +113,7 @@ extension NetworkAdministrator {
 
     /// What a user reads of an end that is still to come.
     private static func words(_ end: Int64?, _ reason: String) -> String {
-        "\(end.map { "until \(Timestamp(milliseconds: $0 * 1_000).iso8601)" } ?? "without end"): \(reason)"
+        "\(NetworkUser.words(untilEnd: end)): \(reason)"
     }
 
     /// Hands the server a user's changed account, ends what is not granted any more, and tells the user.

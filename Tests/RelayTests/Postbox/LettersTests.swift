@@ -7,8 +7,10 @@ import Testing
 struct LettersTests {
     @Test("B50 a bulk deletion tells of each letter in the order of the call, of one that was named twice too")
     func bulkDeletion() {
-        let failures: [Int: RelayError] = [0: .notFound("a"), 3: .timeout("deleting a letter")]
-        let deletion = BulkDeletion(of: ["a", "b", "a", "c"], failures: failures)
+        let ends: [BulkDeletion.LetterEnd] = [
+            .failed(.notFound("a")), .deleted, .deleted, .unknown(.timeout("deleting a letter")),
+        ]
+        let deletion = BulkDeletion(of: ["a", "b", "a", "c"], ends: ends)
         #expect(deletion.deleted == ["b", "a"])
         #expect(deletion.failed.map(\.id) == ["a"])
         #expect(deletion.failed.map(\.error) == [.notFound("a")])
@@ -17,7 +19,7 @@ struct LettersTests {
         #expect(deletion.notDeleted.map(\.error) == [.notFound("a"), .timeout("deleting a letter")])
         let words = BulkDeletionError(deletion).description
         #expect(words.hasPrefix("2 letters were deleted, 1 were not, and of 1 it is not known. a does not exist"))
-        #expect(BulkDeletion(of: [], failures: [:]) == BulkDeletion())
+        #expect(BulkDeletion(of: [], ends: []) == BulkDeletion())
     }
 
     @Test("The letters of a postbox are counted together, whoever sent them")

@@ -24,6 +24,8 @@ struct IdleRest: Sendable, Hashable {
     let time: Duration?
     /// Whether the connection was let go.
     private(set) var isResting = false
+    /// Whether there has been a subscription in this session.
+    private var hasFollowed = false
     private var timer: TimerID?
     private var serial: UInt64 = 0
 
@@ -31,17 +33,24 @@ struct IdleRest: Sendable, Hashable {
 
     /// The last subscription has ended.
     mutating func subscriptionsEnded(at now: ContinuousClock.Instant) -> [Action] {
+        hasFollowed = true
         guard time != nil, timer == nil, !isResting else { return [] }
         return wait(at: now)
     }
 
-    /// Somebody needs the connection: there is a subscription again, or something to send.
-    mutating func needed() -> [Action] {
+    /// Somebody needs the connection.
+    ///
+    /// - Parameter isFollowed: whether there is a subscription. Where there is none, as for something to send, the wait
+    ///   begins anew.
+    mutating func needed(isFollowed: Bool, at now: ContinuousClock.Instant) -> [Action] {
+        var actions: [Action] = []
         if isResting {
             isResting = false
-            return [.resume]
+            actions = [.resume]
+        } else {
+            actions = settle()
         }
-        return settle()
+        return isFollowed || !hasFollowed ? actions : actions + wait(at: now)
     }
 
     /// The timer has reached its moment.
@@ -60,7 +69,7 @@ struct IdleRest: Sendable, Hashable {
 
     /// The session has ended, or the user has asked for a connection: nothing rests any more.
     mutating func reset() -> [Action] {
-        isResting = false
+        (isResting, hasFollowed) = (false, false)
         return settle()
     }
 

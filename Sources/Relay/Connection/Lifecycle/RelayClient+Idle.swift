@@ -18,7 +18,9 @@ extension RelayClient {
     }
 
     /// Something is followed, or is to be sent.
-    func connectionIsNeeded() { perform(idle.needed()) }
+    func connectionIsNeeded() {
+        perform(idle.needed(isFollowed: !following.isEmpty, at: surroundings.clock.now))
+    }
 
     /// A subscription has ended.
     func subscriptionEnded() {
@@ -27,10 +29,11 @@ extension RelayClient {
 
     private func idleTimerFired(_ id: IdleRest.TimerID) {
         idleTimers.cancel(id)
-        // An exclusive session is held by being connected.
+        // An exclusive session is held by being connected. Who waits for a connection, or for an answer over it, needs it.
         let isNeeded =
             !following.isEmpty || publisher.count > 0 || !presence.watches.isEmpty
-            || !presence.announcement.topics.isEmpty || claim != nil || !hasSession
+            || !presence.announcement.topics.isEmpty || claim != nil || machine.status.state != .connected
+            || link?.connection?.hasOpenRequests == true
         perform(idle.timerFired(id, isNeeded: isNeeded, at: surroundings.clock.now))
     }
 }

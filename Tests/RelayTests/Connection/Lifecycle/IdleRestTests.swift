@@ -20,7 +20,24 @@ struct IdleRestTests {
     func off() {
         var idle = IdleRest(after: nil)
         #expect(idle.subscriptionsEnded(at: now).isEmpty)
-        #expect(idle.needed().isEmpty)
+        #expect(idle.needed(isFollowed: false, at: now).isEmpty)
+    }
+
+    @Test("B42 what is sent without a subscription is waited for, and then the connection rests again")
+    func sent() throws {
+        var (idle, id) = try waiting()
+        let later = now + .seconds(30)
+        let actions = idle.needed(isFollowed: false, at: later)
+        guard actions.count == 2, actions[0] == .cancelTimer(id), case .startTimer(let next, let moment) = actions[1]
+        else { throw RelayError.cancelled }
+        #expect(moment == later + .seconds(50))
+        #expect(idle.timerFired(next, isNeeded: false, at: moment) == [.rest])
+        // Whoever sends while it rests brings it back, for a time.
+        let woken = idle.needed(isFollowed: false, at: moment)
+        #expect(woken.first == .resume && woken.count == 2)
+        // A client that has followed nothing in its session is left alone.
+        _ = idle.reset()
+        #expect(idle.needed(isFollowed: false, at: moment).isEmpty)
     }
 
     @Test("B42 the connection rests when the time is up, and comes back once for whoever needs it")
@@ -29,14 +46,14 @@ struct IdleRestTests {
         #expect(idle.subscriptionsEnded(at: now).isEmpty)
         #expect(idle.timerFired(id, isNeeded: false, at: now) == [.rest])
         #expect(idle.isResting && idle.subscriptionsEnded(at: now).isEmpty)
-        #expect(idle.needed() == [.resume])
-        #expect(idle.needed().isEmpty)
+        #expect(idle.needed(isFollowed: true, at: now) == [.resume])
+        #expect(idle.needed(isFollowed: true, at: now).isEmpty)
     }
 
     @Test("B42 a new subscription stops the clock, and a timer that was stopped does nothing")
     func stopped() throws {
         var (idle, id) = try waiting()
-        #expect(idle.needed() == [.cancelTimer(id)])
+        #expect(idle.needed(isFollowed: true, at: now) == [.cancelTimer(id)])
         #expect(idle.timerFired(id, isNeeded: false, at: now).isEmpty)
         #expect(!idle.isResting)
     }
