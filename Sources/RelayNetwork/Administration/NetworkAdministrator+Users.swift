@@ -27,8 +27,8 @@ public struct NetworkUser: Hashable, Sendable {
     /// - Parameter end: seconds since 1970; nil means without end.
     public static func words(untilEnd end: Int64?) -> String {
         guard let end else { return "without end" }
-        let latest = Timestamp.latest.milliseconds / 1_000
-        return "until \(Timestamp(milliseconds: min(max(end, -latest), latest) * 1_000).iso8601)"
+        let seconds = min(max(end, Timestamp.earliest.milliseconds / 1_000), Timestamp.latest.milliseconds / 1_000)
+        return "until \(Timestamp(milliseconds: seconds * 1_000).iso8601)"
     }
 }
 

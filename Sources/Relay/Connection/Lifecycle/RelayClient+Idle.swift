@@ -32,7 +32,7 @@ extension RelayClient {
         // An exclusive session is held by being connected. Who waits for a connection, or for an answer over it, needs it.
         let isNeeded =
             !following.isEmpty || publisher.count > 0 || !presence.watches.isEmpty
-            || !presence.announcement.topics.isEmpty || claim != nil || machine.status.state != .connected
+            || !presence.announcement.topics.isEmpty || claim != nil || status.state != .connected
             || link?.connection?.hasOpenRequests == true
         perform(idle.timerFired(id, isNeeded: isNeeded, at: surroundings.clock.now))
     }

@@ -150,7 +150,7 @@ struct JSONWriter {
 
 extension Timestamp {
     /// The first moment of the year 0000.
-    static let earliest = Timestamp(milliseconds: -62_167_219_200_000)
+    package static let earliest = Timestamp(milliseconds: -62_167_219_200_000)
     /// The last whole second of the year 9999.
-    static let latest = Timestamp(milliseconds: 253_402_300_799_000)
+    package static let latest = Timestamp(milliseconds: 253_402_300_799_000)
 }
