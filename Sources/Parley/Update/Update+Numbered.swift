@@ -16,8 +16,8 @@ extension ChatModel {
 
     // MARK: One message
 
-    /// The message that a command is for: by its number, counted from the newest; without one the selected message, the one
-    /// that was found, or the newest. Says so where there is none.
+    /// The message that a command is for: by its number, counted from the newest; without one the selected message or the
+    /// one that was when the command was begun, the one that was found, or the newest. Says so where there is none.
     mutating func message(_ number: Int?) -> ConversationRow? {
         let conversation: Conversation?
         switch view {
@@ -30,7 +30,7 @@ extension ChatModel {
             return nil
         }
         if number == nil {
-            if let selectedRow { return selectedRow }
+            if let selected = selectedRow ?? rowBeforeText { return selected }
             if let found, found.conversation == conversation.name,
                 let row = conversation.row(at: conversation.index(atOrAfter: found.position)),
                 row.position == found.position
