@@ -69,7 +69,7 @@ struct ChatModel: Equatable, Sendable {
     var tour: Tour?
     /// The sent letters that were listed last, whose numbers count for `/sent`.
     var listedSent: [KeptLetter] = []
-    /// Answers about postboxes and sent letters that are still to come.
+    /// Answers about postboxes, sent letters and letters that are saved that are still to come.
     var awaitedAnswers = 0
     /// The links that were listed last, whose numbers count for `/link`.
     var listedLinks: LinkList?

@@ -102,7 +102,7 @@ extension ChatModel {
             } else {
                 askToDelete()
             }
-        case .save(let file): return save(to: file)
+        case .save(let file): return awaited(save(to: file))
         case .topics: listTopics()
         case .next: return showNextUnread()
         case .edit:
@@ -176,7 +176,7 @@ extension ChatModel {
         overlay = nil
         switch question.act {
         case .quit, .leaveDeletion: return [.quit]
-        case .overwrite(let text, let path): return [.saveLetter(text: text, path: path, overwrites: true)]
+        case .overwrite(let text, let path): return awaited([.saveLetter(text: text, path: path, overwrites: true)])
         case .disconnect: return [.disconnect]
         case .delete(let ids): return deleteAsked(ids)
         case .deletePostbox(let name): return deletePostbox(name)

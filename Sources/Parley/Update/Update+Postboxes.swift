@@ -40,10 +40,13 @@ extension ChatModel {
         return mayDo(act) ? asked(.postboxes(act)) : []
     }
 
-    private mutating func asked(_ effect: ChatEffect) -> [ChatEffect] {
-        awaitedAnswers += 1
-        return [effect]
+    /// Counts what is asked for among what is to be answered.
+    mutating func awaited(_ effects: [ChatEffect]) -> [ChatEffect] {
+        awaitedAnswers += effects.count
+        return effects
     }
+
+    private mutating func asked(_ effect: ChatEffect) -> [ChatEffect] { awaited([effect]) }
 
     private func deletionWords(_ name: String) -> String {
         let box = inbox.boxes.first { $0.name == name }
