@@ -36,7 +36,7 @@ extension ChatModel {
         case .say(let text):
             guard let topic = writableTopic(), fits(text) else { return false }
             return !isLong(text, for: topic, .run(command))
-        case .quote(_, let text) where !text.isEmpty: return fits(text) && writableTopic() != nil
+        case .quote(let number, let text): return mayQuote(number, text)
         case .post(let user, let postbox, let text):
             return fits(text) && !isLong(text, for: "\(user)/\(postbox)", .run(command))
         case .postbox(let act): return mayDo(act)

@@ -53,20 +53,26 @@ extension ChatModel {
         return nil
     }
 
+    /// Whether a message can be quoted: it is there, and where a text goes with it, both are one message.
+    mutating func mayQuote(_ number: Int?, _ text: String) -> Bool {
+        guard let row = message(number) else { return false }
+        return text.isEmpty || fits(Self.answer(text, to: row)) && writableTopic() != nil
+    }
+
+    private static func answer(_ text: String, to row: ConversationRow) -> String { "\(quotation(of: row))\n\(text)" }
+
     /// Quotes a message: before the text that is written on, or with one that is sent as the answer.
     mutating func quote(_ number: Int?, _ text: String) -> [ChatEffect] {
         guard let row = message(number) else { return [] }
-        let quotation = Self.quotation(of: row)
         guard text.isEmpty else {
-            let whole = "\(quotation)\n\(text)"
-            guard let topic = writableTopic(), fits(whole) else { return [] }
-            return publish(whole, to: topic)
+            guard let topic = writableTopic() else { return [] }
+            return publish(Self.answer(text, to: row), to: topic)
         }
         guard hasScreen else {
             say("Without a screen the answer goes with it: /quote [NUMBER] TEXT", .failure)
             return []
         }
-        beginWith(quotation)
+        beginWith(Self.quotation(of: row))
         return []
     }
 

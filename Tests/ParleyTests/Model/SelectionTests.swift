@@ -114,6 +114,22 @@ struct SelectionTests {
         #expect(desk.model.compose.text == "> bob: line 40.\n")
     }
 
+    @Test("An answer that is too long with its quotation, or for a message that is not there, stays in the box")
+    func answerStays() {
+        var desk = Self.desk()
+        desk.press(.backTab)
+        let text = String(repeating: "x", count: Compose.messageBytes - 5)
+        for command in ["/quote \(text)", "/quote 41 I agree", "/quote 41"] {
+            desk.model.focus = .compose
+            desk.model.compose.set(command)
+            #expect(!desk.press(.enter).contains { if case .publish = $0 { true } else { false } })
+            #expect(desk.model.compose.text == command && desk.model.notice?.kind == .failure)
+        }
+        desk.model.compose.set("/quote 40 I agree")
+        let sent = desk.press(.enter)
+        #expect(sent.contains { if case .publish(_, _, "> bob: line 1.\nI agree") = $0 { true } else { false } })
+    }
+
     @Test("y copies the message without characters that hide, and keeps it for ^Y")
     func copy() {
         var desk = Desk.joined("chat.lobby")

@@ -185,7 +185,6 @@ struct PlainCommandsTests {
         #expect(plain.send(.topic("chat.lobby", .messages([message(4, "fourth")]))) == ["10:00 bob: fourth"])
         #expect(plain.enter("well").lines == [])
         #expect(plain.send(.topic("chat.lobby", .messages([message(5, "fifth")]))) == ["10:00 bob: fifth"])
-        #expect(plain.enter("/read 4").lines.last == "fourth")
     }
 
     @Test("A sent letter is said each time it is asked for")
