@@ -61,6 +61,7 @@ extension ChatModel {
     /// Lists the postboxes, with whose they are and how many letters each has.
     private mutating func listPostboxes() {
         guard !inbox.boxes.isEmpty else {
+            awaitsPostboxes = !isOffline
             return say(isOffline ? "Your postboxes are known when connected." : "One moment: the network is asked.")
         }
         overlay = .listing(Listing(title: Self.postboxesTitle, lines: postboxLines))
@@ -86,13 +87,14 @@ extension ChatModel {
         awaitedAnswers = max(0, awaitedAnswers - 1)
         switch news {
         case .listed(let boxes):
-            let isFirst = inbox.boxes.isEmpty
+            let isAwaited = awaitsPostboxes
+            awaitsPostboxes = false
             let effects = handlePostboxNews(.boxes(boxes))
             if case .listing(var listing) = overlay, listing.title == Self.postboxesTitle {
                 listing.lines = postboxLines
                 overlay = .listing(listing)
-            } else if isFirst, overlay == nil {
-                listPostboxes()
+            } else if isAwaited, overlay == nil {
+                if boxes.isEmpty { say("You have no postbox. /postbox create NAME makes one.") } else { listPostboxes() }
             }
             return effects
         case .changed(let act, let postbox, let boxes):
@@ -103,7 +105,9 @@ extension ChatModel {
                 effects += [.countLetters] + refreshInbox()
             }
             return effects
-        case .failed(_, let error): say(error.words, .failure)
+        case .failed(let act, let error):
+            if act == .list { awaitsPostboxes = false }
+            say(error.words, .failure)
         case .sent(let letters): listSent(letters)
         case .sentFailed(let words): say(words, .failure)
         }
