@@ -222,7 +222,8 @@ struct PlainAnnouncer {
         case .failed(let error): return ["Not sent: \(text). \(error.words) /resend sends it again, /discard drops it."]
         case .discarded(let reason):
             return ["Not sent: \(text). \(reason.words) /resend sends it again, /discard drops it."]
-        case .uncertain: return ["Perhaps sent: \(text). The answer was lost. /resend sends it again."]
+        case .uncertain:
+            return ["Perhaps sent: \(text). The answer was lost. /resend sends it again, /discard drops it."]
         }
     }
 
