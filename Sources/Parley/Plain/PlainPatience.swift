@@ -37,17 +37,24 @@ extension ChatModel {
         return !awaitsList
     }
 
+    /// Takes in that something was asked for that nobody will answer.
+    mutating func giveUp(_ effect: ChatEffect) {
+        switch effect {
+        case .postboxes, .listSent, .saveLetter: awaitedAnswers = max(0, awaitedAnswers - 1)
+        default: break
+        }
+    }
+
     /// What is not done where nothing more is waited for; nil where nothing is lost by that.
     ///
-    /// - Parameter lines: how many lines were read and not taken in.
-    func undone(keeps: Bool, lines: Int) -> String? {
+    /// - Parameter keeps: whether what is not sent is kept on this machine.
+    func undone(keeps: Bool) -> String? {
         if !outgoing.isEmpty {
             let count = Wording.count(outgoing.count, "message")
             return keeps ? "\(count) not sent yet: Parley sends them when it runs again." : "\(count) not sent."
         }
         let letters = (inbox.deletion.map { $0.total - $0.done } ?? 0) + (inbox.pending?.members.count ?? 0)
         if letters > 0 { return "It is not known whether \(Wording.count(letters, "letter")) left the postbox." }
-        if lines > 0 { return "\(Wording.count(lines, "line")) not done: what they were for did not come." }
         return awaitedAnswers > 0 ? "What was asked for last was not answered." : nil
     }
 }

@@ -92,7 +92,7 @@ struct PlainSession {
             deadline = end
             if .now >= end { break }
         }
-        guard hasEnded, let undone = model.undone(keeps: keeps, lines: waiting.count) else { return }
+        guard hasEnded, let undone = model.undone(keeps: keeps) else { return }
         throw CommandFailure(CommandFailure.notAcknowledged, undone)
     }
 
@@ -172,7 +172,9 @@ struct PlainSession {
         case .quit: isOver = true
         case .edit, .copy, .bell, .redraw, .setTitle, .suspendProcess: break
         default:
-            if !engine.send(effect) { Output.line("Too much is waiting to be done; that was not done.") }
+            guard !engine.send(effect) else { return }
+            model.giveUp(effect)
+            Output.line("Too much is waiting to be done; that was not done.")
         }
     }
 }

@@ -94,7 +94,11 @@ extension ChatModel {
                 listing.lines = postboxLines
                 overlay = .listing(listing)
             } else if isAwaited, overlay == nil {
-                if boxes.isEmpty { say("You have no postbox. /postbox create NAME makes one.") } else { listPostboxes() }
+                guard !boxes.isEmpty else {
+                    say("You have no postbox. /postbox create NAME makes one.")
+                    return effects
+                }
+                listPostboxes()
             }
             return effects
         case .changed(let act, let postbox, let boxes):

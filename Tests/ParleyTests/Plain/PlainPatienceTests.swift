@@ -28,9 +28,9 @@ struct PlainPatienceTests {
         let request = try #require(plain.desk.model.inbox.deletion?.request)
         #expect(!plain.desk.model.isSettled)
         #expect(
-            plain.desk.model.undone(keeps: true, lines: 0) == "It is not known whether 1 letter left the postbox.")
+            plain.desk.model.undone(keeps: true) == "It is not known whether 1 letter left the postbox.")
         _ = plain.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
-        #expect(plain.desk.model.inbox.deletion == nil && plain.desk.model.undone(keeps: true, lines: 0) == nil)
+        #expect(plain.desk.model.inbox.deletion == nil && plain.desk.model.undone(keeps: true) == nil)
     }
 
     @Test("The end waits until a letter is saved, and what may answer the question about its file does, too")
@@ -44,7 +44,7 @@ struct PlainPatienceTests {
         _ = plain.enter("y")
         #expect(plain.effects.contains(.saveLetter(text: "a letter", path: "x", overwrites: true)))
         #expect(!plain.desk.model.isSettled)
-        #expect(plain.desk.model.undone(keeps: true, lines: 0) == "What was asked for last was not answered.")
+        #expect(plain.desk.model.undone(keeps: true) == "What was asked for last was not answered.")
         #expect(plain.send(.postbox(.saving(.saved(path: "x")))) == ["Saved as x."])
         #expect(plain.desk.model.isSettled)
     }
@@ -73,10 +73,12 @@ struct PlainPatienceTests {
         #expect(!plain.desk.model.holds("/postbox delete work") && plain.desk.model.isSettled)
     }
 
-    @Test("Lines that were held to the end are not taken for done")
-    func held() {
-        let model = Self.plain(state: .connecting).desk.model
-        #expect(model.undone(keeps: true, lines: 2) == "2 lines not done: what they were for did not come.")
-        #expect(model.undone(keeps: true, lines: 0) == nil)
+    @Test("What was asked for and could not be handed on is not waited for")
+    func givenUp() {
+        var plain = Self.plain()
+        _ = plain.enter("/sent")
+        #expect(!plain.desk.model.isSettled && plain.desk.model.holds("/sent 1"))
+        for effect in plain.effects { plain.desk.model.giveUp(effect) }
+        #expect(plain.desk.model.isSettled && !plain.desk.model.holds("/sent 1"))
     }
 }
