@@ -9,6 +9,8 @@ extension ChatModel {
         guard let command = try? SlashCommand.parse(line) else { return false }
         return switch command {
         case .read, .delete, .save, .open, .more, .history, .quote, .details: awaitsList
+        // Asked for at once, it would be the list of what is kept here, or none.
+        case .inbox: isConnectingFirst
         // One is for what the one before has made or listed.
         case .postbox: isConnectingFirst || awaitedAnswers > 0
         case .sent: awaitedAnswers > 0

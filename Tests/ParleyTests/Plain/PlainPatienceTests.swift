@@ -60,9 +60,11 @@ struct PlainPatienceTests {
     @Test("What is done with a postbox waits for the first attempt to connect, and for what was asked before")
     func postboxes() {
         for state in [ConnectionStatus.State.initialized, .connecting] {
+            #expect(Self.plain(state: state).desk.model.holds("/inbox"))
             #expect(Self.plain(state: state).desk.model.holds("/postbox create work"))
         }
         for state in [ConnectionStatus.State.connected, .reconnecting, .disconnected] {
+            #expect(!Self.plain(state: state).desk.model.holds("/inbox"))
             #expect(!Self.plain(state: state).desk.model.holds("/postbox create work"))
         }
         var plain = Self.plain()
