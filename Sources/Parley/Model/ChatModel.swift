@@ -69,8 +69,10 @@ struct ChatModel: Equatable, Sendable {
     var tour: Tour?
     /// The sent letters that were listed last, whose numbers count for `/sent`.
     var listedSent: [KeptLetter] = []
-    /// Answers about postboxes and sent letters that are still to come.
+    /// Answers about postboxes, sent letters and letters that are saved that are still to come.
     var awaitedAnswers = 0
+    /// Whether the postboxes are to be listed as soon as the network has told them.
+    var awaitsPostboxes = false
     /// The links that were listed last, whose numbers count for `/link`.
     var listedLinks: LinkList?
     /// The unsent lines that were listed last, whose numbers count for `/resend` and `/discard`.

@@ -122,7 +122,7 @@ struct ReaderPane: Pane {
     }
 
     /// Goes to the next line that has what is looked for, or to the one before.
-    private func findNext(by step: Int, on model: inout ChatModel) {
+    func findNext(by step: Int, on model: inout ChatModel) {
         guard let find = reader.find else { return }
         var reader = reader
         let layout = ReaderLayout(reader: reader, area: model.layout(on: model.size).main)

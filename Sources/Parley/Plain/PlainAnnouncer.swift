@@ -19,7 +19,10 @@ struct PlainAnnouncer {
     private var state: ConnectionStatus.State?
     private var wasLong = false
     private var notice: ChatModel.Notice?
-    private var view: MainView?
+    /// What is in view, below what is read whole.
+    private var place: MainView?
+    /// What was read whole last, while it is in view.
+    private var reader: Reader?
     /// Up to where each topic was said.
     private(set) var said: [String: UInt64] = [:]
     /// Topics out of view of which it was said that they have something new.
@@ -55,6 +58,7 @@ struct PlainAnnouncer {
         default: break
         }
         lines = connection(model) + lines
+        lines += read(command, model)
         lines += self.view(&model)
         lines += selected(model)
         lines += overlay(&model)
@@ -95,7 +99,7 @@ struct PlainAnnouncer {
                 case .message(let line) = row, line.id == message.id, !conversation.isHidden(row),
                 own[message.id] == nil
             else { continue }
-            if model.view == .conversation(home) {
+            if Self.place(in: model) == .conversation(home) {
                 guard said[home].map({ message.sequence > $0 }) ?? false else { continue }
                 said[home] = message.sequence
                 lines.append(words(line, model, in: home))
@@ -120,21 +124,40 @@ struct PlainAnnouncer {
         return shown.endIndex < text.endIndex ? shown + " … it goes on; /read says all of it" : text
     }
 
+    /// What is read whole, where that is new or was asked for again.
+    private mutating func read(_ command: SlashCommand?, _ model: ChatModel) -> [String] {
+        guard case .reader(let shown) = model.view else {
+            reader = nil
+            return []
+        }
+        defer { reader = shown }
+        let isAsked =
+            switch command {
+            case .read, .sent, .open: true
+            default: false
+            }
+        return isAsked || shown != reader ? [shown.heading] + shown.parts.map(String.init) : []
+    }
+
+    /// What is in view below what is read whole: that was written below it, and covers nothing.
+    private static func place(in model: ChatModel) -> MainView {
+        if case .reader = model.view, let below = model.trail.last { return below }
+        return model.view
+    }
+
     /// What is in view, where that has changed or has just been read.
     private mutating func view(_ model: inout ChatModel) -> [String] {
         var lines: [String] = []
-        if model.view != view {
-            switch model.view {
-            case .conversation(let name):
-                if case .conversation(name)? = view {} else { lines.append("Now in \(name).") }
+        let place = Self.place(in: model)
+        if place != self.place {
+            if case .conversation(let name) = place {
+                lines.append("Now in \(name).")
                 said[name] = nil
                 stirring.remove(name)
-            case .reader(let reader): lines += [reader.heading] + reader.parts.map(String.init)
-            case .welcome, .inbox, .search, .excerpt: break
             }
-            view = model.view
+            self.place = place
         }
-        guard case .conversation(let name) = model.view, said[name] == nil,
+        guard case .conversation(let name) = place, said[name] == nil,
             let conversation = model.conversations.named(name), conversation.history != .unknown,
             conversation.history != .loading || conversation.count > 0
         else { return lines }
@@ -199,7 +222,8 @@ struct PlainAnnouncer {
         case .failed(let error): return ["Not sent: \(text). \(error.words) /resend sends it again, /discard drops it."]
         case .discarded(let reason):
             return ["Not sent: \(text). \(reason.words) /resend sends it again, /discard drops it."]
-        case .uncertain: return ["Perhaps sent: \(text). The answer was lost. /resend sends it again."]
+        case .uncertain:
+            return ["Perhaps sent: \(text). The answer was lost. /resend sends it again, /discard drops it."]
         }
     }
 

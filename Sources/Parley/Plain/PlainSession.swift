@@ -74,6 +74,7 @@ struct PlainSession {
         engine.start()
         readInput()
         var deadline: ContinuousClock.Instant?
+        var deleted: Int?
         var hasMore = false
         while !isOver {
             if !hasMore { wait(until: deadline) }
@@ -81,16 +82,18 @@ struct PlainSession {
             hasMore = takeNews()
             takeWaiting()
             guard hasEnded, !isOver else { continue }
-            if isIdle { return }
+            if waiting.isEmpty, model.isSettled { return }
+            // Many letters take their time; each part of them shows that it goes on.
+            if model.inbox.deletion?.done != deleted {
+                deleted = model.inbox.deletion?.done
+                deadline = nil
+            }
             let end = deadline ?? .now + Self.patience
             deadline = end
             if .now >= end { break }
         }
-        guard hasEnded, !model.outgoing.isEmpty else { return }
-        let count = Wording.count(model.outgoing.count, "message")
-        throw CommandFailure(
-            CommandFailure.notAcknowledged,
-            keeps ? "\(count) not sent yet: Parley sends them when it runs again." : "\(count) not sent.")
+        guard hasEnded, let undone = model.undone(keeps: keeps) else { return }
+        throw CommandFailure(CommandFailure.notAcknowledged, undone)
     }
 
     private func wait(until deadline: ContinuousClock.Instant?) {
@@ -98,16 +101,6 @@ struct PlainSession {
         let left = ContinuousClock.now.duration(to: deadline)
         let milliseconds = max(0, Int(left.components.seconds) * 1_000 + 1_000)
         _ = wakes.wait(timeout: .now() + .milliseconds(milliseconds))
-    }
-
-    /// Whether all that was read is done.
-    private var isIdle: Bool {
-        if model.opening != nil || !waiting.isEmpty || !model.outgoing.isEmpty || model.inbox.fetch != nil {
-            return false
-        }
-        if model.awaitedAnswers > 0 { return false }
-        if case .conversation(let name) = model.view { return model.conversations.named(name)?.history != .loading }
-        return !model.awaitsList
     }
 
     // MARK: Input
@@ -147,20 +140,11 @@ struct PlainSession {
     /// Takes the lines in, once it is known what was joined and what is in view.
     private mutating func takeWaiting() {
         guard model.opening == nil, !waiting.isEmpty else { return }
-        while !isOver, let line = waiting.first, !needsList(line) {
+        while !isOver, let line = waiting.first, !model.holds(line) {
             waiting.removeFirst()
             apply(.line(line))
         }
         if waiting.isEmpty { taken.signal() }
-    }
-
-    /// Whether a line is about a list that is still on its way.
-    private func needsList(_ line: String) -> Bool {
-        guard model.awaitsList, let command = try? SlashCommand.parse(line) else { return false }
-        return switch command {
-        case .read, .delete, .open, .more, .history, .quote, .details: true
-        default: false
-        }
     }
 
     // MARK: Events
@@ -188,7 +172,9 @@ struct PlainSession {
         case .quit: isOver = true
         case .edit, .copy, .bell, .redraw, .setTitle, .suspendProcess: break
         default:
-            if !engine.send(effect) { Output.line("Too much is waiting to be done; that was not done.") }
+            guard !engine.send(effect) else { return }
+            model.giveUp(effect)
+            Output.line("Too much is waiting to be done; that was not done.")
         }
     }
 }

@@ -36,7 +36,7 @@ extension ChatModel {
         case .say(let text):
             guard let topic = writableTopic(), fits(text) else { return false }
             return !isLong(text, for: topic, .run(command))
-        case .quote(_, let text) where !text.isEmpty: return fits(text) && writableTopic() != nil
+        case .quote(let number, let text): return mayQuote(number, text)
         case .post(let user, let postbox, let text):
             return fits(text) && !isLong(text, for: "\(user)/\(postbox)", .run(command))
         case .postbox(let act): return mayDo(act)
@@ -102,7 +102,7 @@ extension ChatModel {
             } else {
                 askToDelete()
             }
-        case .save(let file): return save(to: file)
+        case .save(let file): return awaited(save(to: file))
         case .topics: listTopics()
         case .next: return showNextUnread()
         case .edit:
@@ -176,7 +176,7 @@ extension ChatModel {
         overlay = nil
         switch question.act {
         case .quit, .leaveDeletion: return [.quit]
-        case .overwrite(let text, let path): return [.saveLetter(text: text, path: path, overwrites: true)]
+        case .overwrite(let text, let path): return awaited([.saveLetter(text: text, path: path, overwrites: true)])
         case .disconnect: return [.disconnect]
         case .delete(let ids): return deleteAsked(ids)
         case .deletePostbox(let name): return deletePostbox(name)

@@ -17,8 +17,11 @@ extension ChatModel {
         findNext(by: -1)
     }
 
-    /// Goes on to the message above that has what is looked for.
+    /// Goes on to the message above that has what is looked for, or to the next line of what is read whole.
     mutating func findOn() {
+        if case .reader(let reader) = view, reader.find != nil {
+            return ReaderPane(reader: reader).findNext(by: 1, on: &self)
+        }
         if case .conversation(let name) = view, find?.conversation == name { return findNext(by: -1) }
         say("Nothing is looked for here. /find LETTERS begins.", .failure)
     }

@@ -16,8 +16,8 @@ extension ChatModel {
 
     // MARK: One message
 
-    /// The message that a command is for: by its number, counted from the newest; without one the selected message, the one
-    /// that was found, or the newest. Says so where there is none.
+    /// The message that a command is for: by its number, counted from the newest; without one the selected message or the
+    /// one that was when the command was begun, the one that was found, or the newest. Says so where there is none.
     mutating func message(_ number: Int?) -> ConversationRow? {
         let conversation: Conversation?
         switch view {
@@ -30,7 +30,7 @@ extension ChatModel {
             return nil
         }
         if number == nil {
-            if let selectedRow { return selectedRow }
+            if let selected = selectedRow ?? rowBeforeText { return selected }
             if let found, found.conversation == conversation.name,
                 let row = conversation.row(at: conversation.index(atOrAfter: found.position)),
                 row.position == found.position
@@ -53,20 +53,26 @@ extension ChatModel {
         return nil
     }
 
+    /// Whether a message can be quoted: it is there, and where a text goes with it, both are one message.
+    mutating func mayQuote(_ number: Int?, _ text: String) -> Bool {
+        guard let row = message(number) else { return false }
+        return text.isEmpty || fits(Self.answer(text, to: row)) && writableTopic() != nil
+    }
+
+    private static func answer(_ text: String, to row: ConversationRow) -> String { "\(quotation(of: row))\n\(text)" }
+
     /// Quotes a message: before the text that is written on, or with one that is sent as the answer.
     mutating func quote(_ number: Int?, _ text: String) -> [ChatEffect] {
         guard let row = message(number) else { return [] }
-        let quotation = Self.quotation(of: row)
         guard text.isEmpty else {
-            let whole = "\(quotation)\n\(text)"
-            guard let topic = writableTopic(), fits(whole) else { return [] }
-            return publish(whole, to: topic)
+            guard let topic = writableTopic() else { return [] }
+            return publish(Self.answer(text, to: row), to: topic)
         }
         guard hasScreen else {
             say("Without a screen the answer goes with it: /quote [NUMBER] TEXT", .failure)
             return []
         }
-        beginWith(quotation)
+        beginWith(Self.quotation(of: row))
         return []
     }
 

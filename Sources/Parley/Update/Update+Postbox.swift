@@ -44,6 +44,7 @@ extension ChatModel {
         case .deletionFailed(let request, let error):
             return handleFailedDeletion(error, request)
         case .saving(let outcome):
+            awaitedAnswers = max(0, awaitedAnswers - 1)
             handleSaving(outcome)
         case .subscription(let status):
             if case .error(let error) = status { note("postbox: \(error.words)") }

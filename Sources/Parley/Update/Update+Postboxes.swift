@@ -40,10 +40,13 @@ extension ChatModel {
         return mayDo(act) ? asked(.postboxes(act)) : []
     }
 
-    private mutating func asked(_ effect: ChatEffect) -> [ChatEffect] {
-        awaitedAnswers += 1
-        return [effect]
+    /// Counts what is asked for among what is to be answered.
+    mutating func awaited(_ effects: [ChatEffect]) -> [ChatEffect] {
+        awaitedAnswers += effects.count
+        return effects
     }
+
+    private mutating func asked(_ effect: ChatEffect) -> [ChatEffect] { awaited([effect]) }
 
     private func deletionWords(_ name: String) -> String {
         let box = inbox.boxes.first { $0.name == name }
@@ -58,6 +61,7 @@ extension ChatModel {
     /// Lists the postboxes, with whose they are and how many letters each has.
     private mutating func listPostboxes() {
         guard !inbox.boxes.isEmpty else {
+            awaitsPostboxes = !isOffline
             return say(isOffline ? "Your postboxes are known when connected." : "One moment: the network is asked.")
         }
         overlay = .listing(Listing(title: Self.postboxesTitle, lines: postboxLines))
@@ -83,12 +87,17 @@ extension ChatModel {
         awaitedAnswers = max(0, awaitedAnswers - 1)
         switch news {
         case .listed(let boxes):
-            let isFirst = inbox.boxes.isEmpty
+            let isAwaited = awaitsPostboxes
+            awaitsPostboxes = false
             let effects = handlePostboxNews(.boxes(boxes))
             if case .listing(var listing) = overlay, listing.title == Self.postboxesTitle {
                 listing.lines = postboxLines
                 overlay = .listing(listing)
-            } else if isFirst, overlay == nil {
+            } else if isAwaited, overlay == nil {
+                guard !boxes.isEmpty else {
+                    say("You have no postbox. /postbox create NAME makes one.")
+                    return effects
+                }
                 listPostboxes()
             }
             return effects
@@ -100,7 +109,9 @@ extension ChatModel {
                 effects += [.countLetters] + refreshInbox()
             }
             return effects
-        case .failed(_, let error): say(error.words, .failure)
+        case .failed(let act, let error):
+            if act == .list { awaitsPostboxes = false }
+            say(error.words, .failure)
         case .sent(let letters): listSent(letters)
         case .sentFailed(let words): say(words, .failure)
         }

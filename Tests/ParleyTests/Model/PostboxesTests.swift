@@ -84,6 +84,26 @@ struct PostboxesTests {
         #expect(desk.model.awaitedAnswers == 0)
     }
 
+    @Test("A list that was asked for before the network has told the postboxes opens, whichever news come first")
+    func early() {
+        for isStartFirst in [true, false] {
+            var desk = Desk.joined("chat.lobby")
+            #expect(desk.enter("/postbox") == [.postboxes(.list)])
+            #expect(desk.screen().last?.contains("One moment: the network is asked.") == true)
+            if isStartFirst { desk.send(.postbox(.boxes(Self.boxes))) }
+            desk.send(.postboxes(.listed(Self.boxes)))
+            #expect(desk.screen().contains { $0.contains("Your postboxes") }, "start first: \(isStartFirst)")
+            desk.press(.escape)
+            // It was awaited once.
+            desk.send(.postboxes(.listed(Self.boxes)))
+            #expect(desk.model.overlay == nil)
+        }
+        var desk = Desk.joined("chat.lobby")
+        desk.enter("/postbox")
+        desk.send(.postboxes(.listed([])))
+        #expect(desk.screen().last?.contains("You have no postbox.") == true)
+    }
+
     @Test("Whoever has gone on to write is not interrupted by the list")
     func late() {
         var desk = desk()

@@ -109,6 +109,19 @@ struct ReaderTests {
         }
     }
 
+    @Test("/find alone goes on in what is read")
+    func findOn() {
+        var desk = Self.desk()
+        desk.press(.function(4))
+        desk.enter("/find")
+        #expect(desk.model.notice?.text == "Nothing is looked for here. /find LETTERS begins.")
+        desk.enter("/find LINE 40")
+        #expect(shows(desk, "line 40.") && !shows(desk, "line 400."))
+        desk.enter("/find")
+        #expect(shows(desk, "line 400.") && !shows(desk, "line 40."))
+        #expect(desk.model.focus == .main && desk.model.notice == nil)
+    }
+
     @Test("/find goes through what is read from its beginning, marks all that is in view, and n and N go on")
     func find() {
         var desk = Self.desk()

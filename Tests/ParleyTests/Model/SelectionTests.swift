@@ -94,6 +94,42 @@ struct SelectionTests {
         #expect(desk.press(.up) == [.loadHistory(topic: "chat.lobby", before: 7, limit: ChatModel.historyPage)])
     }
 
+    @Test("/quote and /details are for the message that was selected when they were begun, not for the newest")
+    func commandsBeginAtTheSelection() {
+        var desk = Self.desk()
+        for _ in 0..<3 { desk.press(.up) }
+        let sent = desk.enter("/quote I agree").compactMap { effect -> String? in
+            guard case .publish(_, _, let text) = effect else { return nil }
+            return text
+        }
+        #expect(sent == ["> bob: line 38.\nI agree"])
+
+        desk = Self.desk()
+        for _ in 0..<5 { desk.press(.up) }
+        desk.enter("/details")
+        #expect(desk.screen().contains { $0.contains("sequence") && $0.contains("36") })
+        desk.press(.escape)
+        // Without a selection it is the newest one.
+        desk.enter("/quote")
+        #expect(desk.model.compose.text == "> bob: line 40.\n")
+    }
+
+    @Test("An answer that is too long with its quotation, or for a message that is not there, stays in the box")
+    func answerStays() {
+        var desk = Self.desk()
+        desk.press(.backTab)
+        let text = String(repeating: "x", count: Compose.messageBytes - 5)
+        for command in ["/quote \(text)", "/quote 41 I agree", "/quote 41"] {
+            desk.model.focus = .compose
+            desk.model.compose.set(command)
+            #expect(!desk.press(.enter).contains { if case .publish = $0 { true } else { false } })
+            #expect(desk.model.compose.text == command && desk.model.notice?.kind == .failure)
+        }
+        desk.model.compose.set("/quote 40 I agree")
+        let sent = desk.press(.enter)
+        #expect(sent.contains { if case .publish(_, _, "> bob: line 1.\nI agree") = $0 { true } else { false } })
+    }
+
     @Test("y copies the message without characters that hide, and keeps it for ^Y")
     func copy() {
         var desk = Desk.joined("chat.lobby")

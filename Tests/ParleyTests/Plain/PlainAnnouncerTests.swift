@@ -100,6 +100,15 @@ struct PlainAnnouncerTests {
         #expect(failure.count == 1 && failure[0].hasPrefix("Not sent: too large. ") && failure[0].contains("/resend"))
     }
 
+    @Test("Of a line that was perhaps sent both ways on are said")
+    func uncertain() {
+        var plain = Self.lobby()
+        let id = plain.enter("hi there").id ?? ""
+        #expect(
+            plain.send(.published(PublishNews(id: id, state: .uncertain)))
+                == ["Perhaps sent: hi there. The answer was lost. /resend sends it again, /discard drops it."])
+    }
+
     @Test("The connection is said as it changes, and never as it counts")
     func connection() {
         var plain = Self.lobby()

@@ -175,6 +175,29 @@ struct PlainCommandsTests {
         #expect(plain.enter("/details").lines.contains("from: alice"))
     }
 
+    @Test("What is read whole is said each time it is asked for, and the topic goes on where it was")
+    func readAgain() {
+        var plain = Self.lobby("first", "second\nline", "third")
+        let read = ["from bob in chat.lobby, 21 Nov 10:00", "second", "line"]
+        #expect(plain.enter("/read 2").lines == read)
+        #expect(plain.enter("/read 2").lines == read)
+        // It covers nothing: what comes is said at once, and once.
+        #expect(plain.send(.topic("chat.lobby", .messages([message(4, "fourth")]))) == ["10:00 bob: fourth"])
+        #expect(plain.enter("well").lines == [])
+        #expect(plain.send(.topic("chat.lobby", .messages([message(5, "fifth")]))) == ["10:00 bob: fifth"])
+    }
+
+    @Test("A sent letter is said each time it is asked for")
+    func sentAgain() {
+        var plain = Self.lobby("one")
+        _ = plain.enter("/sent")
+        let sent = KeptLetter(
+            direction: .sent, id: "s1", person: "bob", postbox: "personal", time: Desk.wall, text: "see below")
+        _ = plain.send(.postboxes(.sent([sent])))
+        for _ in 1...2 { #expect(plain.enter("/sent 1").lines.last == "see below") }
+        #expect(plain.enter("hello").lines == [])
+    }
+
     @Test("Unsent lines have numbers that stay; one is sent again or dropped by its own")
     func unsent() {
         var plain = Self.lobby()

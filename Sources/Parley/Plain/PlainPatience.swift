@@ -1,0 +1,62 @@
+import Relay
+
+// What is waited for where there is no screen: before a line is taken in, and before the end when no more can be read.
+extension ChatModel {
+    /// Whether a line is meant for something that is still on its way, and has to wait for it.
+    func holds(_ line: String) -> Bool {
+        // It may answer the question that a command ends in.
+        if awaitedAnswers > 0, overlay == nil, Self.isAnswer(line) { return true }
+        guard let command = try? SlashCommand.parse(line) else { return false }
+        return switch command {
+        case .read, .delete, .save, .open, .more, .history, .quote, .details: awaitsList
+        // Asked for at once, it would be the list of what is kept here, or none.
+        case .inbox: isConnectingFirst
+        // One is for what the one before has made or listed.
+        case .postbox: isConnectingFirst || awaitedAnswers > 0
+        case .sent: awaitedAnswers > 0
+        default: false
+        }
+    }
+
+    /// Whether the attempt to connect that the program begins with is under way.
+    private var isConnectingFirst: Bool {
+        switch status.state {
+        case .initialized, .connecting: true
+        case .connected, .reconnecting, .suspended, .disconnected: false
+        }
+    }
+
+    /// Whether a line is what a question is answered with.
+    private static func isAnswer(_ line: String) -> Bool {
+        ["y", "yes", "n", "no"].contains(line.lowercased().filter { !$0.isWhitespace })
+    }
+
+    /// Whether nothing that was asked for is still to be done.
+    var isSettled: Bool {
+        guard opening == nil, outgoing.isEmpty, awaitedAnswers == 0 else { return false }
+        guard inbox.fetch == nil, inbox.pending == nil, inbox.deletion == nil else { return false }
+        if case .conversation(let name) = view { return conversations.named(name)?.history != .loading }
+        return !awaitsList
+    }
+
+    /// Takes in that something was asked for that nobody will answer.
+    mutating func giveUp(_ effect: ChatEffect) {
+        switch effect {
+        case .postboxes, .listSent, .saveLetter: awaitedAnswers = max(0, awaitedAnswers - 1)
+        default: break
+        }
+    }
+
+    /// What is not done where nothing more is waited for; nil where nothing is lost by that.
+    ///
+    /// - Parameter keeps: whether what is not sent is kept on this machine.
+    func undone(keeps: Bool) -> String? {
+        if !outgoing.isEmpty {
+            let count = Wording.count(outgoing.count, "message")
+            return keeps ? "\(count) not sent yet: Parley sends them when it runs again." : "\(count) not sent."
+        }
+        let letters = (inbox.deletion.map { $0.total - $0.done } ?? 0) + (inbox.pending?.members.count ?? 0)
+        if letters > 0 { return "It is not known whether \(Wording.count(letters, "letter")) left the postbox." }
+        return awaitedAnswers > 0 ? "What was asked for last was not answered." : nil
+    }
+}
