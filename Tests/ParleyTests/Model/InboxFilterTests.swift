@@ -59,6 +59,29 @@ struct InboxFilterTests {
         #expect(ids(desk) == ["l2"] && desk.model.compose.isEmpty)
     }
 
+    @Test("While a filter is typed, the keys that edit a text are for its words and not for the letters")
+    func editing() {
+        var desk = Self.desk()
+        desk.press(.alt("l"))
+        desk.type("xlunch")
+        desk.press(.control("a"))
+        #expect(desk.model.inbox.marked.isEmpty)
+        desk.press(.delete)
+        #expect(desk.model.inbox.pending == nil && desk.model.inbox.filter?.editor.text == "lunch")
+        #expect(ids(desk) == ["l1", "l4"])
+        desk.press(.end)
+        desk.type(" carolx")
+        desk.press(.alt("b"))
+        #expect(desk.model.inbox.sort == .list)
+        desk.press(.alt("d"))
+        #expect(desk.model.inbox.pending == nil && desk.model.inbox.filter?.editor.text == "lunch ")
+        desk.press(.home)
+        #expect(desk.model.inbox.filter?.editor.cursor == 0 && ids(desk) == ["l1", "l4"])
+        // The rows are gone through as before.
+        desk.press(.down)
+        #expect(desk.model.inbox.selectedLetter?.id == "l4")
+    }
+
     @Test("What is unread is shown, and an unread letter stays while it is read")
     func unread() {
         var desk = Self.desk()
