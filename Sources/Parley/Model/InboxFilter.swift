@@ -27,6 +27,8 @@ extension Inbox {
         /// Takes a key.
         mutating func edit(_ key: Key) {
             _ = editor.handle(key)
+            // It has no history to look through.
+            editor.endSearch()
             understand()
         }
 
