@@ -357,8 +357,11 @@ struct Inbox: Equatable, Sendable {
         return here + marked.subtracting(here).sorted()
     }
 
-    /// How many of the marked letters are on this page.
+    /// How many of the marked letters are on this page, whether they are shown or not.
     var markedHere: Int { page.count { marked.contains($0.id) } }
+
+    /// How many of the marked letters are shown: on this page, and let through by the filter.
+    var markedShown: Int { letters.count { marked.contains($0.id) } }
 }
 
 /// A set that forgets its oldest members beyond a limit.

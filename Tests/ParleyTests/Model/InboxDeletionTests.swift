@@ -139,6 +139,33 @@ struct InboxDeletionTests {
         #expect(ids == ["l3", "l1", "l2"])
     }
 
+    @Test("B50: a single letter that is marked on another page is asked about as one")
+    func questionAboutOne() {
+        var desk = Desk.inbox([letter(1)], next: "t2")
+        desk.press(.insert)
+        desk.press(.alt("n"))
+        desk.answerPage([letter(2)])
+        desk.press(.delete)
+        #expect(desk.screen().last?.contains("Delete the letter marked on another page? y/N") == true)
+    }
+
+    @Test("B50: marked letters that the filter hides are not deleted without a question, which counts them")
+    func hiddenByFilter() {
+        var desk = Desk.inbox([letter(1, "lunch"), letter(2, "build"), letter(3, "build")])
+        desk.press(.control("a"))
+        desk.press(.alt("l"))
+        desk.type("lunch")
+        desk.press(.enter)
+        desk.press(.delete)
+        #expect(desk.model.inbox.pending == nil)
+        #expect(desk.screen().last?.contains("Delete 3 letters, 2 of them not shown? y/N") == true)
+        #expect(desk.press(.enter) == [] && desk.model.inbox.marked.count == 3)
+        // What is shown alone needs no question.
+        desk.press(.escape)
+        desk.press(.delete)
+        #expect(desk.model.overlay == nil && desk.model.inbox.pending?.ids == ["l1", "l2", "l3"])
+    }
+
     @Test("B50: more than 25 letters go in chunks with progress and rate, and what failed is reported")
     func chunks() throws {
         var desk = Self.deleting(60)
