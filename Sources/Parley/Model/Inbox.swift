@@ -39,6 +39,7 @@ struct Inbox: Equatable, Sendable {
     /// That the page is what this machine keeps; nil where the network told it.
     var kept: Kept?
     /// The letters' ids in the order in which they were listed, or came later: their numbers stay when some are deleted.
+    /// They count where the letters were said; on a screen a number is that of a row.
     private(set) var numbered: [String] = []
     /// The selected row.
     var selected = 0
@@ -208,7 +209,7 @@ struct Inbox: Equatable, Sendable {
         kept = nil
         isLoaded = true
         newer = 0
-        numbered = items.map(\.id)
+        numbered = page.map(\.id)
         let present = Set(numbered)
         // A letter that the list lacks and that came before one that it has was deleted meanwhile.
         let known = arrivals.lastIndex { present.contains($0.id) }.map { $0 + 1 } ?? 0

@@ -160,13 +160,15 @@ extension ChatModel {
         return isLooking ? [.countLetters] : [.countLetters] + ring()
     }
 
-    /// Goes to a letter by its number in the list, from 1; says so where there is none.
+    /// Goes to a letter by its number, from 1: that of its row on a screen, or the one that was said. Says so where there is
+    /// none.
     mutating func selectLetter(_ number: Int) -> Bool {
-        guard inbox.numbered.indices.contains(number - 1) else {
-            say("The list has \(Wording.count(inbox.numbered.count, "letter")).", .failure)
+        let ids = hasScreen ? inbox.letters.map(\.id) : inbox.numbered
+        guard ids.indices.contains(number - 1) else {
+            say("The list has \(Wording.count(ids.count, "letter")).", .failure)
             return false
         }
-        let id = inbox.numbered[number - 1]
+        let id = ids[number - 1]
         if !inbox.letters.contains(where: { $0.id == id }) { inbox.setFilter(nil) }
         guard let place = inbox.letters.firstIndex(where: { $0.id == id }) else {
             say("Letter \(number) is not there any more.", .failure)

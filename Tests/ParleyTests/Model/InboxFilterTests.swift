@@ -131,14 +131,25 @@ struct InboxFilterTests {
         #expect(ids(desk) == ["l5", "l1", "l2", "l3", "l4"])
     }
 
-    @Test("A letter is read by its number whatever the filter hides")
+    @Test("A letter's number is that of its row, whatever is filtered, sorted or has come since")
     func numbers() {
         var desk = Self.desk()
         desk.press(.alt("l"))
-        desk.type("carol")
+        desk.type("lunch")
         desk.press(.enter)
-        desk.enter("/read 1")
-        #expect(shows(desk, "Lunch on Friday?") && shows(desk, "from bob"))
+        desk.enter("/read 2")
+        #expect(shows(desk, "lunch again") && shows(desk, "from dave"))
+        desk.press(.escape)
+        desk.enter("/delete 3")
+        #expect(desk.model.overlay == nil && desk.model.notice?.text == "The list has 2 letters.")
+        var sorted = Self.desk()
+        sorted.press(.alt("b"))
+        sorted.enter("/read 2")
+        #expect(shows(sorted, "from Bob"))
+        var newer = Self.desk()
+        newer.send(.postbox(.created(letter(9, "the newest", from: "erin"))))
+        newer.enter("/read 1")
+        #expect(shows(newer, "the newest") && shows(newer, "from erin"))
     }
 
     @Test("B51: where there are several personas, letters are found by theirs")
