@@ -172,7 +172,8 @@ struct InboxPane: Pane {
     func wholeText(in model: ChatModel) -> Reader? {
         guard let letter = model.inbox.openLetter else { return nil }
         let box = model.inbox.name(ofBox: letter.postboxId)
-        return model.reader(letter.message, from: letter.from, in: box, at: letter.createdAt)
+        return model.reader(
+            letter.message, from: letter.from, in: box, at: letter.createdAt, about: letter.subject)
     }
 
     func addressee(in model: ChatModel) -> Addressee {

@@ -239,10 +239,12 @@ extension ChatModel {
     private static func readable(_ text: String) -> String { FoldedJSON.indented(text) ?? text }
 
     func reader(
-        _ text: String, from name: String?, in place: String, at time: Timestamp, of author: String? = nil
+        _ text: String, from name: String?, in place: String, at time: Timestamp, of author: String? = nil,
+        about subject: String? = nil
     ) -> Reader {
         let stamp = CivilTime(time, zone: zone).shortStamp.drop { $0 == " " }
         let from = name.flatMap { $0.isEmpty ? nil : $0 } ?? "?"
-        return Reader(text, heading: "from \(from.prefix(64)) in \(place.prefix(64)), \(stamp)", author: author)
+        let heading = "from \(from.prefix(64)) in \(place.prefix(64)), \(stamp)\(LetterSubject.suffix(subject))"
+        return Reader(text, heading: heading, author: author)
     }
 }

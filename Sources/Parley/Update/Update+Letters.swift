@@ -38,7 +38,9 @@ extension ChatModel {
     /// Begins to send the open or selected letter on: its address is asked for.
     mutating func forward() {
         guard let letter = chosenLetter else { return }
-        let body = letter.forwarded(under: nil)
+        // A letter that is written here has no subject of its own: what this one is about stands in it.
+        let about = LetterSubject.shown(letter.subject).map { "About: \(LetterSubject.forwarding($0))\n" } ?? ""
+        let body = about + letter.forwarded(under: nil)
         guard body.utf8.count < Compose.messageBytes else {
             return say("The letter is too long to be sent on with a text; parley inbox forward sends it.", .failure)
         }

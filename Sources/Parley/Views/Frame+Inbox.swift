@@ -100,7 +100,8 @@ extension Frame {
             next(columns.box)
         }
         let firstLine = letter.message.prefix(512).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
-        canvas.write(SafeText(firstLine).truncated(columns: columns.line), row: row.row, column: column, style: style)
+        let words = LetterSubject.prefix(letter.subject) + firstLine
+        canvas.write(SafeText(words).truncated(columns: columns.line), row: row.row, column: column, style: style)
         guard isSelected, model.focus == .main else { return }
         let selection = theme.selection(over:)
         canvas.restyle(row) { $0 = selection($0) }
@@ -114,6 +115,7 @@ extension Frame {
             let from = String((letter.from ?? "?").prefix(64))
             let box = model.inbox.name(ofBox: letter.postboxId)
             let words = "from \(from) to \(box), \(stamp.shortStamp.drop { $0 == " " })"
+                + LetterSubject.suffix(letter.subject)
             drawSeparator(SafeText(words), in: heading, words: theme.title, rule: theme.rule)
         }
         let first = min(model.inbox.readerScroll, parts.lastReaderScroll)

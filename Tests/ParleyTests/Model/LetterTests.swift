@@ -49,6 +49,24 @@ struct LetterTests {
         #expect(desk.model.compose.text == "half a line")
     }
 
+    @Test("What a letter is about stands in its row, above it, where it is read whole, and in what is sent on")
+    func subject() {
+        var desk = Desk.inbox([letter(1, "See below.", subject: "The\nfigures"), letter(2, "none")])
+        func shows(_ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
+        #expect(shows("The figures · See below."))
+        desk.press(.enter)
+        #expect(shows("10:01 · The figures"))
+        desk.press(.function(4))
+        #expect(shows("from bob in personal, 21 Nov 10:01 · The figures"))
+        desk.press(.escape)
+        desk.press(.alt("l"))
+        desk.type("figures")
+        #expect(desk.model.inbox.letters.map(\.id) == ["l1"])
+        desk.press(.enter)
+        desk.press(.alt("f"))
+        #expect(desk.model.compose.text.hasPrefix("/post \n\nAbout: Fwd: The figures\nForwarded: from bob to b1, "))
+    }
+
     @Test("A letter is saved under the name that is proposed, or another; over a file only after a question")
     func save() {
         var desk = Desk.inbox([letter(1, "one"), letter(2, "two", from: "carol")])
