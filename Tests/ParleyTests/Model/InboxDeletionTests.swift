@@ -108,7 +108,7 @@ struct InboxDeletionTests {
             return
         }
         #expect(!effects.contains(.quit))
-        #expect(desk.screen().last?.hasPrefix(" 1 letter to delete yet; then Parley quits.") == true)
+        #expect(desk.screen().last?.hasPrefix(" 1 letter is still being deleted; Parley quits afterwards. Quit now?") == true)
         var waiting = desk
         #expect(
             waiting.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"])))).contains(.quit))
@@ -116,6 +116,19 @@ struct InboxDeletionTests {
         #expect(!failing.send(.postbox(.deletionFailed(request: request, .notConnected))).contains(.quit))
         #expect(failing.model.overlay == nil && failing.model.notice?.text.hasPrefix("Deleted 0 of 1; 1 stay.") == true)
         #expect(failing.press(.control("q")) == [.quit])
+        #expect(desk.press(.character("y")) == [.quit])
+    }
+
+    @Test("Quitting over a deletion asks about lines that are not sent, too")
+    func quittingUnsent() {
+        var desk = Desk.inbox([letter(1)])
+        desk.enter("/post bob/personal hello")
+        desk.press(.function(3))
+        desk.press(.delete)
+        desk.press(.control("q"))
+        #expect(desk.screen().last?.hasPrefix(" 1 letter is still being deleted;") == true)
+        #expect(desk.press(.character("y")) == [])
+        #expect(desk.screen().last?.contains("1 message is not sent yet. Quit anyway? y/N") == true)
         #expect(desk.press(.character("y")) == [.quit])
     }
 
