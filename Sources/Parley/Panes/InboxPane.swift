@@ -173,7 +173,8 @@ struct InboxPane: Pane {
         guard let letter = model.inbox.openLetter else { return nil }
         let box = model.inbox.name(ofBox: letter.postboxId)
         return model.reader(
-            letter.message, from: letter.from, in: box, at: letter.createdAt, about: letter.subject)
+            letter.message, from: letter.from, in: box, at: letter.createdAt, about: letter.subject,
+            fileName: letter.fileName)
     }
 
     func addressee(in model: ChatModel) -> Addressee {

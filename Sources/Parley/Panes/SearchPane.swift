@@ -113,6 +113,9 @@ enum FoundItem: Hashable, Sendable {
         }
     }
 
+    /// Whether a letter that was found has lost its end.
+    static func isCut(_ letter: String) -> Bool { letter.unicodeScalars.count > letterLength }
+
     private static func cut(_ text: String, _ length: Int) -> String {
         guard text.utf8.count > length else { return text }
         let scalars = text.unicodeScalars
@@ -286,8 +289,10 @@ extension ChatModel {
     }
 
     /// A letter that was found as a whole.
-    fileprivate func reader(of letter: KeptLetter) -> Reader {
-        reader(letter.text, from: letter.person, in: letter.postbox, at: letter.time, about: letter.subject)
+    func reader(of letter: KeptLetter) -> Reader {
+        reader(
+            letter.text, from: letter.person, in: letter.postbox, at: letter.time, about: letter.subject,
+            fileName: LetterFile.name(of: letter.person, at: letter.time))
     }
 
     /// Looks through the local store, and lists what it has.

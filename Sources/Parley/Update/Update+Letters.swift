@@ -60,21 +60,35 @@ extension ChatModel {
         if isFree { say("Enter saves the letter there; another name or folder can stand here.") }
     }
 
-    /// Has the letter in front of the person written into a file.
+    /// Has the letter in front of the person written into a file: the one that is read, whichever that is, or the
+    /// postbox's open or selected one.
     ///
-    /// - Parameter file: where; a name with the letter's time and sender where it is empty.
+    /// - Parameter file: where; a name with the letter's time and the other person where it is empty.
     mutating func save(to file: String) -> [ChatEffect] {
-        guard (trail + [view]).contains(where: { if case .inbox = $0 { true } else { false } }) else {
+        let letter: (text: String, name: String)?
+        switch view {
+        case .inbox:
+            letter = chosenLetter.map { ($0.message, $0.fileName) }
+            if letter == nil { say("There is no letter to save.", .failure) }
+        case .reader(let reader) where reader.fileName != nil:
+            letter = saved(reader)
+        case .search(let search) where search.openLetter != nil:
+            letter = search.openLetter.flatMap { saved(self.reader(of: $0)) }
+        case .conversation, .excerpt, .reader, .search, .welcome:
+            letter = nil
             sayPostboxFirst()
-            return []
         }
-        guard let letter = chosenLetter else {
-            say("There is no letter to save.", .failure)
-            return []
-        }
-        return [
-            .saveLetter(text: letter.message, path: file.isEmpty ? letter.fileName : file, overwrites: false)
-        ]
+        guard let letter else { return [] }
+        return [.saveLetter(text: letter.text, path: file.isEmpty ? letter.name : file, overwrites: false)]
+    }
+
+    /// A letter that is read, as it is saved; says so where a search has only its beginning.
+    private mutating func saved(_ reader: Reader) -> (text: String, name: String)? {
+        guard let name = reader.fileName else { return nil }
+        let isFound = (trail + [view]).contains { if case .search = $0 { true } else { false } }
+        guard isFound, FoundItem.isCut(reader.text) else { return (reader.text, name) }
+        say("The search has only the letter's beginning; parley inbox save writes all of it.", .failure)
+        return nil
     }
 
     /// Says what became of it.

@@ -91,6 +91,34 @@ struct LetterTests {
         #expect(elsewhere.model.notice?.text.hasPrefix("Open the postbox first") == true)
     }
 
+    @Test("/save writes the letter that is read: a sent one, a found one, and never another behind it")
+    func saveRead() {
+        var desk = Desk.inbox([letter(1, "received")])
+        desk.enter("/sent")
+        let sent = KeptLetter(
+            direction: .sent, id: "s1", person: "bob", postbox: "personal", time: Desk.wall, text: "sent")
+        desk.send(.postboxes(.sent([sent])))
+        desk.press(.enter)
+        #expect(desk.enter("/save x") == [.saveLetter(text: "sent", path: "x", overwrites: false)])
+        desk.press(.function(3))
+        desk.enter("/search found")
+        let found = KeptLetter(
+            direction: .received, id: "l9", person: "carol", postbox: "b1", time: Desk.wall, text: "found")
+        desk.answer([.letter(found)])
+        #expect(desk.enter("/save x") == [])
+        desk.enter("/open 1")
+        let name = LetterFile.name(of: "carol", at: Desk.wall)
+        #expect(desk.enter("/save") == [.saveLetter(text: "found", path: name, overwrites: false)])
+        // A search keeps the beginning of a long letter, which is not passed off as all of it.
+        desk.enter("/search long")
+        var long = found
+        long.text = String(repeating: "x", count: 20_000)
+        desk.answer([FoundItem(.letter(long))])
+        desk.enter("/open 1")
+        #expect(desk.enter("/save x") == [])
+        #expect(desk.model.notice?.text.contains("only the letter's beginning") == true)
+    }
+
     @Test("A file that is there stays until it is written over whole; links and folders are never written over")
     func files() throws {
         let folder = try TemporaryDirectory()
