@@ -11,6 +11,8 @@ struct Reader: Equatable, Sendable {
     let text: String
     /// The file's name that is proposed where it is a letter that is saved; nil where it is no letter.
     let fileName: String?
+    /// Whether only the beginning is here.
+    var isCut = false
     /// Its lines; one that is very long is cut into several, so that no more is measured than is near the person's eyes.
     let parts: [Substring]
     /// Where the person looks.

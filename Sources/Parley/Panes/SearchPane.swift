@@ -290,9 +290,11 @@ extension ChatModel {
 
     /// A letter that was found as a whole.
     func reader(of letter: KeptLetter) -> Reader {
-        reader(
+        var reader = reader(
             letter.text, from: letter.person, in: letter.postbox, at: letter.time, about: letter.subject,
             fileName: LetterFile.name(of: letter.person, at: letter.time))
+        reader.isCut = FoundItem.isCut(letter.text)
+        return reader
     }
 
     /// Looks through the local store, and lists what it has.

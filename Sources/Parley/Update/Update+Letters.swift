@@ -85,8 +85,7 @@ extension ChatModel {
     /// A letter that is read, as it is saved; says so where a search has only its beginning.
     private mutating func saved(_ reader: Reader) -> (text: String, name: String)? {
         guard let name = reader.fileName else { return nil }
-        let isFound = (trail + [view]).contains { if case .search = $0 { true } else { false } }
-        guard isFound, FoundItem.isCut(reader.text) else { return (reader.text, name) }
+        guard reader.isCut else { return (reader.text, name) }
         say("The search has only the letter's beginning; parley inbox save writes all of it.", .failure)
         return nil
     }

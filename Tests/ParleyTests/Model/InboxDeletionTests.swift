@@ -114,7 +114,7 @@ struct InboxDeletionTests {
             waiting.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"])))).contains(.quit))
         var failing = desk
         #expect(!failing.send(.postbox(.deletionFailed(request: request, .notConnected))).contains(.quit))
-        #expect(failing.model.overlay == nil && failing.model.notice?.text.hasPrefix("Deleted 0 of 1; 1 stay.") == true)
+        #expect(failing.model.overlay == nil && failing.model.notice?.text.hasPrefix("No letter was deleted; 1 stays.") == true)
         #expect(failing.press(.control("q")) == [.quit])
         #expect(desk.press(.character("y")) == [.quit])
     }
@@ -198,7 +198,7 @@ struct InboxDeletionTests {
         }
         #expect(sizes == [25, 25, 10])
         #expect(desk.model.inbox.marked == [kept])
-        #expect(desk.model.notice?.text.hasPrefix("Deleted 59 letters, 1 not.") == true)
+        #expect(desk.model.notice?.text.hasPrefix("Deleted 59 letters, 1 was refused.") == true)
     }
 
     @Test("Escape stops a deletion after the part that is under way, and says what is gone and what is not")
@@ -239,7 +239,7 @@ struct InboxDeletionTests {
         desk.send(.postbox(.deletionFailed(request: request, .notConnected)))
         #expect(desk.model.inbox.letters.count == 3)
         #expect(desk.model.inbox.marked.count == 3)
-        #expect(desk.model.notice?.text.hasPrefix("Deleted 0 of 3; 3 stay.") == true)
+        #expect(desk.model.notice?.text.hasPrefix("No letter was deleted; 3 stay.") == true)
     }
 
     @Test("Letters that were gone already are no failure")
@@ -254,6 +254,18 @@ struct InboxDeletionTests {
         desk.send(.postbox(.deletion(request: request, result)))
         #expect(desk.model.inbox.letters.isEmpty)
         #expect(desk.model.notice?.text == "Deleted 2 letters, 1 was gone already.")
+    }
+
+    @Test("A letter that the network does not delete is said to be refused")
+    func refused() throws {
+        var desk = Desk.inbox([letter(1)])
+        desk.press(.delete)
+        desk.wait(.seconds(5))
+        let request = try #require(desk.model.inbox.deletion?.request)
+        var result = BulkDeletion(deleted: [])
+        result.failed = [.init(id: "l1", error: .notAuthorized("that"))]
+        desk.send(.postbox(.deletion(request: request, result)))
+        #expect(desk.model.notice?.text.hasPrefix("No letter was deleted, 1 was refused.") == true)
     }
 
     @Test("/delete asks, and then deletes at once")

@@ -153,7 +153,7 @@ struct InboxPageTests {
         #expect(desk.model.notice?.text == "This is the last page.")
         #expect(desk.press(.alt("p")).isListing(token: "e2", order: .oldestFirst))
         desk.answerPage([letter(3), letter(4)], next: "e3")
-        #expect(ids(desk) == ["l4", "l3"] && shows(desk, "1 before the last page of about 11"))
+        #expect(ids(desk) == ["l4", "l3"] && shows(desk, "second to last page of about 11"))
         // New letters come on the first page, and this is none.
         desk.send(.postbox(.created(letter(10))))
         #expect(ids(desk) == ["l4", "l3"])
