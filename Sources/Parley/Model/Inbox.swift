@@ -198,8 +198,11 @@ struct Inbox: Equatable, Sendable {
     // MARK: The page
 
     /// Takes in a page. What came while it was on its way is added where its list does not have it.
-    mutating func show(_ output: ListOutput<PostboxMessage>, by fetch: Fetch) {
+    ///
+    /// - Parameter isComplete: whether the network told it. What this machine keeps does not tell what was deleted.
+    mutating func show(_ output: ListOutput<PostboxMessage>, by fetch: Fetch, isComplete: Bool = true) {
         let items = output.items.filter { !tombstones.contains($0.id) }
+        let before = isComplete && isLoaded && fetch.trail == trail ? page : []
         trail = fetch.trail
         page = trail.isFromEnd ? items.reversed() : items
         nextToken = output.nextToken
@@ -216,8 +219,25 @@ struct Inbox: Equatable, Sendable {
         let missing = arrivals[known...].filter { !tombstones.contains($0.id) }
         arrivals = []
         for letter in missing { place(letter) }
+        unmarkGone(before, since: output)
         if let open, !page.contains(where: { $0.id == open }) { self.open = nil }
         arrange()
+    }
+
+    /// Takes the marks of letters away that were on this page and that its new list would have if they were there. What has
+    /// only moved to the next page keeps its mark.
+    private mutating func unmarkGone(_ before: [PostboxMessage], since output: ListOutput<PostboxMessage>) {
+        guard !marked.isEmpty, !before.isEmpty else { return }
+        let present = Set(page.map(\.id))
+        let end = output.nextToken == nil ? nil : output.items.last?.createdAt
+        if output.nextToken != nil, end == nil { return }
+        let isNewestFirst = trail.listOrder == .newestFirst
+        let gone = before.filter { letter in
+            guard !present.contains(letter.id) else { return false }
+            guard let end else { return true }
+            return isNewestFirst ? letter.createdAt > end : letter.createdAt < end
+        }
+        marked.subtract(gone.map(\.id))
     }
 
     /// Takes in a letter that was just created; false when it was known.

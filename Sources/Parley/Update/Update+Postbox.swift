@@ -32,7 +32,7 @@ extension ChatModel {
                 return self.fetch(Inbox.Trail(order: fetch.trail.order))
             }
         case .keptPage(let request, let letters):
-            let effects = handlePage(letters.page, request)
+            let effects = handlePage(letters.page, request, isComplete: false)
             // The counts that the network has told are newer, or there are none.
             if inbox.counts.isEmpty { inbox.counts = letters.counts }
             inbox.kept = Inbox.Kept(asOf: letters.asOf)
@@ -114,10 +114,12 @@ extension ChatModel {
         return fetch(inbox.trail)
     }
 
-    private mutating func handlePage(_ output: ListOutput<PostboxMessage>, _ request: UInt64) -> [ChatEffect] {
+    private mutating func handlePage(
+        _ output: ListOutput<PostboxMessage>, _ request: UInt64, isComplete: Bool = true
+    ) -> [ChatEffect] {
         guard let fetch = inbox.fetch, fetch.request == request else { return [] }
         let turned = fetch.trail != inbox.trail
-        inbox.show(output, by: fetch)
+        inbox.show(output, by: fetch, isComplete: isComplete)
         if turned {
             inbox.selected = 0
             inbox.firstVisible = 0

@@ -193,6 +193,18 @@ struct InboxPageTests {
         #expect(desk.model.inbox.marked.isEmpty)
     }
 
+    @Test("Letters that another device has deleted lose their marks with the next list; what has moved on keeps them")
+    func ghosts() {
+        var desk = Desk.inbox([letter(5), letter(4), letter(3)], next: "t2")
+        desk.press(.control("a"))
+        desk.press(.control("r"))
+        desk.answerPage([letter(7), letter(6), letter(4)], next: "t3")
+        #expect(desk.model.inbox.marked == ["l3", "l4"])
+        desk.press(.control("r"))
+        desk.answerPage([letter(7), letter(6)])
+        #expect(desk.model.inbox.marked == ["l3"])
+    }
+
     @Test("A range is marked from the last mark to here, in either direction")
     func range() {
         var desk = Desk.inbox((1...9).map { letter($0) })
