@@ -3,9 +3,6 @@ import Terminal
 
 // Letters are answered, sent on and saved.
 extension ChatModel {
-    /// Characters of a letter that are quoted at most, and lines.
-    private static let quoteLimit = (characters: 4_000, lines: 40)
-
     /// The open letter, or the selected one.
     private var chosenLetter: PostboxMessage? { inbox.openLetter ?? inbox.selectedLetter }
 
@@ -24,15 +21,7 @@ extension ChatModel {
         let address = SafeAddress.of(from)
         // A letter names its sender and none of the sender's postboxes: everyone begins with this one.
         let command = address.contains("/") ? "/post \(address) " : "/post \(address)/personal "
-        beginLetter(command + (quotes ? Self.quotation(of: letter.message) : ""))
-    }
-
-    /// What a letter says, as a quotation to answer to.
-    private static func quotation(of text: String) -> String {
-        let whole = SafeText.lines(String(text.prefix(quoteLimit.characters))).map(\.description)
-        var lines = whole.prefix(quoteLimit.lines).map { "> \($0)" }
-        if whole.count > lines.count || text.count > quoteLimit.characters { lines.append("> …") }
-        return lines.joined(separator: "\n") + "\n\n"
+        beginLetter(command + (quotes ? Self.quotation(of: letter.message, within: .letter) + "\n\n" : ""))
     }
 
     /// Begins to send the open or selected letter on: its address is asked for.
