@@ -199,10 +199,10 @@ struct Inbox: Equatable, Sendable {
 
     /// Takes in a page. What came while it was on its way is added where its list does not have it.
     ///
-    /// - Parameter isComplete: whether the network told it. What this machine keeps does not tell what was deleted.
-    mutating func show(_ output: ListOutput<PostboxMessage>, by fetch: Fetch, isComplete: Bool = true) {
+    /// - Parameter isFromNetwork: whether the network told it. What this machine keeps does not tell what was deleted.
+    mutating func show(_ output: ListOutput<PostboxMessage>, by fetch: Fetch, isFromNetwork: Bool = true) {
         let items = output.items.filter { !tombstones.contains($0.id) }
-        let before = isComplete && isLoaded && fetch.trail == trail ? page : []
+        let before = isFromNetwork && isLoaded && fetch.trail == trail ? page : []
         trail = fetch.trail
         page = trail.isFromEnd ? items.reversed() : items
         nextToken = output.nextToken

@@ -32,7 +32,7 @@ extension ChatModel {
                 return self.fetch(Inbox.Trail(order: fetch.trail.order))
             }
         case .keptPage(let request, let letters):
-            let effects = handlePage(letters.page, request, isComplete: false)
+            let effects = handlePage(letters.page, request, isFromNetwork: false)
             // The counts that the network has told are newer, or there are none.
             if inbox.counts.isEmpty { inbox.counts = letters.counts }
             inbox.kept = Inbox.Kept(asOf: letters.asOf)
@@ -115,11 +115,11 @@ extension ChatModel {
     }
 
     private mutating func handlePage(
-        _ output: ListOutput<PostboxMessage>, _ request: UInt64, isComplete: Bool = true
+        _ output: ListOutput<PostboxMessage>, _ request: UInt64, isFromNetwork: Bool = true
     ) -> [ChatEffect] {
         guard let fetch = inbox.fetch, fetch.request == request else { return [] }
         let turned = fetch.trail != inbox.trail
-        inbox.show(output, by: fetch, isComplete: isComplete)
+        inbox.show(output, by: fetch, isFromNetwork: isFromNetwork)
         if turned {
             inbox.selected = 0
             inbox.firstVisible = 0

@@ -114,8 +114,8 @@ extension Frame {
             let stamp = CivilTime(letter.createdAt, zone: model.zone)
             let from = String((letter.from ?? "?").prefix(64))
             let box = model.inbox.name(ofBox: letter.postboxId)
-            let words = "from \(from) to \(box), \(stamp.shortStamp.drop { $0 == " " })"
-                + LetterSubject.suffix(letter.subject)
+            let about = LetterSubject.suffix(letter.subject)
+            let words = "from \(from) to \(box), \(stamp.shortStamp.drop { $0 == " " })\(about)"
             drawSeparator(SafeText(words), in: heading, words: theme.title, rule: theme.rule)
         }
         let first = min(model.inbox.readerScroll, parts.lastReaderScroll)
@@ -158,7 +158,8 @@ extension Frame {
         let count = pending.members.count
         let wait = Wording.wait(now.duration(to: pending.deadline))
         let key = model.settings.keys.label(of: .undo, in: InboxPane.self)
-        let undo = key.map { ", \($0) undoes" } ?? ""
+        // While a filter is typed the key is for that.
+        let undo = model.inbox.filter?.isTyped == true ? "" : key.map { ", \($0) undoes" } ?? ""
         let words = " ✕ \(Wording.count(count, "letter")) \(count == 1 ? "is" : "are") deleted in \(wait)\(undo)"
         canvas.fill(area)
         canvas.write(

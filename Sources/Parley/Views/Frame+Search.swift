@@ -169,7 +169,8 @@ extension Frame {
         if let heading = parts.readerHeading {
             let (from, place, _) = self.parts(of: .letter(letter))
             let stamp = CivilTime(letter.time, zone: model.zone).shortStamp.drop { $0 == " " }
-            let words = "from \(from.prefix(64)) to \(place.prefix(64)), \(stamp)\(LetterSubject.suffix(letter.subject))"
+            let about = LetterSubject.suffix(letter.subject)
+            let words = "from \(from.prefix(64)) to \(place.prefix(64)), \(stamp)\(about)"
             drawSeparator(SafeText(words), in: heading, words: theme.title, rule: theme.rule)
         }
         let first = min(search.readerScroll, parts.lastReaderScroll)
