@@ -197,7 +197,7 @@ extension PostboxMessage {
     /// The letter for a person.
     var line: String {
         let who = from.map { Output.safe($0) } ?? "–"
-        let about = subject.map { "\(Output.safe($0)) · " } ?? ""
+        let about = LetterSubject.prefix(subject.map { Output.safe($0) })
         return "\(id)  \(createdAt.iso8601)  \(Output.safe(postboxId))  \(who): \(about)\(Output.indented(message))"
     }
 }

@@ -124,16 +124,7 @@ extension PostboxMessage {
     }
 
     /// A file's name for it, of characters that mean nothing to any shell or file system.
-    var fileName: String {
-        func plain(_ text: String) -> String {
-            String(
-                text.unicodeScalars.map {
-                    $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil) ? Character($0) : "-"
-                })
-        }
-        let sender = plain(String((from ?? "").prefix(64)))
-        return "letter-\(plain(createdAt.iso8601))-\(sender.isEmpty ? "unknown" : sender).txt"
-    }
+    var fileName: String { LetterFile.name(of: from, at: createdAt) }
 
     /// The letter as it is sent on.
     func forwarded(under text: String?) -> String {

@@ -121,7 +121,7 @@ extension KeptLetter {
             case .received: "letter to \(place)  \(who):"
             case .sent: "letter to \(who)/\(place) "
             }
-        let about = subject.map { "\(Output.safe($0)) · " } ?? ""
+        let about = LetterSubject.prefix(subject.map { Output.safe($0) })
         return "\(time.iso8601)  \(words) \(about)\(Output.indented(text))"
     }
 }

@@ -39,6 +39,7 @@ struct Inbox: Equatable, Sendable {
     /// That the page is what this machine keeps; nil where the network told it.
     var kept: Kept?
     /// The letters' ids in the order in which they were listed, or came later: their numbers stay when some are deleted.
+    /// They count where the letters were said; on a screen a number is that of a row.
     private(set) var numbered: [String] = []
     /// The selected row.
     var selected = 0
@@ -197,8 +198,11 @@ struct Inbox: Equatable, Sendable {
     // MARK: The page
 
     /// Takes in a page. What came while it was on its way is added where its list does not have it.
-    mutating func show(_ output: ListOutput<PostboxMessage>, by fetch: Fetch) {
+    ///
+    /// - Parameter isFromNetwork: whether the network told it. What this machine keeps does not tell what was deleted.
+    mutating func show(_ output: ListOutput<PostboxMessage>, by fetch: Fetch, isFromNetwork: Bool = true) {
         let items = output.items.filter { !tombstones.contains($0.id) }
+        let before = isFromNetwork && isLoaded && fetch.trail == trail ? page : []
         trail = fetch.trail
         page = trail.isFromEnd ? items.reversed() : items
         nextToken = output.nextToken
@@ -208,15 +212,32 @@ struct Inbox: Equatable, Sendable {
         kept = nil
         isLoaded = true
         newer = 0
-        numbered = items.map(\.id)
+        numbered = page.map(\.id)
         let present = Set(numbered)
         // A letter that the list lacks and that came before one that it has was deleted meanwhile.
         let known = arrivals.lastIndex { present.contains($0.id) }.map { $0 + 1 } ?? 0
         let missing = arrivals[known...].filter { !tombstones.contains($0.id) }
         arrivals = []
         for letter in missing { place(letter) }
+        unmarkGone(before, since: output)
         if let open, !page.contains(where: { $0.id == open }) { self.open = nil }
         arrange()
+    }
+
+    /// Takes the marks of letters away that were on this page and that its new list would have if they were there. What has
+    /// only moved to the next page keeps its mark.
+    private mutating func unmarkGone(_ before: [PostboxMessage], since output: ListOutput<PostboxMessage>) {
+        guard !marked.isEmpty, !before.isEmpty else { return }
+        let present = Set(page.map(\.id))
+        let end = output.nextToken == nil ? nil : output.items.last?.createdAt
+        if output.nextToken != nil, end == nil { return }
+        let isNewestFirst = trail.listOrder == .newestFirst
+        let gone = before.filter { letter in
+            guard !present.contains(letter.id) else { return false }
+            guard let end else { return true }
+            return isNewestFirst ? letter.createdAt > end : letter.createdAt < end
+        }
+        marked.subtract(gone.map(\.id))
     }
 
     /// Takes in a letter that was just created; false when it was known.
@@ -357,8 +378,11 @@ struct Inbox: Equatable, Sendable {
         return here + marked.subtracting(here).sorted()
     }
 
-    /// How many of the marked letters are on this page.
+    /// How many of the marked letters are on this page, whether they are shown or not.
     var markedHere: Int { page.count { marked.contains($0.id) } }
+
+    /// How many of the marked letters are shown: on this page, and let through by the filter.
+    var markedShown: Int { letters.count { marked.contains($0.id) } }
 }
 
 /// A set that forgets its oldest members beyond a limit.

@@ -160,18 +160,23 @@ extension Inbox {
 
         /// What became of it, and whether all went well.
         var report: (words: String, isFailure: Bool) {
+            let all =
+                deleted > 0
+                ? "Deleted \(Wording.count(deleted, "letter"))"
+                : "No letter \(unknown > 0 ? "is known to be" : "was") deleted"
             let before =
                 goneBefore > 0
                 ? ", \(Wording.grouped(goneBefore)) \(goneBefore == 1 ? "was" : "were") gone already" : ""
             if done == total {
-                var words = "Deleted \(Wording.count(deleted, "letter"))" + before
-                if refused > 0 { words += ", \(Wording.grouped(refused)) not" }
+                var words = all + before
+                if refused > 0 { words += ", \(Wording.grouped(refused)) \(refused == 1 ? "was" : "were") refused" }
                 if unknown > 0 { words += ", \(Wording.grouped(unknown)) unknown" }
                 return (words + "." + (lastFailure.map { " \($0)" } ?? ""), refused + unknown > 0)
             }
-            var words = "Deleted \(Wording.grouped(deleted)) of \(Wording.grouped(total))\(before); "
+            let part = deleted > 0 ? "Deleted \(Wording.grouped(deleted)) of \(Wording.grouped(total))" : all
+            var words = "\(part)\(before); "
             if unknown > 0 { words += "\(Wording.grouped(unknown)) unknown, " }
-            words += "\(Wording.grouped(staying)) stay."
+            words += "\(Wording.grouped(staying)) \(staying == 1 ? "stays" : "stay")."
             return (words + (lastFailure.map { " \($0)" } ?? ""), !isStopped || lastFailure != nil)
         }
 

@@ -2,8 +2,8 @@ import Relay
 import Terminal
 
 extension Inbox {
-    /// What of a page is shown: letters that have each of some words, in the sender, the postbox or the text, and in the
-    /// persona where there are several; `is:unread` means those that were not read.
+    /// What of a page is shown: letters that have each of some words, in the sender, the postbox, the subject or the
+    /// text, and in the persona where there are several; `is:unread` means those that were not read.
     struct Filter: Sendable {
         /// What was typed.
         private(set) var editor = LineEditor(limit: 256, historyLimit: 0)
@@ -27,6 +27,8 @@ extension Inbox {
         /// Takes a key.
         mutating func edit(_ key: Key) {
             _ = editor.handle(key)
+            // It has no history to look through.
+            editor.endSearch()
             understand()
         }
 
@@ -52,7 +54,7 @@ extension Inbox {
             guard !words.isEmpty else { return true }
             let parts = [
                 letter.from ?? "", inbox.name(ofBox: letter.postboxId), inbox.hasPersonas ? letter.sudoId : "",
-                String(letter.message.prefix(Self.textLimit)),
+                LetterSubject.shown(letter.subject) ?? "", String(letter.message.prefix(Self.textLimit)),
             ]
             let text = Array(parts.joined(separator: "\n").lowercased().utf8)
             return words.allSatisfy { Self.has(text, $0) }

@@ -81,7 +81,7 @@ extension Inbox {
             return "page \(Wording.grouped(trail.count)) of about \(Wording.grouped(max(trail.count + 1, pages)))"
         }
         if nextToken == nil { return "page 1" + (hasMore ? " of \(trail.count)" : " of 1") }
-        let from = trail.count == 1 ? "last page" : "\(trail.count - 1) before the last page"
+        let from = trail.count == 1 ? "last page" : "\(Wording.ordinal(trail.count)) to last page"
         guard let pages else { return from }
         return "\(from) of about \(Wording.grouped(max(trail.count + 1, pages)))"
     }

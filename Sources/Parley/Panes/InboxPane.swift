@@ -68,10 +68,13 @@ struct InboxPane: Pane {
         return []
     }
 
-    /// A space marks; while something is being written it goes on with that. Whatever is text is the filter's while that is
-    /// being typed.
+    /// A space marks; while something is being written it goes on with that. Text and the keys that edit it are the
+    /// filter's while that is being typed: only the rows are gone through meanwhile.
     func takes(_ key: Key, as action: KeyAction, in model: ChatModel) -> Bool {
-        if model.inbox.filter?.isTyped == true, key.modifiers.isEmpty, case .character = key.code { return false }
+        if model.inbox.filter?.isTyped == true {
+            if key.modifiers.isEmpty, case .character = key.code { return false }
+            return [.open, .up, .down, .filter].contains(action)
+        }
         return key != .plain(" ") || model.compose.isEmpty
     }
 
@@ -169,7 +172,9 @@ struct InboxPane: Pane {
     func wholeText(in model: ChatModel) -> Reader? {
         guard let letter = model.inbox.openLetter else { return nil }
         let box = model.inbox.name(ofBox: letter.postboxId)
-        return model.reader(letter.message, from: letter.from, in: box, at: letter.createdAt)
+        return model.reader(
+            letter.message, from: letter.from, in: box, at: letter.createdAt, about: letter.subject,
+            fileName: letter.fileName)
     }
 
     func addressee(in model: ChatModel) -> Addressee {

@@ -9,6 +9,10 @@ struct Reader: Equatable, Sendable {
     let author: String?
     /// All of it.
     let text: String
+    /// The file's name that is proposed where it is a letter that is saved; nil where it is no letter.
+    let fileName: String?
+    /// Whether only the beginning is here.
+    var isCut = false
     /// Its lines; one that is very long is cut into several, so that no more is measured than is near the person's eyes.
     let parts: [Substring]
     /// Where the person looks.
@@ -42,7 +46,8 @@ struct Reader: Equatable, Sendable {
     /// Characters of a part at most.
     static let partLength = 4_096
 
-    init(_ text: String, heading: String, author: String? = nil) {
+    init(_ text: String, heading: String, author: String? = nil, fileName: String? = nil) {
+        self.fileName = fileName
         self.heading = heading
         self.author = author
         self.text = text
@@ -239,10 +244,12 @@ extension ChatModel {
     private static func readable(_ text: String) -> String { FoldedJSON.indented(text) ?? text }
 
     func reader(
-        _ text: String, from name: String?, in place: String, at time: Timestamp, of author: String? = nil
+        _ text: String, from name: String?, in place: String, at time: Timestamp, of author: String? = nil,
+        about subject: String? = nil, fileName: String? = nil
     ) -> Reader {
         let stamp = CivilTime(time, zone: zone).shortStamp.drop { $0 == " " }
         let from = name.flatMap { $0.isEmpty ? nil : $0 } ?? "?"
-        return Reader(text, heading: "from \(from.prefix(64)) in \(place.prefix(64)), \(stamp)", author: author)
+        let heading = "from \(from.prefix(64)) in \(place.prefix(64)), \(stamp)\(LetterSubject.suffix(subject))"
+        return Reader(text, heading: heading, author: author, fileName: fileName)
     }
 }

@@ -113,6 +113,9 @@ enum FoundItem: Hashable, Sendable {
         }
     }
 
+    /// Whether a letter that was found has lost its end.
+    static func isCut(_ letter: String) -> Bool { letter.unicodeScalars.count > letterLength }
+
     private static func cut(_ text: String, _ length: Int) -> String {
         guard text.utf8.count > length else { return text }
         let scalars = text.unicodeScalars
@@ -224,7 +227,7 @@ struct SearchPane: Pane {
 
     func wholeText(in model: ChatModel) -> Reader? {
         guard let letter = search.openLetter else { return nil }
-        return model.reader(letter.text, from: letter.person, in: letter.postbox, at: letter.time)
+        return model.reader(of: letter)
     }
 
     func addressee(in model: ChatModel) -> Addressee {
@@ -266,7 +269,9 @@ extension ChatModel {
             return []
         }
         guard search.items.indices.contains(number - 1) else {
-            say("\(Wording.count(search.items.count, "thing")) were found; there is no \(number).", .failure)
+            let count = search.items.count
+            let found = "\(Wording.count(count, "thing")) \(count == 1 ? "was" : "were")"
+            say("\(found) found; there is no \(number).", .failure)
             return []
         }
         search.select(number - 1)
@@ -278,9 +283,18 @@ extension ChatModel {
         focus = .main
         switch search.items[number - 1] {
         case .message(let message): return openFound(message, search.query)
-        case .letter(let letter): read(reader(letter.text, from: letter.person, in: letter.postbox, at: letter.time))
+        case .letter(let letter): read(reader(of: letter))
         }
         return []
+    }
+
+    /// A letter that was found as a whole.
+    func reader(of letter: KeptLetter) -> Reader {
+        var reader = reader(
+            letter.text, from: letter.person, in: letter.postbox, at: letter.time, about: letter.subject,
+            fileName: LetterFile.name(of: letter.person, at: letter.time))
+        reader.isCut = FoundItem.isCut(letter.text)
+        return reader
     }
 
     /// Looks through the local store, and lists what it has.

@@ -159,7 +159,8 @@ extension PlainAnnouncer {
             case .message(let message):
                 "\(place + 1). \(stamp), \(message.topic), \(message.from.prefix(64)): \(Self.cut(message.text))"
             case .letter(let letter):
-                "\(place + 1). \(stamp), letter, \((letter.person ?? "somebody").prefix(64)): \(Self.cut(letter.text))"
+                "\(place + 1). \(stamp), letter, \((letter.person ?? "somebody").prefix(64)): "
+                    + LetterSubject.prefix(letter.subject) + Self.cut(letter.text)
             }
         }
         let more = search.hasMore ? "There may be more; /more lists it. " : ""
@@ -172,7 +173,8 @@ extension PlainAnnouncer {
         switch news {
         case .created(let letter):
             let begin = letter.message.prefix { !$0.isNewline }.prefix(80)
-            return ["A letter from \(Self.sender(letter)): \(begin). /inbox reads them."]
+            let about = LetterSubject.prefix(letter.subject)
+            return ["A letter from \(Self.sender(letter)): \(about)\(begin). /inbox reads them."]
         case .page(let request, _): return request == awaitedPage ? letters(model) : []
         case .keptPage(let request, _):
             return request == awaitedPage ? ["Without a connection, as kept here:"] + letters(model) : []
@@ -193,7 +195,8 @@ extension PlainAnnouncer {
             let begin = letter.message.prefix { !$0.isNewline }.prefix(Self.lineLimit)
             let rest = begin.endIndex == letter.message.endIndex ? "" : " …"
             let box = inbox.name(ofBox: letter.postboxId)
-            return "\(number)\(stamp), \(Self.sender(letter)) to \(box): \(begin)\(rest)"
+            let about = LetterSubject.prefix(letter.subject)
+            return "\(number)\(stamp), \(Self.sender(letter)) to \(box): \(about)\(begin)\(rest)"
         }
         let page = inbox.trail.count > 1 ? "Page \(inbox.trail.count), " : ""
         let more = inbox.hasMore ? "There are more; /more lists them. " : ""

@@ -1,3 +1,5 @@
+import Relay
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -14,6 +16,22 @@
 
 /// A letter's text in a file that only its owner can read.
 enum LetterFile {
+    /// A file's name for a letter, of characters that mean nothing to any shell or file system.
+    ///
+    /// - Parameters:
+    ///   - person: who sent it, or whom it was sent to; nil where nobody knows.
+    ///   - time: when it was stored.
+    static func name(of person: String?, at time: Timestamp) -> String {
+        func plain(_ text: String) -> String {
+            String(
+                text.unicodeScalars.map {
+                    $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil) ? Character($0) : "-"
+                })
+        }
+        let name = plain(String((person ?? "").prefix(64)))
+        return "letter-\(plain(time.iso8601))-\(name.isEmpty ? "unknown" : name).txt"
+    }
+
     /// What became of a letter that was to be saved.
     enum Outcome: Equatable, Sendable {
         case saved(path: String)

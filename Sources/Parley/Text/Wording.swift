@@ -92,6 +92,21 @@ enum Wording {
         return parts.seconds * 1_000_000 + parts.attoseconds / 1_000_000_000_000
     }
 
+    /// A place in an order, such as `second` or `21st`.
+    static func ordinal(_ number: Int) -> String {
+        let names = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+        if names.indices.contains(number - 1) { return names[number - 1] }
+        let ending =
+            switch (number % 100, number % 10) {
+            case (11...13, _): "th"
+            case (_, 1): "st"
+            case (_, 2): "nd"
+            case (_, 3): "rd"
+            default: "th"
+            }
+        return grouped(number) + ending
+    }
+
     private static func tenths(_ value: Int64, unit: Int64) -> String {
         let rounded = (value * 10 + unit / 2) / unit
         return "\(rounded / 10).\(rounded % 10)"

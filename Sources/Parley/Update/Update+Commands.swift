@@ -152,10 +152,16 @@ extension ChatModel {
     mutating func quit() -> [ChatEffect] {
         let effects = settleDeletions()
         if let deletion = inbox.deletion {
-            let left = Wording.count(deletion.total - deletion.done, "letter")
-            ask(.leaveDeletion, "\(left) to delete yet; then Parley quits. Quit without waiting?")
+            let count = deletion.total - deletion.done
+            let left = "\(Wording.count(count, "letter")) \(count == 1 ? "is" : "are") still being deleted"
+            ask(.leaveDeletion, "\(left); Parley quits afterwards. Quit now?")
             return effects
         }
+        return quitUnlessUnsent()
+    }
+
+    /// Quits where nothing is left to be sent, and otherwise asks.
+    private mutating func quitUnlessUnsent() -> [ChatEffect] {
         guard !outgoing.isEmpty else { return [.quit] }
         ask(.quit, "\(unsentWords). Quit anyway?")
         return []
@@ -175,7 +181,8 @@ extension ChatModel {
     mutating func answerYes(_ question: Question) -> [ChatEffect] {
         overlay = nil
         switch question.act {
-        case .quit, .leaveDeletion: return [.quit]
+        case .quit: return [.quit]
+        case .leaveDeletion: return quitUnlessUnsent()
         case .overwrite(let text, let path): return awaited([.saveLetter(text: text, path: path, overwrites: true)])
         case .disconnect: return [.disconnect]
         case .delete(let ids): return deleteAsked(ids)

@@ -4,7 +4,7 @@ import Relay
 extension ChatModel {
     // MARK: Undoing
 
-    /// Deletes the marked letters, or the selected one where none is marked. Where all are in view, nothing leaves until it
+    /// Deletes the marked letters, or the selected one where none is marked. Where all are shown, nothing leaves until it
     /// can be undone no more; otherwise the person is asked.
     mutating func deleteMarked() -> [ChatEffect] {
         let marked = inbox.markedInOrder.filter { !inbox.isBeingDeleted($0) }
@@ -12,7 +12,7 @@ extension ChatModel {
             guard let letter = inbox.selectedLetter, !inbox.isBeingDeleted(letter.id) else { return [] }
             return deleteSoon([letter.id], marked: [])
         }
-        guard marked.count <= max(inbox.pageSize, inbox.page.count), marked.count == inbox.markedHere else {
+        guard marked.count <= max(inbox.pageSize, inbox.page.count), marked.count == inbox.markedShown else {
             askToDelete(marked)
             return []
         }
@@ -90,8 +90,16 @@ extension ChatModel {
     }
 
     private mutating func askToDelete(_ ids: [String]) {
-        let elsewhere = ids.count - inbox.markedHere
-        let words = elsewhere > 0 ? ", \(Wording.grouped(elsewhere)) of them on other pages" : ""
+        let hidden = ids.count - inbox.markedShown
+        // Those that the filter hides are on this page, the others elsewhere.
+        let isElsewhere = ids.count - inbox.markedHere == hidden
+        guard ids.count > 1 else {
+            let marked = isElsewhere ? "letter marked on another page" : "marked letter, which is not shown"
+            let words = hidden > 0 ? "the \(marked)" : "1 letter"
+            return ask(.delete(ids), "Delete \(words)?")
+        }
+        let place = isElsewhere ? "on other pages" : "not shown"
+        let words = hidden > 0 ? ", \(Wording.grouped(hidden)) of them \(place)" : ""
         ask(.delete(ids), "Delete \(Wording.count(ids.count, "letter"))\(words)?")
     }
 

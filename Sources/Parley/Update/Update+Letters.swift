@@ -3,9 +3,6 @@ import Terminal
 
 // Letters are answered, sent on and saved.
 extension ChatModel {
-    /// Characters of a letter that are quoted at most, and lines.
-    private static let quoteLimit = (characters: 4_000, lines: 40)
-
     /// The open letter, or the selected one.
     private var chosenLetter: PostboxMessage? { inbox.openLetter ?? inbox.selectedLetter }
 
@@ -24,21 +21,15 @@ extension ChatModel {
         let address = SafeAddress.of(from)
         // A letter names its sender and none of the sender's postboxes: everyone begins with this one.
         let command = address.contains("/") ? "/post \(address) " : "/post \(address)/personal "
-        beginLetter(command + (quotes ? Self.quotation(of: letter.message) : ""))
-    }
-
-    /// What a letter says, as a quotation to answer to.
-    private static func quotation(of text: String) -> String {
-        let whole = SafeText.lines(String(text.prefix(quoteLimit.characters))).map(\.description)
-        var lines = whole.prefix(quoteLimit.lines).map { "> \($0)" }
-        if whole.count > lines.count || text.count > quoteLimit.characters { lines.append("> …") }
-        return lines.joined(separator: "\n") + "\n\n"
+        beginLetter(command + (quotes ? Self.quotation(of: letter.message, within: .letter) + "\n\n" : ""))
     }
 
     /// Begins to send the open or selected letter on: its address is asked for.
     mutating func forward() {
         guard let letter = chosenLetter else { return }
-        let body = letter.forwarded(under: nil)
+        // A letter that is written here has no subject of its own: what this one is about stands in it.
+        let about = LetterSubject.shown(letter.subject).map { "About: \(LetterSubject.forwarding($0))\n" } ?? ""
+        let body = about + letter.forwarded(under: nil)
         guard body.utf8.count < Compose.messageBytes else {
             return say("The letter is too long to be sent on with a text; parley inbox forward sends it.", .failure)
         }
@@ -58,21 +49,34 @@ extension ChatModel {
         if isFree { say("Enter saves the letter there; another name or folder can stand here.") }
     }
 
-    /// Has the letter in front of the person written into a file.
+    /// Has the letter in front of the person written into a file: the one that is read, whichever that is, or the
+    /// postbox's open or selected one.
     ///
-    /// - Parameter file: where; a name with the letter's time and sender where it is empty.
+    /// - Parameter file: where; a name with the letter's time and the other person where it is empty.
     mutating func save(to file: String) -> [ChatEffect] {
-        guard (trail + [view]).contains(where: { if case .inbox = $0 { true } else { false } }) else {
+        let letter: (text: String, name: String)?
+        switch view {
+        case .inbox:
+            letter = chosenLetter.map { ($0.message, $0.fileName) }
+            if letter == nil { say("There is no letter to save.", .failure) }
+        case .reader(let reader) where reader.fileName != nil:
+            letter = saved(reader)
+        case .search(let search) where search.openLetter != nil:
+            letter = search.openLetter.flatMap { saved(self.reader(of: $0)) }
+        case .conversation, .excerpt, .reader, .search, .welcome:
+            letter = nil
             sayPostboxFirst()
-            return []
         }
-        guard let letter = chosenLetter else {
-            say("There is no letter to save.", .failure)
-            return []
-        }
-        return [
-            .saveLetter(text: letter.message, path: file.isEmpty ? letter.fileName : file, overwrites: false)
-        ]
+        guard let letter else { return [] }
+        return [.saveLetter(text: letter.text, path: file.isEmpty ? letter.name : file, overwrites: false)]
+    }
+
+    /// A letter that is read, as it is saved; says so where a search has only its beginning.
+    private mutating func saved(_ reader: Reader) -> (text: String, name: String)? {
+        guard let name = reader.fileName else { return nil }
+        guard reader.isCut else { return (reader.text, name) }
+        say("The search has only the letter's beginning; parley inbox save writes all of it.", .failure)
+        return nil
     }
 
     /// Says what became of it.

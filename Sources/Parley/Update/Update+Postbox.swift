@@ -32,7 +32,7 @@ extension ChatModel {
                 return self.fetch(Inbox.Trail(order: fetch.trail.order))
             }
         case .keptPage(let request, let letters):
-            let effects = handlePage(letters.page, request)
+            let effects = handlePage(letters.page, request, isFromNetwork: false)
             // The counts that the network has told are newer, or there are none.
             if inbox.counts.isEmpty { inbox.counts = letters.counts }
             inbox.kept = Inbox.Kept(asOf: letters.asOf)
@@ -115,10 +115,12 @@ extension ChatModel {
         return fetch(inbox.trail)
     }
 
-    private mutating func handlePage(_ output: ListOutput<PostboxMessage>, _ request: UInt64) -> [ChatEffect] {
+    private mutating func handlePage(
+        _ output: ListOutput<PostboxMessage>, _ request: UInt64, isFromNetwork: Bool = true
+    ) -> [ChatEffect] {
         guard let fetch = inbox.fetch, fetch.request == request else { return [] }
         let turned = fetch.trail != inbox.trail
-        inbox.show(output, by: fetch)
+        inbox.show(output, by: fetch, isFromNetwork: isFromNetwork)
         if turned {
             inbox.selected = 0
             inbox.firstVisible = 0
@@ -161,13 +163,15 @@ extension ChatModel {
         return isLooking ? [.countLetters] : [.countLetters] + ring()
     }
 
-    /// Goes to a letter by its number in the list, from 1; says so where there is none.
+    /// Goes to a letter by its number, from 1: that of its row on a screen, or the one that was said. Says so where there is
+    /// none.
     mutating func selectLetter(_ number: Int) -> Bool {
-        guard inbox.numbered.indices.contains(number - 1) else {
-            say("The list has \(Wording.count(inbox.numbered.count, "letter")).", .failure)
+        let ids = hasScreen ? inbox.letters.map(\.id) : inbox.numbered
+        guard ids.indices.contains(number - 1) else {
+            say("The list has \(Wording.count(ids.count, "letter")).", .failure)
             return false
         }
-        let id = inbox.numbered[number - 1]
+        let id = ids[number - 1]
         if !inbox.letters.contains(where: { $0.id == id }) { inbox.setFilter(nil) }
         guard let place = inbox.letters.firstIndex(where: { $0.id == id }) else {
             say("Letter \(number) is not there any more.", .failure)

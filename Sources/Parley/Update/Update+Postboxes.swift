@@ -182,6 +182,7 @@ extension ChatModel {
     private mutating func readSent(_ letter: KeptLetter) {
         let stamp = CivilTime(letter.time, zone: zone).shortStamp.drop { $0 == " " }
         let subject = letter.subject.map { " · \($0)" } ?? ""
-        read(Reader(letter.text, heading: "to \(recipient(of: letter)), \(stamp)\(subject)"))
+        let name = LetterFile.name(of: letter.person, at: letter.time)
+        read(Reader(letter.text, heading: "to \(recipient(of: letter)), \(stamp)\(subject)", fileName: name))
     }
 }

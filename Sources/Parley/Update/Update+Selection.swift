@@ -9,8 +9,15 @@ extension ChatModel {
         let position: RowPosition
     }
 
-    /// Characters of a message that are quoted at most, and lines.
-    private static let quoteLimit = (characters: 1_000, lines: 10)
+    /// What is quoted of a text at most.
+    struct QuoteLimit {
+        let characters: Int
+        let lines: Int
+
+        static let message = QuoteLimit(characters: 1_000, lines: 10)
+        static let letter = QuoteLimit(characters: 4_000, lines: 40)
+    }
+
     /// Characters that are copied at most: terminals refuse more.
     private static let copyLimit = 65_536
 
@@ -160,12 +167,14 @@ extension ChatModel {
     /// A message as it is quoted: who wrote it, and the beginning of what it says.
     static func quotation(of row: ConversationRow) -> String { quotation(of: row.text, by: row.author) }
 
-    private static func quotation(of text: String, by author: String?) -> String {
+    /// The beginning of a text as a quotation to answer to, with who wrote it where that is given.
+    static func quotation(of text: String, by author: String? = nil, within limit: QuoteLimit = .message) -> String {
         let name = author.map { "\($0): " } ?? ""
-        let whole = SafeText.lines(String(text.prefix(quoteLimit.characters + 1))).map(\.description)
-        var lines = Array(whole.prefix(quoteLimit.lines))
-        if whole.count > lines.count || text.count > quoteLimit.characters {
-            lines[lines.count - 1] = String(lines[lines.count - 1].prefix(quoteLimit.characters)) + " …"
+        let start = text.prefix(limit.characters + 1)
+        let whole = SafeText.lines(String(start)).map(\.description)
+        var lines = Array(whole.prefix(limit.lines))
+        if let last = lines.last, whole.count > lines.count || start.count > limit.characters {
+            lines[lines.count - 1] = last.prefix(limit.characters) + " …"
         }
         return (["> \(SafeText(name))\(lines.first ?? "")"] + lines.dropFirst().map { "> \($0)" })
             .joined(separator: "\n")

@@ -100,7 +100,8 @@ extension Frame {
             next(columns.box)
         }
         let firstLine = letter.message.prefix(512).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
-        canvas.write(SafeText(firstLine).truncated(columns: columns.line), row: row.row, column: column, style: style)
+        let words = LetterSubject.prefix(letter.subject) + firstLine
+        canvas.write(SafeText(words).truncated(columns: columns.line), row: row.row, column: column, style: style)
         guard isSelected, model.focus == .main else { return }
         let selection = theme.selection(over:)
         canvas.restyle(row) { $0 = selection($0) }
@@ -113,7 +114,8 @@ extension Frame {
             let stamp = CivilTime(letter.createdAt, zone: model.zone)
             let from = String((letter.from ?? "?").prefix(64))
             let box = model.inbox.name(ofBox: letter.postboxId)
-            let words = "from \(from) to \(box), \(stamp.shortStamp.drop { $0 == " " })"
+            let about = LetterSubject.suffix(letter.subject)
+            let words = "from \(from) to \(box), \(stamp.shortStamp.drop { $0 == " " })\(about)"
             drawSeparator(SafeText(words), in: heading, words: theme.title, rule: theme.rule)
         }
         let first = min(model.inbox.readerScroll, parts.lastReaderScroll)
@@ -156,7 +158,8 @@ extension Frame {
         let count = pending.members.count
         let wait = Wording.wait(now.duration(to: pending.deadline))
         let key = model.settings.keys.label(of: .undo, in: InboxPane.self)
-        let undo = key.map { ", \($0) undoes" } ?? ""
+        // While a filter is typed the key is for that.
+        let undo = model.inbox.filter?.isTyped == true ? "" : key.map { ", \($0) undoes" } ?? ""
         let words = " ✕ \(Wording.count(count, "letter")) \(count == 1 ? "is" : "are") deleted in \(wait)\(undo)"
         canvas.fill(area)
         canvas.write(

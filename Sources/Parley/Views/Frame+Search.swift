@@ -156,9 +156,10 @@ extension Frame {
         case .message(let message): return (message.from.isEmpty ? "?" : message.from, message.topic, message.text)
         case .letter(let letter):
             let person = letter.person.flatMap { $0.isEmpty ? nil : $0 } ?? "?"
+            let text = LetterSubject.prefix(letter.subject) + letter.text
             switch letter.direction {
-            case .received: return (person, model.inbox.name(ofBox: letter.postbox), letter.text)
-            case .sent: return (model.identity.user, "\(person)/\(letter.postbox)", letter.text)
+            case .received: return (person, model.inbox.name(ofBox: letter.postbox), text)
+            case .sent: return (model.identity.user, "\(person)/\(letter.postbox)", text)
             }
         }
     }
@@ -168,9 +169,9 @@ extension Frame {
         if let heading = parts.readerHeading {
             let (from, place, _) = self.parts(of: .letter(letter))
             let stamp = CivilTime(letter.time, zone: model.zone).shortStamp.drop { $0 == " " }
-            drawSeparator(
-                SafeText("from \(from.prefix(64)) to \(place.prefix(64)), \(stamp)"), in: heading, words: theme.title,
-                rule: theme.rule)
+            let about = LetterSubject.suffix(letter.subject)
+            let words = "from \(from.prefix(64)) to \(place.prefix(64)), \(stamp)\(about)"
+            drawSeparator(SafeText(words), in: heading, words: theme.title, rule: theme.rule)
         }
         let first = min(search.readerScroll, parts.lastReaderScroll)
         for (offset, line) in parts.letterLines.dropFirst(first).prefix(reader.rows).enumerated() {

@@ -133,11 +133,13 @@ func message(
 }
 
 /// A letter in a postbox.
-func letter(_ number: Int, _ text: String = "a letter", from: String? = "bob", box: String = "b1") -> PostboxMessage {
+func letter(
+    _ number: Int, _ text: String = "a letter", from: String? = "bob", box: String = "b1", subject: String? = nil
+) -> PostboxMessage {
     let time = Timestamp(milliseconds: Desk.wall.milliseconds + Int64(number) * 60_000)
     return PostboxMessage(
         id: "l\(number)", createdAt: time, updatedAt: time, ownerId: "alice", sudoId: "s1", postboxId: box,
-        message: text, from: from)
+        message: text, from: from, subject: subject)
 }
 
 /// A postbox of alice's.

@@ -108,14 +108,29 @@ struct InboxDeletionTests {
             return
         }
         #expect(!effects.contains(.quit))
-        #expect(desk.screen().last?.hasPrefix(" 1 letter to delete yet; then Parley quits.") == true)
+        let question = " 1 letter is still being deleted; Parley quits afterwards. Quit now?"
+        #expect(desk.screen().last?.hasPrefix(question) == true)
         var waiting = desk
         #expect(
             waiting.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"])))).contains(.quit))
         var failing = desk
         #expect(!failing.send(.postbox(.deletionFailed(request: request, .notConnected))).contains(.quit))
-        #expect(failing.model.overlay == nil && failing.model.notice?.text.hasPrefix("Deleted 0 of 1; 1 stay.") == true)
+        #expect(failing.model.overlay == nil)
+        #expect(failing.model.notice?.text.hasPrefix("No letter was deleted; 1 stays.") == true)
         #expect(failing.press(.control("q")) == [.quit])
+        #expect(desk.press(.character("y")) == [.quit])
+    }
+
+    @Test("Quitting over a deletion asks about lines that are not sent, too")
+    func quittingUnsent() {
+        var desk = Desk.inbox([letter(1)])
+        desk.enter("/post bob/personal hello")
+        desk.press(.function(3))
+        desk.press(.delete)
+        desk.press(.control("q"))
+        #expect(desk.screen().last?.hasPrefix(" 1 letter is still being deleted;") == true)
+        #expect(desk.press(.character("y")) == [])
+        #expect(desk.screen().last?.contains("1 message is not sent yet. Quit anyway? y/N") == true)
         #expect(desk.press(.character("y")) == [.quit])
     }
 
@@ -139,6 +154,33 @@ struct InboxDeletionTests {
         #expect(ids == ["l3", "l1", "l2"])
     }
 
+    @Test("B50: a single letter that is marked on another page is asked about as one")
+    func questionAboutOne() {
+        var desk = Desk.inbox([letter(1)], next: "t2")
+        desk.press(.insert)
+        desk.press(.alt("n"))
+        desk.answerPage([letter(2)])
+        desk.press(.delete)
+        #expect(desk.screen().last?.contains("Delete the letter marked on another page? y/N") == true)
+    }
+
+    @Test("B50: marked letters that the filter hides are not deleted without a question, which counts them")
+    func hiddenByFilter() {
+        var desk = Desk.inbox([letter(1, "lunch"), letter(2, "build"), letter(3, "build")])
+        desk.press(.control("a"))
+        desk.press(.alt("l"))
+        desk.type("lunch")
+        desk.press(.enter)
+        desk.press(.delete)
+        #expect(desk.model.inbox.pending == nil)
+        #expect(desk.screen().last?.contains("Delete 3 letters, 2 of them not shown? y/N") == true)
+        #expect(desk.press(.enter) == [] && desk.model.inbox.marked.count == 3)
+        // What is shown alone needs no question.
+        desk.press(.escape)
+        desk.press(.delete)
+        #expect(desk.model.overlay == nil && desk.model.inbox.pending?.ids == ["l1", "l2", "l3"])
+    }
+
     @Test("B50: more than 25 letters go in chunks with progress and rate, and what failed is reported")
     func chunks() throws {
         var desk = Self.deleting(60)
@@ -158,7 +200,7 @@ struct InboxDeletionTests {
         }
         #expect(sizes == [25, 25, 10])
         #expect(desk.model.inbox.marked == [kept])
-        #expect(desk.model.notice?.text.hasPrefix("Deleted 59 letters, 1 not.") == true)
+        #expect(desk.model.notice?.text.hasPrefix("Deleted 59 letters, 1 was refused.") == true)
     }
 
     @Test("Escape stops a deletion after the part that is under way, and says what is gone and what is not")
@@ -199,7 +241,7 @@ struct InboxDeletionTests {
         desk.send(.postbox(.deletionFailed(request: request, .notConnected)))
         #expect(desk.model.inbox.letters.count == 3)
         #expect(desk.model.inbox.marked.count == 3)
-        #expect(desk.model.notice?.text.hasPrefix("Deleted 0 of 3; 3 stay.") == true)
+        #expect(desk.model.notice?.text.hasPrefix("No letter was deleted; 3 stay.") == true)
     }
 
     @Test("Letters that were gone already are no failure")
@@ -214,6 +256,18 @@ struct InboxDeletionTests {
         desk.send(.postbox(.deletion(request: request, result)))
         #expect(desk.model.inbox.letters.isEmpty)
         #expect(desk.model.notice?.text == "Deleted 2 letters, 1 was gone already.")
+    }
+
+    @Test("A letter that the network does not delete is said to be refused")
+    func refused() throws {
+        var desk = Desk.inbox([letter(1)])
+        desk.press(.delete)
+        desk.wait(.seconds(5))
+        let request = try #require(desk.model.inbox.deletion?.request)
+        var result = BulkDeletion(deleted: [])
+        result.failed = [.init(id: "l1", error: .notAuthorized("that"))]
+        desk.send(.postbox(.deletion(request: request, result)))
+        #expect(desk.model.notice?.text.hasPrefix("No letter was deleted, 1 was refused.") == true)
     }
 
     @Test("/delete asks, and then deletes at once")

@@ -59,6 +59,29 @@ struct InboxFilterTests {
         #expect(ids(desk) == ["l2"] && desk.model.compose.isEmpty)
     }
 
+    @Test("While a filter is typed, the keys that edit a text are for its words and not for the letters")
+    func editing() {
+        var desk = Self.desk()
+        desk.press(.alt("l"))
+        desk.type("xlunch")
+        desk.press(.control("a"))
+        #expect(desk.model.inbox.marked.isEmpty)
+        desk.press(.delete)
+        #expect(desk.model.inbox.pending == nil && desk.model.inbox.filter?.editor.text == "lunch")
+        #expect(ids(desk) == ["l1", "l4"])
+        desk.press(.end)
+        desk.type(" carolx")
+        desk.press(.alt("b"))
+        #expect(desk.model.inbox.sort == .list)
+        desk.press(.alt("d"))
+        #expect(desk.model.inbox.pending == nil && desk.model.inbox.filter?.editor.text == "lunch ")
+        desk.press(.home)
+        #expect(desk.model.inbox.filter?.editor.cursor == 0 && ids(desk) == ["l1", "l4"])
+        // The rows are gone through as before.
+        desk.press(.down)
+        #expect(desk.model.inbox.selectedLetter?.id == "l4")
+    }
+
     @Test("What is unread is shown, and an unread letter stays while it is read")
     func unread() {
         var desk = Self.desk()
@@ -108,14 +131,25 @@ struct InboxFilterTests {
         #expect(ids(desk) == ["l5", "l1", "l2", "l3", "l4"])
     }
 
-    @Test("A letter is read by its number whatever the filter hides")
+    @Test("A letter's number is that of its row, whatever is filtered, sorted or has come since")
     func numbers() {
         var desk = Self.desk()
         desk.press(.alt("l"))
-        desk.type("carol")
+        desk.type("lunch")
         desk.press(.enter)
-        desk.enter("/read 1")
-        #expect(shows(desk, "Lunch on Friday?") && shows(desk, "from bob"))
+        desk.enter("/read 2")
+        #expect(shows(desk, "lunch again") && shows(desk, "from dave"))
+        desk.press(.escape)
+        desk.enter("/delete 3")
+        #expect(desk.model.overlay == nil && desk.model.notice?.text == "The list has 2 letters.")
+        var sorted = Self.desk()
+        sorted.press(.alt("b"))
+        sorted.enter("/read 2")
+        #expect(shows(sorted, "from Bob"))
+        var newer = Self.desk()
+        newer.send(.postbox(.created(letter(9, "the newest", from: "erin"))))
+        newer.enter("/read 1")
+        #expect(shows(newer, "the newest") && shows(newer, "from erin"))
     }
 
     @Test("B51: where there are several personas, letters are found by theirs")

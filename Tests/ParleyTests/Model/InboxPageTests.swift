@@ -153,7 +153,7 @@ struct InboxPageTests {
         #expect(desk.model.notice?.text == "This is the last page.")
         #expect(desk.press(.alt("p")).isListing(token: "e2", order: .oldestFirst))
         desk.answerPage([letter(3), letter(4)], next: "e3")
-        #expect(ids(desk) == ["l4", "l3"] && shows(desk, "1 before the last page of about 11"))
+        #expect(ids(desk) == ["l4", "l3"] && shows(desk, "second to last page of about 11"))
         // New letters come on the first page, and this is none.
         desk.send(.postbox(.created(letter(10))))
         #expect(ids(desk) == ["l4", "l3"])
@@ -191,6 +191,18 @@ struct InboxPageTests {
         #expect(desk.model.inbox.marked == ["l1", "l2", "l3"] && desk.screen().count { $0.contains("*") } == 3)
         desk.press(.alt("t"))
         #expect(desk.model.inbox.marked.isEmpty)
+    }
+
+    @Test("Letters that another device has deleted lose their marks with the next list; what has moved on keeps them")
+    func ghosts() {
+        var desk = Desk.inbox([letter(5), letter(4), letter(3)], next: "t2")
+        desk.press(.control("a"))
+        desk.press(.control("r"))
+        desk.answerPage([letter(7), letter(6), letter(4)], next: "t3")
+        #expect(desk.model.inbox.marked == ["l3", "l4"])
+        desk.press(.control("r"))
+        desk.answerPage([letter(7), letter(6)])
+        #expect(desk.model.inbox.marked == ["l3"])
     }
 
     @Test("A range is marked from the last mark to here, in either direction")

@@ -25,7 +25,7 @@ struct LetterTests {
         #expect(text == "> When?\n> At noon, or[2J later.\n\nNoon.")
         var long = Desk.inbox([letter(1, (1...99).map { "line \($0)" }.joined(separator: "\n"))])
         long.press(.alt("q"))
-        #expect(long.model.compose.text.contains("> line 40\n> …\n\n") && !long.model.compose.text.contains("line 41"))
+        #expect(long.model.compose.text.contains("> line 40 …\n\n") && !long.model.compose.text.contains("line 41"))
     }
 
     @Test("Alt-f sends a letter on: its address is asked for, and it is not sent without one")
@@ -47,6 +47,24 @@ struct LetterTests {
         desk.press(.function(3))
         desk.press(.alt("f"))
         #expect(desk.model.compose.text == "half a line")
+    }
+
+    @Test("What a letter is about stands in its row, above it, where it is read whole, and in what is sent on")
+    func subject() {
+        var desk = Desk.inbox([letter(1, "See below.", subject: "The\nfigures"), letter(2, "none")])
+        func shows(_ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
+        #expect(shows("The figures · See below."))
+        desk.press(.enter)
+        #expect(shows("10:01 · The figures"))
+        desk.press(.function(4))
+        #expect(shows("from bob in personal, 21 Nov 10:01 · The figures"))
+        desk.press(.escape)
+        desk.press(.alt("l"))
+        desk.type("figures")
+        #expect(desk.model.inbox.letters.map(\.id) == ["l1"])
+        desk.press(.enter)
+        desk.press(.alt("f"))
+        #expect(desk.model.compose.text.hasPrefix("/post \n\nAbout: Fwd: The figures\nForwarded: from bob to b1, "))
     }
 
     @Test("A letter is saved under the name that is proposed, or another; over a file only after a question")
@@ -71,6 +89,34 @@ struct LetterTests {
         var elsewhere = Desk.joined("chat.lobby")
         #expect(elsewhere.enter("/save x") == [])
         #expect(elsewhere.model.notice?.text.hasPrefix("Open the postbox first") == true)
+    }
+
+    @Test("/save writes the letter that is read: a sent one, a found one, and never another behind it")
+    func saveRead() {
+        var desk = Desk.inbox([letter(1, "received")])
+        desk.enter("/sent")
+        let sent = KeptLetter(
+            direction: .sent, id: "s1", person: "bob", postbox: "personal", time: Desk.wall, text: "sent")
+        desk.send(.postboxes(.sent([sent])))
+        desk.press(.enter)
+        #expect(desk.enter("/save x") == [.saveLetter(text: "sent", path: "x", overwrites: false)])
+        desk.press(.function(3))
+        desk.enter("/search found")
+        let found = KeptLetter(
+            direction: .received, id: "l9", person: "carol", postbox: "b1", time: Desk.wall, text: "found")
+        desk.answer([.letter(found)])
+        #expect(desk.enter("/save x") == [])
+        desk.enter("/open 1")
+        let name = LetterFile.name(of: "carol", at: Desk.wall)
+        #expect(desk.enter("/save") == [.saveLetter(text: "found", path: name, overwrites: false)])
+        // A search keeps the beginning of a long letter, which is not passed off as all of it.
+        desk.enter("/search long")
+        var long = found
+        long.text = String(repeating: "x", count: 20_000)
+        desk.answer([FoundItem(.letter(long))])
+        desk.enter("/open 1")
+        #expect(desk.enter("/save x") == [])
+        #expect(desk.model.notice?.text.contains("only the letter's beginning") == true)
     }
 
     @Test("A file that is there stays until it is written over whole; links and folders are never written over")

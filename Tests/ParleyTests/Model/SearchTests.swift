@@ -57,6 +57,13 @@ struct SearchTests {
         #expect(screen.last?.contains("Enter go to it") == true)
     }
 
+    @Test("A number that the list does not have is answered with how many were found")
+    func numberBeyond() {
+        var desk = Self.found([Self.letterItem("a build")])
+        desk.enter("/open 2")
+        #expect(desk.model.notice?.text == "1 thing was found; there is no 2.")
+    }
+
     @Test("What was looked for is bold and underlined in each row")
     func marked() {
         let desk = Self.found([Self.item(9, "nothing"), Self.item(3, "the Build is green")])
