@@ -159,7 +159,8 @@ struct IsolationTests {
             let refused = kinds.filter { !made.contains($0) }
             #expect(refused.count < kinds.count / 2, "\(refused)")
             try await scene.settle()
-            #expect(try await scene.possessions() == before)
+            let after = try await scene.possessions()
+            #expect(after == before)
             #expect(try await JetStream(scene.keeper).streamInfo("local_stream").state.messages == stored)
             // The host has them deleted, too.
             try await eventually("no push consumer is left") {
@@ -169,7 +170,8 @@ struct IsolationTests {
                 }
                 return true
             }
-            #expect(try await scene.possessions() == before)
+            let later = try await scene.possessions()
+            #expect(later == before)
             // What was pushed to where the administrator speaks is nobody's word.
             #expect(client.status.state == .connected)
             await client.close()
