@@ -11,9 +11,9 @@ extension RelayClient {
     ) -> (events: Subscription<Event>, opened: Completion<Void>?) {
         let follower = StreamFollower(name: name, stream: stream, source: source)
         let key = following.add(follower)
+        connectionIsNeeded()
         // Whoever subscribes while there is no connection to wait for learns it.
         follower.connectionChanged(status)
-        connectionIsNeeded()
         var opened: Completion<Void>?
         if let link, let namespace, link.connection != nil {
             opened = follow(follower, key, over: link, namespace)

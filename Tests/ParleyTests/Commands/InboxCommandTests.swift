@@ -132,6 +132,7 @@ struct InboxCommandTests {
     @Test("A subject that grows too long by its mark loses its end")
     func longSubject() {
         let subject = LetterSubject.forwarding(String(repeating: "é", count: 128))
-        #expect(subject.hasPrefix("Fwd: é") && subject.utf8.count == PostboxLetter.maximumSubjectBytes)
+        let most = PostboxLetter.maximumSubjectBytes
+        #expect(subject.hasPrefix("Fwd: é") && (most - 1...most).contains(subject.utf8.count))
     }
 }
