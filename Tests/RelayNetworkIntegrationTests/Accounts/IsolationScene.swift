@@ -30,6 +30,7 @@ struct IsolationScene: Sendable {
     let bob: NATSConnection
     /// What alice is granted.
     let grant: String
+    /// What bob hears of the administrator, proved to come from there.
     let heard = TestSupport.Collected()
     var hash: String { network.description.hash }
     /// Whether alice may write to bob's secret topic herself.
@@ -55,9 +56,14 @@ struct IsolationScene: Sendable {
             try await sessions.create(ByteBuffer(string: "bob's"), for: "bob")
             let ear = try scene.bob.subscribe(to: "relay.control.bob")
             try await scene.bob.flush()
+            let issuer = try NetworkIdentity.open(in: network.directory).signingKey.publicKey.text
             let listener = Task { [heard = scene.heard] in
-                // What a push consumer delivers keeps its own subject. Clients take in only what the network has signed.
-                for try await message in ear where message.subject == "relay.control.bob" { heard.add(message.text) }
+                // A push consumer can deliver here until the host has deleted it. Clients take in what is signed alone.
+                for try await message in ear {
+                    let words = try? ControlMessage.verified(
+                        message.bytes, for: "bob", trusting: [issuer], at: NetworkAdministrator.now)
+                    if words != nil { heard.add(message.text) }
+                }
             }
             try await body(scene)
             listener.cancel()
