@@ -68,9 +68,13 @@ public final class PostboxSnapshot: Sendable {
 
 /// Which letters somebody has seen who reads pages and hears of new ones at the same time, as a value.
 ///
-/// Only what comes while a page is read can come twice, so the newest few thousand are remembered and no more.
+/// Letters come as events in the stream's order and without holes, so that two places say which did. A letter of a page
+/// that lies behind them may come as an event yet: the newest few thousand of these are remembered.
 struct LetterMerge: Sendable {
     private let postbox: String?
+    /// Which part of the stream has come as events.
+    private var heard: (incarnation: UInt64, places: ClosedRange<UInt64>)?
+    /// Letters of pages that were not heard of, and the newest that were.
     private var seen = RecentSet<String>(capacity: 4_096)
 
     /// Nothing has been seen.
@@ -81,18 +85,36 @@ struct LetterMerge: Sendable {
     /// A page without what was seen already.
     mutating func new(of page: ListOutput<PostboxMessage>) -> ListOutput<PostboxMessage> {
         var page = page
-        page.items = page.items.filter { seen.insert($0.id) }
-        page.unreadable = page.unreadable.filter { seen.insert($0.id) }
+        page.items = page.items.filter { isNew($0.id) }
+        page.unreadable = page.unreadable.filter { isNew($0.id) }
         return page
+    }
+
+    private mutating func isNew(_ id: String) -> Bool {
+        if let place = PostboxMessageID(id), let heard, heard.incarnation == place.incarnation,
+            place.sequence <= heard.places.upperBound
+        {
+            return place.sequence < heard.places.lowerBound
+        }
+        return seen.insert(id)
     }
 
     /// Whether an event is no repetition.
     mutating func isNew(_ event: PostboxEvent) -> Bool {
         switch event {
-        case .message(let letter): (postbox ?? letter.postboxId) == letter.postboxId && seen.insert(letter.id)
-        case .unreadable(let letter): (postbox ?? letter.postboxId) == letter.postboxId && seen.insert(letter.id)
+        case .message(let letter): isNew(letter.id, in: letter.postboxId)
+        case .unreadable(let letter): isNew(letter.id, in: letter.postboxId)
         case .status, .gap: true
         }
+    }
+
+    private mutating func isNew(_ id: String, in postbox: String) -> Bool {
+        if let place = PostboxMessageID(id) {
+            let known = heard.flatMap { $0.incarnation == place.incarnation ? $0.places : nil }
+            let (first, last) = (known?.lowerBound ?? place.sequence, known?.upperBound ?? place.sequence)
+            heard = (place.incarnation, min(first, place.sequence)...max(last, place.sequence))
+        }
+        return (self.postbox ?? postbox) == postbox && seen.insert(id)
     }
 }
 

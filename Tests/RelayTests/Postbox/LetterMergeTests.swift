@@ -35,6 +35,24 @@ struct LetterMergeTests {
         #expect(rest == ListOutput(items: [letter("6")], nextToken: nil, unreadable: [unreadable("7")]))
     }
 
+    @Test("B41 however many pages come before the letters that came as events, each letter is there once")
+    func manyPages() {
+        func id(_ sequence: UInt64) -> String { PostboxMessageID(incarnation: 7, sequence: sequence).text }
+        var merge = LetterMerge()
+        // The subscription began behind the twenty thousandth letter.
+        let heard = (20_001...20_010 as ClosedRange<UInt64>).filter { merge.isNew(.message(letter(id($0)))) }
+        #expect(heard == Array(20_001...20_010))
+        var listed: [String] = []
+        for first in stride(from: 1 as UInt64, through: 20_012, by: 100) {
+            let items = (first...min(first + 99, 20_012)).map { letter(id($0)) }
+            listed += merge.new(of: ListOutput(items: items, nextToken: nil)).items.map(\.id)
+        }
+        #expect(listed == ((1...20_000).map(id) + [20_011, 20_012].map(id)))
+        // What a page had before it came as an event is not told again, and what comes then is.
+        let rest = (20_011...20_013 as ClosedRange<UInt64>).filter { merge.isNew(.message(letter(id($0)))) }
+        #expect(rest == [20_013])
+    }
+
     @Test("B41 of one postbox no other letters come")
     func onePostbox() {
         var merge = LetterMerge(postbox: "work")
