@@ -133,6 +133,12 @@ extension EndToEndTests {
                     stoppedHost = nil
                     kill(host, SIGCONT)
                 }
+                // The next start is in a topic: what is written elsewhere, as in the postbox, is seen there alone.
+                try alice.resize(rows: 24, columns: 80)
+                try await eventually("the topic", deadline: .seconds(60)) {
+                    try alice.press(.left, .ctrl("c"), .alt("1"))
+                    return alice.screen.rows.dropFirst().first?.contains("chat.lobby ─") == true
+                }
                 try await Self.answers(alice, "zqdraft")
                 alice.hangUp()
                 _ = try await alice.waitForExit(deadline: .seconds(60))
