@@ -50,6 +50,7 @@ static volatile size_t restore_length;
 static volatile size_t enter_length;
 
 static atomic_bool active;
+static atomic_bool takes_keys;
 static atomic_int events;
 static atomic_int pending_death;
 static atomic_bool pending_stop;
@@ -218,12 +219,38 @@ static void handle_crash(int number, siginfo_t *info, void *context) {
     }
 }
 
+/// True for a key that the terminal made a signal of while its modes were not the session's: on the way into a stop, or
+/// back from it. In the session's modes the same key is input.
+static bool was_key_for_others(int number, const siginfo_t *info) {
+    if (number != SIGINT && number != SIGQUIT) {
+        return false;
+    }
+#ifdef SI_KERNEL
+    const bool is_key = info->si_code == SI_KERNEL;
+#else
+    const bool is_key = info->si_pid == 0;
+#endif
+    if (!is_key) {
+        return false;
+    }
+    if (!atomic_load(&active) || !atomic_load(&takes_keys)) {
+        return true;
+    }
+    // The session has switched such signals off by now. Where they are on, somebody else has changed the modes.
+    struct termios modes;
+    return tcgetattr(STDIN_FILENO, &modes) == 0 && (modes.c_lflag & ISIG) == 0;
+}
+
 static void handle_death(int number, siginfo_t *info, void *context) {
-    (void)info;
     (void)context;
     const int error = errno;
     if (!atomic_load(&active) && !has_session_thread) {
         cterminal_die(number);
+    }
+    // Before it is passed on: another thread's signal says no more where it came from, and comes when all is over.
+    if (was_key_for_others(number, info)) {
+        errno = error;
+        return;
     }
     if (passed_on(number)) {
         errno = error;
@@ -407,7 +434,12 @@ bool cterminal_set_strings(const uint8_t *restore, size_t restore_count, const u
     return true;
 }
 
-void cterminal_set_active(bool value) { atomic_store(&active, value); }
+void cterminal_set_active(bool value) {
+    atomic_store(&takes_keys, value);
+    atomic_store(&active, value);
+}
+
+void cterminal_stop_taking_keys(void) { atomic_store(&takes_keys, false); }
 
 int cterminal_take_events(void) {
     uint8_t buffer[64];

@@ -93,6 +93,8 @@ void cterminal_uninstall(void);
 bool cterminal_set_strings(const uint8_t *restore, size_t restore_count, const uint8_t *enter, size_t enter_count);
 /// Tells the handlers whether the terminal is in the session's modes now.
 void cterminal_set_active(bool active);
+/// Tells the handlers that the modes are about to be the shell's, in which keys become signals that are not meant for us.
+void cterminal_stop_taking_keys(void);
 /// Empties the pipe and returns the events as a set of `cterminal_event` bits.
 int cterminal_take_events(void);
 /// The signal that asked for the process's end, or 0.

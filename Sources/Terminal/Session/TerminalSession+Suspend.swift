@@ -38,6 +38,7 @@ extension TerminalSession {
 
     /// Back to the shell's screen and modes.
     func leaveScreen(discardsInput: Bool) {
+        cterminal_stop_taking_keys()
         send(leaveSequence)
         // An answer that is still under way would be typed into the shell.
         let flushes = discardsInput || hasOpenQuestion

@@ -99,6 +99,29 @@ extension EndToEndTests {
             }
         }
 
+        @Test("Keys that are typed while it comes back from its sleep do not end it, ^C among them")
+        func keysOnTheWayBack() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try await network.connected("alice")
+                for round in 1...20 {
+                    try alice.press(.ctrl("z"))
+                    try await alice.waitForStop()
+                    alice.foreground()
+                    // Some of them come while the shell's modes still make a signal of ^C; the letter before each keeps
+                    // two of them from asking for the end.
+                    for _ in 1...50 { try alice.type("x\u{3}") }
+                    try alice.type("round \(round)")
+                    try await alice.waitFor("the text") { screen in
+                        screen.modes.isAlternateScreen && screen.contains("> round \(round)")
+                    }
+                    try alice.press(.ctrl("c"))
+                }
+                try alice.press(.ctrl("q"))
+                #expect(try await alice.waitForExit() == .exited(0))
+                #expect(alice.modes.isSane)
+            }
+        }
+
         @Test("Resized in its sleep, it draws for the new size")
         func resizedWhileSuspended() async throws {
             try await PrivateNetworkFixture.run { network in
