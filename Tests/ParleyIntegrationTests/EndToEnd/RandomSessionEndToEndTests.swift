@@ -91,7 +91,7 @@ extension EndToEndTests {
         private static let seed = environment["PARLEY_RANDOM_SEED"].flatMap(UInt64.init) ?? 11
 
         @Test(
-            "Keys, commands, pastes, clicks, sizes, messages and outages by chance: it answers, and ends clean"
+            "Keys, commands, pastes, clicks, sizes, suspensions, messages and outages by chance: it answers, and ends clean"
         )
         func session() async throws {
             try await PrivateNetworkFixture.run { network in
@@ -120,6 +120,14 @@ extension EndToEndTests {
                         kill(host, SIGCONT)
                     }
                     if action % 50 == 0 { try await Self.answers(alice, "zq\(action)") }
+                    if action % 100 == 50 {
+                        // While it answers: keys that came before are done with, and no editor has the terminal.
+                        try alice.press(.ctrl("z"))
+                        try await alice.waitForStop(deadline: .seconds(60))
+                        #expect(alice.lineDiscipline?.isSane == true)
+                        alice.foreground()
+                        try await Self.answers(alice, "zqback\(action)")
+                    }
                 }
                 if let host = stoppedHost {
                     stoppedHost = nil
