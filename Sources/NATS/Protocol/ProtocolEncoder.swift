@@ -167,11 +167,20 @@ private struct RawWriter {
 
     @inline(__always)
     mutating func write(decimal value: Int) {
-        var divisor = 1
-        while value / divisor >= 10 { divisor *= 10 }
-        while divisor > 0 {
-            write(byte: UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: value / divisor % 10))
-            divisor /= 10
+        var rest = UInt64(truncatingIfNeeded: value)
+        var digits = 1
+        var bound: UInt64 = 10
+        while rest >= bound, digits < 19 {
+            digits += 1
+            bound &*= 10
         }
+        // From the last digit on: a division by a constant is a multiplication.
+        var position = count + digits
+        repeat {
+            position -= 1
+            target[position] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        } while position > count
+        count += digits
     }
 }
