@@ -43,7 +43,7 @@ public struct RelayConfiguration: Sendable {
             self.streamCreated = streamCreated
         }
 
-        var stream: String { name + "_stream" }
+        var stream: String { NetworkNames.topicStream(of: name) }
     }
 
     /// Where the servers are.

@@ -130,7 +130,7 @@ public struct RelayCredentials: Sendable, CustomStringConvertible, CustomReflect
     /// each may do.
     var areOfSharedAccount: Bool {
         guard let user, let token, let claims = try? UserClaims.decode(token) else { return false }
-        return claims.grant.template.pub?.allow?.contains("relay.postbox.\(user).*") == true
+        return claims.grant.template.pub?.allow?.contains(NetworkNames.postboxes(of: user, "*")) == true
     }
 
     /// Whether the token's own expiry has passed, by this machine's clock (seconds since 1970).

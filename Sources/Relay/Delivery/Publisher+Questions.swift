@@ -14,7 +14,7 @@ extension Publisher {
         _ user: String, _ postbox: String, _ route: Route, isRefused: Bool, _ clock: any Timekeeper
     ) async -> RecipientReply.State? {
         let answer = try? await route.jetStream.connection.request(
-            ByteBuffer(), to: "relay.recipient.\(user).\(postbox)", timeout: .seconds(5))
+            ByteBuffer(), to: NetworkNames.recipient(user, postbox), timeout: .seconds(5))
         let reply = answer.flatMap { try? JSONDecoder().decode(RecipientReply.self, from: Data($0.bytes)) }
         // The letter may have been stored a moment before the postbox was closed.
         if !isRefused, let state = reply?.state, state != .accepting { try? await clock.sleep(for: .milliseconds(250)) }
@@ -89,10 +89,10 @@ extension Publisher {
 
     /// Finds out what a key has before a message sets it.
     static func look(at key: String, before late: Outbox.LateMessage, _ route: Route) async -> KeyFinding {
-        let name = "KV_\(route.namespace.name)"
+        let name = NetworkNames.stream(ofBucket: route.namespace.name)
         do throws(NATSError) {
             let newest = try await route.jetStream.lastMessageDirect(
-                in: name, subject: "$KV.\(route.namespace.name).\(key)")
+                in: name, subject: NetworkNames.key(key, in: route.namespace.name))
             return KeyFinding(before: late, revision: newest?.sequence ?? 0, id: newest?.headers["Nats-Msg-Id"])
         } catch .noResponders {
             // There is no store, or it is without a leader for a moment, or it is read in another way alone.

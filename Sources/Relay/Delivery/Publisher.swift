@@ -414,8 +414,8 @@ final class Publisher: StorageObserver {
         let text =
             switch destination {
             case .topic(let topic): "\(namespace.hash).\(topic)"
-            case .postbox(let user, let postbox): "postbox.\(user).\(postbox)"
-            case .key(let key): "$KV.\(namespace.name).\(key)"
+            case .postbox(let user, let postbox): NetworkNames.letters(to: user, postbox)
+            case .key(let key): NetworkNames.key(key, in: namespace.name)
             }
         state.newestSubject = (destination, text)
         return text

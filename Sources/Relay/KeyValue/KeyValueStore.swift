@@ -30,7 +30,8 @@ struct KeyValueStore: Sendable {
         of pattern: String, _ namespace: RelayConfiguration.Namespace, _ jetStream: JetStream
     ) -> StreamSource {
         StreamSource(
-            name: "KV_\(namespace.name)", filter: "$KV.\(namespace.name).\(pattern)", jetStream: jetStream)
+            name: NetworkNames.stream(ofBucket: namespace.name), filter: NetworkNames.key(pattern, in: namespace.name),
+            jetStream: jetStream)
     }
 
     /// What a subscription to keys tells. Values that others have replaced are gone, as they should be.

@@ -7,7 +7,7 @@ struct Letters: Sendable {
     let jetStream: JetStream
 
     /// All of them are in one stream.
-    private var stream: String { "PB_" + owner }
+    private var stream: String { NetworkNames.postboxStream(of: owner) }
 
     /// Where a subscription reads them.
     var source: StreamSource {
@@ -198,7 +198,9 @@ struct Letters: Sendable {
         UInt64(clamping: try await info(during: operation).created.nanoseconds)
     }
 
-    private static func subject(of postbox: String, _ owner: String) -> String { "postbox.\(owner).\(postbox)" }
+    private static func subject(of postbox: String, _ owner: String) -> String {
+        NetworkNames.letters(to: owner, postbox)
+    }
 
     /// - Parameter postbox: has the answer say whether this one has letters from before senders were known.
     private func info(

@@ -55,7 +55,7 @@ struct PostboxRegister: Sendable {
         let answer: NATSMessage
         do throws(NATSError) {
             answer = try await connection.request(
-                ByteBuffer(bytes: question), to: "relay.postbox.\(owner).\(verb)", timeout: timeLimit)
+                ByteBuffer(bytes: question), to: NetworkNames.postboxes(of: owner, verb), timeout: timeLimit)
         } catch .noResponders {
             throw .server(code: 503, "this network has no postbox service")
         } catch {

@@ -8,9 +8,9 @@ import NATS
 /// person types there. What else it has is passed over.
 struct PresenceEntry: Hashable, Sendable {
     /// The bucket's name.
-    static let bucket = "relay_here"
+    static let bucket = NetworkNames.presence
     /// The stream that holds it.
-    static let stream = "KV_" + bucket
+    static let stream = NetworkNames.stream(ofBucket: bucket)
     /// The largest value that is read.
     static let maximumBytes = 2_048
 
@@ -25,11 +25,11 @@ struct PresenceEntry: Hashable, Sendable {
 
     /// The subject of an entry.
     static func subject(user: String, device: String, topic: String) -> String {
-        "$KV.\(bucket).\(SessionClaim.key(for: user)).\(device).\(topic)"
+        NetworkNames.key("\(SessionClaim.key(for: user)).\(device).\(topic)", in: bucket)
     }
 
     /// The subjects of all entries in a topic.
-    static func filter(topic: String) -> String { "$KV.\(bucket).*.*.\(topic)" }
+    static func filter(topic: String) -> String { NetworkNames.key("*.*.\(topic)", in: bucket) }
 
     init(user: String, device: String, presence: Presence?, isTyping: Bool = false) {
         self.user = user

@@ -52,7 +52,7 @@ public struct ControlMessage: Hashable, Sendable {
     }
 
     /// The subject on which a user's clients hear their administrator.
-    public static func subject(for user: String) -> String { "relay.control.\(user)" }
+    public static func subject(for user: String) -> String { NetworkNames.control(of: user) }
 
     /// What the message means for the connection.
     public var connectionReason: ConnectionReason {

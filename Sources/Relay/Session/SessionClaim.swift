@@ -14,7 +14,7 @@ package struct SessionClaim: Hashable, Sendable {
     /// How often the owner writes its entry again; a third of the bucket's age limit.
     static let renewal = Duration.seconds(30)
     /// The bucket of all users' sessions.
-    static let bucket = "relay_sessions"
+    static let bucket = NetworkNames.sessions
 
     /// Who holds a session.
     struct Holder: Codable, Hashable, Sendable {

@@ -1,4 +1,5 @@
 import NATS
+import Relay
 
 /// A grant that was narrowed, and whose readers may still be there: a consumer goes on delivering whatever its user may do
 /// by now.
@@ -37,7 +38,8 @@ extension JetStream {
         of lost: [String], besides kept: [String], _ names: NetworkIdentity.Names
     ) async throws(NATSError) {
         func subjects(_ topics: [String]) -> [String] { topics.map { "\(names.hash).\($0)" } }
-        try await endReaders(in: "\(names.namespace)_stream", of: subjects(lost), besides: subjects(kept))
+        try await endReaders(
+            in: NetworkNames.topicStream(of: names.namespace), of: subjects(lost), besides: subjects(kept))
         do throws(NATSError) {
             try await endReaders(
                 in: PresenceBucket.stream, of: lost.map(PresenceBucket.everybody),

@@ -1,4 +1,5 @@
 import NATS
+import Relay
 
 /// The account of the network itself: it alone has JetStream, the streams, the buckets and the services, and exports
 /// what users' accounts may import. Who imports what is decided by the users' tokens, which only the host signs.
@@ -17,12 +18,12 @@ enum NetworkAccount {
             "CONSUMER.INFO.*.*", "CONSUMER.DELETE.*.*",
         ].map { "$JS.API.\($0)" }
         let services = [
-            "$JS.ACK.>", "\(hash).>", "postbox.*.*.*", "relay.postbox.*.*", "relay.recipient.*.*",
-            "accounts.user.get_namespace", "$KV.>",
+            "$JS.ACK.>", "\(hash).>", NetworkNames.letters(to: "*", "*", from: "*"),
+            NetworkNames.postboxes(of: "*", "*"), NetworkNames.recipient("*", "*"), NetworkNames.namespace, "$KV.>",
         ]
         return (calls + services).map { AccountExport.service($0) } + [
             .service("$JS.API.CONSUMER.MSG.NEXT.>", responses: .stream, threshold: pullThreshold),
-            .stream("relay.control.*"), .stream("_INBOX.>"),
+            .stream(NetworkNames.control(of: "*")), .stream("_INBOX.>"),
         ]
     }
 

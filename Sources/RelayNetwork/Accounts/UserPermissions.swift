@@ -73,21 +73,25 @@ public struct UserPermissions: Hashable, Sendable {
     /// The imports of the user's account.
     /// - Parameter network: the network's account, which exports them.
     public func imports(from network: NKey) -> [AccountImport] {
+        let bucket = NetworkNames.stream(ofBucket: namespace)
         let calls =
             ["INFO"] + wholeStream(user.postboxStream) + ["STREAM.MSG.DELETE.\(user.postboxStream)"] + topicCalls
-            + wholeStream("KV_\(namespace)") + sessionCalls + presenceCalls
-        let acknowledged = [user.postboxStream, "\(namespace)_stream", "KV_\(namespace)"]
+            + wholeStream(bucket) + sessionCalls + presenceCalls
+        let acknowledged = [user.postboxStream, NetworkNames.topicStream(of: namespace), bucket]
         let plain =
             acknowledged.map { "$JS.ACK.\($0).>" } + subjects
             + topics.map { PresenceBucket.own(user, in: $0.text) } + [
-                "relay.postbox.\(user).*", "relay.recipient.*.*", "accounts.user.get_namespace",
-                "$KV.\(namespace).>", "$KV.\(SessionBucket.name).\(user.key)",
+                NetworkNames.postboxes(of: user.text, "*"), NetworkNames.recipient("*", "*"), NetworkNames.namespace,
+                NetworkNames.key(">", in: namespace), NetworkNames.key(user.key, in: SessionBucket.name),
             ]
         var imports = calls.map { AccountImport.service("$JS.API.\($0)", of: network, as: "\(Self.apiPrefix).\($0)") }
         imports += plain.map { .service($0, of: network) }
         // The server writes the last token, which names the sender.
-        imports.append(.service("postbox.*.*.\(user)", of: network, as: "postbox.$1.$2"))
-        imports.append(.stream("relay.control.\(user)", of: network))
+        imports.append(
+            .service(
+                NetworkNames.letters(to: "*", "*", from: user.text), of: network,
+                as: NetworkNames.letters(to: "$1", "$2")))
+        imports.append(.stream(NetworkNames.control(of: user.text), of: network))
         // Consumers that push deliver here, as RelayX's Python SDK needs. A user who may read every topic may hear them.
         if grantsEverything { imports.append(.stream("_INBOX.>", of: network)) }
         return imports
@@ -98,7 +102,7 @@ public struct UserPermissions: Hashable, Sendable {
     public func defaults(network: NKey) -> Permissions {
         let imports = imports(from: network)
         let services = imports.filter { $0.kind == .service }.map(\.usedSubject)
-        let control = ["relay.control.\(user)"]
+        let control = [NetworkNames.control(of: user.text)]
         return Permissions(
             pub: SubjectRules(allow: services + ["\(JetStream.standardPrefix).>"]),
             sub: SubjectRules(allow: subjects + control + ["_INBOX.>", "_INBOX_\(user).>"]))
@@ -131,7 +135,7 @@ public struct UserPermissions: Hashable, Sendable {
     /// with their filter in the subject, which the server compares with the request, so that no consumer reads what is
     /// not granted. STREAM.INFO could list the names of all topics, so only those who may read all have it.
     private var topicCalls: [String] {
-        let stream = "\(namespace)_stream"
+        let stream = NetworkNames.topicStream(of: namespace)
         guard !grantsEverything else { return wholeStream(stream) }
         return subjects.flatMap { ["CONSUMER.CREATE.\(stream).*.\($0)", "DIRECT.GET.\(stream).\($0)"] }
             + readerCalls(stream)
@@ -139,8 +143,8 @@ public struct UserPermissions: Hashable, Sendable {
 
     /// The user's own key in the bucket of sessions: read and watched, but no other key.
     private var sessionCalls: [String] {
-        let stream = "KV_\(SessionBucket.name)"
-        let subject = "$KV.\(SessionBucket.name).\(user.key)"
+        let stream = NetworkNames.stream(ofBucket: SessionBucket.name)
+        let subject = NetworkNames.key(user.key, in: SessionBucket.name)
         return ["DIRECT.GET.\(stream).\(subject)", "CONSUMER.CREATE.\(stream).*.\(subject)"] + readerCalls(stream)
     }
 

@@ -18,7 +18,7 @@ struct ControlSender: Sendable {
         let credentials = try identity.issue(
             name: Self.name,
             permissions: Permissions(
-                pub: SubjectRules(allow: ["relay.control.*"]),
+                pub: SubjectRules(allow: [NetworkNames.control(of: "*")]),
                 sub: SubjectRules(allow: ["_INBOX_\(Self.name).>"])),
             expires: NetworkAdministrator.now + Self.lifetime)
         connection = try await .administrator(at: url, as: credentials)

@@ -148,7 +148,7 @@ extension NetworkAdministrator {
     private func endReaders(
         of lost: [String], besides kept: [String], _ url: String, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
-        let streams = ["\(identity.names.namespace)_stream", PresenceBucket.stream]
+        let streams = [NetworkNames.topicStream(of: identity.names.namespace), PresenceBucket.stream]
         let inbox = "_INBOX_~readers"
         let credentials = try identity.issue(
             name: "~readers",

@@ -1,4 +1,5 @@
 import NATS
+import Relay
 
 /// The two users of the network's account that serve it. What answers requests cannot change the network; what changes
 /// it never writes to a subject that a user named.
@@ -31,7 +32,10 @@ enum HostRole {
         case .keeping:
             return Permissions(
                 pub: SubjectRules(
-                    allow: ["$JS.API.>", "$KV.\(NetworkProvision.postboxes).*", "postbox.*.*.\(Self.sender)"]),
+                    allow: [
+                        "$JS.API.>", NetworkNames.key("*", in: NetworkProvision.postboxes),
+                        NetworkNames.letters(to: "*", "*", from: Self.sender),
+                    ]),
                 sub: SubjectRules(allow: [PushConsumerGuard.subject, inbox]))
         }
     }

@@ -14,7 +14,8 @@ struct NetworkProvision: Sendable {
 
     /// Makes what is missing.
     func run() async throws(NATSError) {
-        var stream = StreamConfiguration(name: "\(names.namespace)_stream", subjects: ["\(names.hash).>"])
+        var stream = StreamConfiguration(
+            name: NetworkNames.topicStream(of: names.namespace), subjects: ["\(names.hash).>"])
         stream.allowsDirectAccess = true
         stream.duplicateWindow = 120_000_000_000
         stream.discard = .old
@@ -31,7 +32,8 @@ struct NetworkProvision: Sendable {
     /// A bucket as ADR-8 has it, without history. It takes no rollups: with one, the owner of a key could erase all
     /// others.
     static func bucket(_ name: String) -> StreamConfiguration {
-        var stream = StreamConfiguration(name: "KV_\(name)", subjects: ["$KV.\(name).>"])
+        var stream = StreamConfiguration(
+            name: NetworkNames.stream(ofBucket: name), subjects: [NetworkNames.key(">", in: name)])
         stream.maximumMessagesPerSubject = 1
         stream.discard = .new
         stream.allowsRollup = false

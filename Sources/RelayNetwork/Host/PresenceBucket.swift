@@ -1,4 +1,5 @@
 import NATS
+import Relay
 
 /// The bucket of who is here: an entry for each user, device and topic, gone 90 s after its owner last wrote it. It is in
 /// memory, for it is worth nothing after a restart.
@@ -10,9 +11,9 @@ import NATS
 /// the latest that their person looked at.
 struct PresenceBucket: Sendable {
     /// The bucket's name.
-    static let name = "relay_here"
+    static let name = NetworkNames.presence
     /// The stream that holds it.
-    static let stream = "KV_\(name)"
+    static let stream = NetworkNames.stream(ofBucket: name)
     /// How long an entry lives, in nanoseconds.
     static let lifetime: Int64 = 90 * 1_000_000_000
     /// What all entries may take. Old ones give way, so that nobody keeps others out by filling it; who is here writes
@@ -41,8 +42,10 @@ struct PresenceBucket: Sendable {
     }
 
     /// The entries that a user may write, for a topic or pattern.
-    static func own(_ user: UserName, in topic: String) -> String { "$KV.\(name).\(user.key).*.\(topic)" }
+    static func own(_ user: UserName, in topic: String) -> String {
+        NetworkNames.key("\(user.key).*.\(topic)", in: name)
+    }
 
     /// Everybody's entries in a topic or pattern.
-    static func everybody(in topic: String) -> String { "$KV.\(name).*.*.\(topic)" }
+    static func everybody(in topic: String) -> String { NetworkNames.key("*.*.\(topic)", in: name) }
 }

@@ -1,4 +1,5 @@
 import NATS
+import Relay
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -44,7 +45,7 @@ struct PushConsumerGuard: Sendable {
             report.subject.hasPrefix("$JS.API.CONSUMER."), let response = report.response,
             let made = try? JSONDecoder().decode(ConsumerInfo.self, from: Data(response.utf8)),
             let target = made.deliverSubject, !target.isEmpty,
-            !target.hasPrefix(inboxes) || made.stream.hasPrefix(UserName.postboxStreamPrefix)
+            !target.hasPrefix(inboxes) || made.stream.hasPrefix(NetworkNames.postboxStreamPrefix)
         else { return nil }
         return (made.stream, made.name)
     }

@@ -1,10 +1,11 @@
 import NATS
+import Relay
 
 /// The bucket of exclusive sessions: a key for each user, gone 90 s after its owner last wrote it, so that a session
 /// whose owner died without releasing it does not keep other devices out for long. Owners write theirs every 30 s.
 struct SessionBucket: Sendable {
     /// The bucket's name.
-    static let name = "relay_sessions"
+    static let name = NetworkNames.sessions
     /// How long a key lives, in nanoseconds.
     static let lifetime: Int64 = 90 * 1_000_000_000
 

@@ -20,9 +20,7 @@ public struct UserName: Hashable, Sendable, CustomStringConvertible {
     public var key: String { SessionClaim.key(for: text) }
 
     /// The name of the stream that holds the user's postboxes.
-    public var postboxStream: String { Self.postboxStreamPrefix + text }
-    /// What the names of all such streams begin with, and of no other.
-    static let postboxStreamPrefix = "PB_"
+    public var postboxStream: String { NetworkNames.postboxStream(of: text) }
     /// The prefix under which the user alone may receive answers.
     public var inboxPrefix: String { "_INBOX_\(text)" }
     /// The name.

@@ -4,7 +4,7 @@ import Relay
 
 /// Tells a client the names that the network's subjects are made of, as RelayX does, and what it was granted.
 struct NamespaceService: Sendable {
-    static let subject = "accounts.user.get_namespace"
+    static let subject = NetworkNames.namespace
 
     private let names: NetworkIdentity.Names
     private let directory: NetworkDirectory
@@ -50,7 +50,8 @@ struct NamespaceService: Sendable {
     private func streamMade() async -> Int64? {
         let now = ContinuousClock.now
         if let known = made.withLockedValue(\.self), known.until > now { return known.time }
-        guard let created = try? await jetStream.streamInfo("\(names.namespace)_stream").created.nanoseconds else {
+        let stream = NetworkNames.topicStream(of: names.namespace)
+        guard let created = try? await jetStream.streamInfo(stream).created.nanoseconds else {
             return nil
         }
         made.withLockedValue { $0 = (created, now + .seconds(1)) }

@@ -14,7 +14,9 @@ import Relay
 /// requests wait behind each other, and are refused when too many of them wait.
 struct NetworkServices: Sendable {
     /// The subjects of all services.
-    static let subjects = [NamespaceService.subject, "relay.postbox.*.*", "relay.recipient.*.*"]
+    static let subjects = [
+        NamespaceService.subject, NetworkNames.postboxes(of: "*", "*"), NetworkNames.recipient("*", "*"),
+    ]
     private static let queue = "relay-hosts"
 
     private let connection: NATSConnection

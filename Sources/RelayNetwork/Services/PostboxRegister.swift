@@ -63,7 +63,7 @@ struct PostboxRegister: Codable, Hashable, Sendable {
 
     /// The subject of one postbox, from any sender or from one.
     static func subject(_ id: String, of user: UserName, from sender: String = "*") -> String {
-        "postbox.\(user).\(id).\(sender)"
+        NetworkNames.letters(to: user.text, id, from: sender)
     }
 
     /// Whether a text can name a postbox: one subject token of letters, digits, `_` and `-`.

@@ -67,7 +67,7 @@ extension LiveLink {
         while true {
             do throws(NATSError) {
                 let reply = try await connection.request(
-                    ByteBuffer(bytes: question), to: "accounts.user.get_namespace", timeout: .seconds(5))
+                    ByteBuffer(bytes: question), to: NetworkNames.namespace, timeout: .seconds(5))
                 guard let answer = try? JSONDecoder().decode(NamespaceReply.self, from: Data(reply.bytes)),
                     answer.status == "NAMESPACE_RETRIEVE_SUCCESS", let names = answer.data
                 else { throw .protocolViolation("the namespace service refused this user") }

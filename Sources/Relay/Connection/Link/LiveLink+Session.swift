@@ -62,7 +62,7 @@ extension LiveLink {
             guard case .timeout = error else { throw error }
             // Some servers leave the question about a bucket that they don't have without an answer.
             do throws(NATSError) {
-                _ = try await entry.bucket.jetStream.streamInfo("KV_" + SessionClaim.bucket)
+                _ = try await entry.bucket.jetStream.streamInfo(NetworkNames.stream(ofBucket: SessionClaim.bucket))
             } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
                 throw missing
             } catch {
