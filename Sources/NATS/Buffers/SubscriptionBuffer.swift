@@ -29,6 +29,26 @@ public struct BufferLimits: Sendable, Hashable {
     }
 }
 
+/// What a reader of many messages waits for where none is at hand: that some have come together. Between two programs
+/// that share a processor each wake-up is time that the other one lacks.
+struct Gathering {
+    /// So many messages, or ``bytes``, are enough.
+    let count: Int
+    /// When as many as there are then are enough. Where there is none, the reader waits on for the first.
+    let end: NIODeadline
+
+    /// So many bytes are enough, however few messages they are.
+    static let bytes = 128 << 10
+    /// For so long at most.
+    static let patience = TimeAmount.milliseconds(5)
+
+    init?(of count: Int, now: NIODeadline = .now()) {
+        guard count > 1 else { return nil }
+        self.count = count
+        end = now + Self.patience
+    }
+}
+
 /// One read from the socket: its messages share its memory.
 struct ReadChunk {
     var number: UInt64
@@ -66,6 +86,15 @@ final class SubscriptionBuffer: Sendable {
         var isPaused = false
         var ending: Ending?
         var readers = WaitingReaders()
+
+        /// Whether what waits is as much as a reader wants together, or all that there will be.
+        func isEnough(_ gathering: Gathering?, _ limits: BufferLimits) -> Bool {
+            guard let gathering, ending == nil, !isPaused else { return true }
+            return queue.count >= min(gathering.count, limits.messages) || isMuch(limits)
+        }
+
+        /// Whether what waits has so many bytes that nobody need wait for more.
+        func isMuch(_ limits: BufferLimits) -> Bool { bytes >= min(Gathering.bytes, limits.bytes) }
 
         /// Copies the messages together, so that the reads they came with are free.
         mutating func compact() {
@@ -151,7 +180,11 @@ final class SubscriptionBuffer: Sendable {
                 state.kept += chunk.capacity
                 if state.kept > 2 * state.bytes + Self.surplus { state.compact() }
             }
-            return (delivery, state.readers.takeAll())
+            // Nothing more may come of what the bounds, or the end, keep out.
+            guard case .accepted = delivery, state.ending == nil, !state.isPaused, !state.isMuch(limits) else {
+                return (delivery, state.readers.takeAll())
+            }
+            return (delivery, state.readers.take(at: state.queue.count))
         }
         for reader in readers { reader.fulfil(.ready) }
         return delivery
@@ -207,10 +240,14 @@ final class SubscriptionBuffer: Sendable {
 
     /// Moves all waiting messages into `batch` in reverse, so that the reader pops them without moving the rest.
     ///
-    /// - Parameter deadline: how long to wait where there is nothing.
-    func take(into batch: inout [NATSMessage], until deadline: NIODeadline = .distantFuture) -> Taken {
+    /// - Parameters:
+    ///   - deadline: how long to wait where there is nothing.
+    ///   - gathering: what to wait for where there is little; nil takes what there is.
+    func take(
+        into batch: inout [NATSMessage], until deadline: NIODeadline = .distantFuture, gathering: Gathering? = nil
+    ) -> Taken {
         let taken = state.withLockedValue { state -> Taken in
-            if !state.queue.isEmpty {
+            if !state.queue.isEmpty, state.isEnough(gathering, limits) {
                 swap(&state.queue, &batch)
                 state.bytes = 0
                 state.kept = 0
@@ -220,7 +257,9 @@ final class SubscriptionBuffer: Sendable {
                 return .batch(resumesReading: resumes)
             }
             if let ending = state.ending { return .ended(ending) }
-            let (wakeup, alarm) = state.readers.add(until: deadline)
+            let (wakeup, alarm) = state.readers.add(
+                until: gathering.map { min($0.end, deadline) } ?? deadline,
+                for: min(gathering?.count ?? 1, limits.messages))
             return .wait(wakeup, alarm: alarm)
         }
         if case .batch = taken { batch.reverse() }

@@ -9,6 +9,8 @@ struct WaitingReaders {
     private struct Reader {
         var wakeup: Completion<SubscriptionBuffer.Wakeup>
         var deadline: NIODeadline
+        /// How many messages it waits for.
+        var count: Int
     }
 
     private var readers: [Reader] = []
@@ -18,17 +20,25 @@ struct WaitingReaders {
 
     /// Adds a reader.
     ///
+    /// - Parameter count: how many messages it waits for.
     /// - Returns: what wakes it, and when the caller is to have the alarm ring; nil where it rings by then anyway.
-    mutating func add(until deadline: NIODeadline) -> (
+    mutating func add(until deadline: NIODeadline, for count: Int = 1) -> (
         wakeup: Completion<SubscriptionBuffer.Wakeup>, alarm: NIODeadline?
     ) {
         let wakeup = Completion<SubscriptionBuffer.Wakeup>()
-        readers.append(Reader(wakeup: wakeup, deadline: deadline))
+        readers.append(Reader(wakeup: wakeup, deadline: deadline, count: count))
         return (wakeup, alarm(by: deadline))
     }
 
     /// Forgets a reader that gave up.
     mutating func remove(_ wakeup: Completion<SubscriptionBuffer.Wakeup>) { readers.removeAll { $0.wakeup === wakeup } }
+
+    /// Takes out the readers that so many messages are enough for, to wake them.
+    mutating func take(at count: Int) -> [Completion<SubscriptionBuffer.Wakeup>] {
+        guard readers.contains(where: { $0.count > count }) else { return takeAll() }
+        defer { readers.removeAll { $0.count <= count } }
+        return readers.filter { $0.count <= count }.map(\.wakeup)
+    }
 
     /// Takes out all readers, to wake them.
     mutating func takeAll() -> [Completion<SubscriptionBuffer.Wakeup>] {

@@ -57,18 +57,23 @@ public final class NATSSubscription: AsyncSequence, Sendable {
         mutating func nextReady() -> NATSMessage? { batch.popLast() }
 
         /// As `next`, but throws `timeout` when nothing came until `deadline`.
+        ///
+        /// - Parameter count: where nothing is at hand so many messages are waited for, for a moment.
         mutating func next(
-            until deadline: NIODeadline, isolation actor: isolated (any Actor)? = #isolation
+            until deadline: NIODeadline, gathering count: Int = 1, isolation actor: isolated (any Actor)? = #isolation
         ) async throws(NATSError) -> NATSMessage? {
             if let message = batch.popLast() { return message }
-            return try await refill(until: deadline, isolation: actor)
+            return try await refill(until: deadline, gathering: count, isolation: actor)
         }
 
         private mutating func refill(
-            until deadline: NIODeadline?, isolation actor: isolated (any Actor)?
+            until deadline: NIODeadline?, gathering count: Int = 1, isolation actor: isolated (any Actor)?
         ) async throws(NATSError) -> NATSMessage? {
+            var gathering = Gathering(of: count)
             while true {
-                switch subscription.buffer.take(into: &batch, until: deadline ?? .distantFuture) {
+                switch subscription.buffer.take(
+                    into: &batch, until: deadline ?? .distantFuture, gathering: gathering)
+                {
                 case .batch(let resumesReading):
                     if resumesReading { subscription.core.readingResumed() }
                     if let message = batch.popLast() { return message }
@@ -79,7 +84,9 @@ public final class NATSSubscription: AsyncSequence, Sendable {
                     switch await wait(wakeup, isolation: actor) {
                     case .ready: continue
                     case .cancelled: return nil
-                    case .deadline: throw .timeout("no message on \(subscription.subject)")
+                    case .deadline:
+                        guard gathering != nil else { throw .timeout("no message on \(subscription.subject)") }
+                        gathering = nil
                     }
                 }
             }

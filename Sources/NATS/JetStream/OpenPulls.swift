@@ -50,10 +50,10 @@ final class OpenPulls {
     }
 
     /// What comes next on any of them; nil at the end. Throws `timeout` when nothing came until `deadline`.
-    func next(until deadline: NIODeadline, isolation actor: isolated (any Actor)?) async throws(NATSError)
-        -> NATSMessage?
-    {
-        try await iterator.next(until: deadline, isolation: actor)
+    func next(
+        until deadline: NIODeadline, gathering count: Int, isolation actor: isolated (any Actor)?
+    ) async throws(NATSError) -> NATSMessage? {
+        try await iterator.next(until: deadline, gathering: count, isolation: actor)
     }
 
     /// What has come on any of them and was not read yet; nil when that would have to be waited for.

@@ -58,13 +58,23 @@ public struct OrderedMessages: AsyncSequence, Sendable {
             try await next(until: nil, isolation: actor)
         }
 
+        /// As `next`, for a reader that takes many at once: where none is at hand it waits until so many have come, or until
+        /// some have and a few milliseconds have passed. The server has to have that many.
+        package mutating func next(
+            gathering count: Int, isolation actor: isolated (any Actor)?
+        ) async throws(NATSError) -> StoredMessage? {
+            try await next(until: nil, gathering: count, isolation: actor)
+        }
+
         /// As `next`, but throws `timeout` when none has come at the deadline; later calls go on.
         mutating func next(
-            until deadline: NIODeadline?, isolation actor: isolated (any Actor)?
+            until deadline: NIODeadline?, gathering count: Int = 1, isolation actor: isolated (any Actor)?
         ) async throws(NATSError) -> StoredMessage? {
             while true {
                 if consumer == nil { try await openConsumer(until: deadline, isolation: actor) }
-                guard let outcome = try await consumer?.next(until: deadline, isolation: actor) else { continue }
+                guard
+                    let outcome = try await consumer?.next(until: deadline, gathering: count, isolation: actor)
+                else { continue }
                 switch outcome {
                 case .message(let message):
                     cursor = message.sequence
@@ -200,7 +210,7 @@ final class LiveConsumer {
     }
 
     func next(
-        until limit: NIODeadline?, isolation actor: isolated (any Actor)?
+        until limit: NIODeadline?, gathering count: Int, isolation actor: isolated (any Actor)?
     ) async throws(NATSError) -> Outcome {
         if let unread {
             self.unread = nil
@@ -211,7 +221,8 @@ final class LiveConsumer {
             let loss = NIODeadline.now() + .nanoseconds((Self.heartbeat * 2).nanoseconds)
             let message: NATSMessage?
             do throws(NATSError) {
-                message = try await pulls.next(until: limit.map { min($0, loss) } ?? loss, isolation: actor)
+                message = try await pulls.next(
+                    until: limit.map { min($0, loss) } ?? loss, gathering: count, isolation: actor)
             } catch {
                 guard case .timeout = error else { throw error }
                 if let limit, limit < loss { throw .timeout("a message of the stream \(stream)") }

@@ -270,8 +270,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             guard await becomeLive(through: extent.last) else { return true }
         }
         var hasProgressed = false
-        var expected = 1
-        while let message = try await messages.next(isolation: nil) {
+        var (expected, gathered) = (1, 1)
+        while let message = try await messages.next(gathering: gathered, isolation: nil) {
             hasProgressed = true
             var batch = beginBatch(of: expected)
             take(message, into: &batch)
@@ -282,6 +282,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             }
             let (newest, pending) = (batch.newest, batch.pending)
             expected = batch.count
+            gathered = Int(clamping: min(pending ?? 0, UInt64(Self.gathered)))
             guard await deliver(batch) else { return true }
             if !isLive, pending == 0 {
                 isLive = true
@@ -315,6 +316,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     /// So many messages that have come together are handed over together, as long as they have fewer bytes than these.
     private static var batch: Int { 256 }
     private static var batchBytes: Int { 1 << 20 }
+    /// As long as the server has so many more, they are waited for together.
+    private static var gathered: Int { 128 }
 
     /// Messages that have come together, each read where it is taken, so that none is copied in between.
     private struct Batch {

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOEmbedded
 import Testing
 
 @testable import NATS
@@ -191,6 +192,75 @@ struct SubscriptionBufferTests {
         }
         buffer.end(.finished)
         #expect(await third.value() == .ready)
+    }
+
+    @Test("a reader of many is woken once so many have come, or many bytes, or nothing more will")
+    func gathering() async throws {
+        let moment = NIODeadline.uptimeNanoseconds(0)
+        let gathering = try #require(Gathering(of: 3, now: moment))
+        #expect(Gathering(of: 1, now: moment) == nil)
+        let large = String(repeating: "x", count: Gathering.bytes)
+        for (first, rest, ends) in [
+            (["1", "2"], ["3"], false), (["1"], [large], false), (["1"], [], true), ([], ["1", "2", "3", "4"], false),
+        ] {
+            let buffer = buffer(10, .dropNewest)
+            var batch: [NATSMessage] = []
+            if !first.isEmpty { _ = deliver(first, to: buffer) }
+            guard case .wait(let wakeup, let alarm) = buffer.take(into: &batch, gathering: gathering) else {
+                Issue.record("\(first) are enough")
+                continue
+            }
+            #expect(alarm == moment + Gathering.patience)
+            if !rest.isEmpty { _ = deliver(rest, to: buffer) }
+            if ends { buffer.end(.finished) }
+            #expect(await wakeup.value() == .ready)
+            guard case .batch = buffer.take(into: &batch, gathering: gathering) else {
+                Issue.record("\(first) and \(rest) are not enough")
+                continue
+            }
+            #expect(batch.reversed().map(\.text) == first + rest)
+        }
+    }
+
+    @Test("a full buffer, and one that stops the reading, are enough for a reader of many")
+    func gatheringAtTheBound() async throws {
+        for overflow in [BufferLimits.Overflow.dropNewest, .dropOldest, .pauseReading] {
+            let buffer = buffer(2, overflow)
+            var batch: [NATSMessage] = []
+            let gathering = try #require(Gathering(of: 100, now: .uptimeNanoseconds(0)))
+            guard case .wait(let wakeup, _) = buffer.take(into: &batch, gathering: gathering) else {
+                Issue.record("there is something")
+                continue
+            }
+            _ = deliver(["1", "2", "3"], to: buffer)
+            #expect(await wakeup.value() == .ready)
+            guard case .batch = buffer.take(into: &batch, gathering: gathering) else {
+                Issue.record("\(overflow): the reader waits for what cannot come")
+                continue
+            }
+            #expect(batch.count >= 2)
+        }
+    }
+
+    @Test("a reader of many takes what has come when its moment is over, and one of few is woken before it")
+    func gatheringInTime() async throws {
+        let loop = NIOAsyncTestingEventLoop()
+        let buffer = buffer(100, .dropNewest)
+        var batch: [NATSMessage] = []
+        let gathering = try #require(Gathering(of: 100, now: loop.now))
+        guard case .wait(let many, let alarm?) = buffer.take(into: &batch, gathering: gathering),
+            case .wait(let one, alarm: nil) = buffer.take(into: &batch)
+        else {
+            Issue.record("nothing to wait for, or no alarm")
+            return
+        }
+        buffer.setAlarm(alarm, on: loop)
+        _ = deliver(["1", "2"], to: buffer)
+        #expect(await one.value() == .ready)
+        await loop.advanceTime(by: Gathering.patience)
+        #expect(await many.value() == .deadline)
+        #expect(read(buffer).texts == ["1", "2"])
+        await loop.shutdownGracefully()
     }
 
     @Test("holds at least one message and one byte whatever is asked of it")
