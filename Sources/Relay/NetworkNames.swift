@@ -4,6 +4,9 @@ package enum NetworkNames {
     /// Asks for the namespace: what the subjects of topics begin with, and the names of the streams (RelayX).
     package static let namespace = "accounts.user.get_namespace"
 
+    /// Asks for the names of the streams that a user may read.
+    package static func streams(of user: String) -> String { "relay.streams.\(user)" }
+
     // MARK: Postboxes
 
     /// Where letters are sent. The network's imports add who sends them.

@@ -18,7 +18,7 @@ struct PermissionTests {
             "STREAM.MSG.DELETE.PB_bob", "STREAM.PURGE.PB_bob", "STREAM.DELETE.PB_bob", "STREAM.UPDATE.PB_bob",
             "CONSUMER.CREATE.PB_bob", "CONSUMER.CREATE.PB_bob.c", "CONSUMER.CREATE.PB_bob.c.postbox.bob.personal",
             "CONSUMER.DURABLE.CREATE.PB_bob.c", "CONSUMER.MSG.NEXT.PB_bob.c", "CONSUMER.DELETE.PB_bob.c",
-            "CONSUMER.INFO.PB_bob.c", "CONSUMER.NAMES.PB_bob", "STREAM.NAMES", "STREAM.LIST",
+            "CONSUMER.INFO.PB_bob.c", "CONSUMER.NAMES.PB_bob", "STREAM.LIST",
         ]
         let shared = [
             "STREAM.INFO.local_stream", "STREAM.MSG.GET.local_stream", "DIRECT.GET.local_stream",
@@ -37,7 +37,8 @@ struct PermissionTests {
             "CONSUMER.CREATE.KV_relay_here.c.$KV.relay_here.bob.d.secret.x",
         ]
         return own + (bob + shared + buckets).map { "net.API.\($0)" } + [
-            "\(hash).secret.x", "relay.postbox.bob.list", "relay.control.bob", "_INBOX_bob.x", "_INBOX.x",
+            "\(hash).secret.x", "relay.postbox.bob.list", "relay.streams.bob", "relay.control.bob", "_INBOX_bob.x",
+            "_INBOX.x",
             "postbox.bob.personal.carol", "postbox.bob.personal.alice",
             "$KV.relay_sessions.bob", "$KV.relay_postboxes.alice", "$KV.relay_here.bob.d.chat.x",
             "$KV.relay_here.alice.d.secret.x", "postbox-none.bob", "$SYS.REQ.SERVER.PING",

@@ -40,10 +40,42 @@ struct UserPermissionsTests {
             "service $JS.ACK.PB_alice.>", "service $JS.ACK.N_stream.>", "service $JS.ACK.KV_N.>", "service H.chat.>",
             "service relay.postbox.alice.*", "service relay.recipient.*.*", "service accounts.user.get_namespace",
             "service $KV.N.>", "service $KV.relay_sessions.alice", "service $KV.relay_here.alice.*.chat.>",
-            "service postbox.*.*.alice as postbox.$1.$2", "stream relay.control.alice",
+            "service postbox.*.*.alice as postbox.$1.$2", "service relay.streams.alice as net.API.STREAM.NAMES",
+            "stream relay.control.alice",
         ]
         #expect(try Set(imports(["chat.>"])) == Set(calls + others))
         #expect(try imports(["chat.>"]).count == calls.count + others.count)
+    }
+
+    @Test("A user is told the streams that it may read, or the one that holds a subject, and no other user's")
+    func streamNames() throws {
+        struct Reply: Decodable {
+            var type: String
+            var total: Int
+            var offset: Int
+            var limit: Int
+            var streams: [String]
+        }
+        let service = StreamNamesService(names: .init(namespace: "N", hash: "H"))
+        func names(_ request: String) throws -> [String] {
+            let answer = try service.reply(to: Array(request.utf8), of: UserName("alice"))
+            let reply = try JSONDecoder().decode(Reply.self, from: Data(answer))
+            #expect(reply.type == "io.nats.jetstream.api.v1.stream_names_response")
+            #expect(reply.total == reply.streams.count && reply.offset == 0 && reply.limit >= reply.total)
+            return reply.streams
+        }
+        for all in ["", "{}", "{\"offset\":0}", "nonsense", #"{"subject":">"}"#] {
+            #expect(try names(all) == ["N_stream", "PB_alice", "KV_N"], "\(all)")
+        }
+        for (subject, stream) in [
+            ("H.chat.room", "N_stream"), ("H.>", "N_stream"), ("postbox.alice.work.*", "PB_alice"),
+            ("$KV.N.key", "KV_N"),
+        ] {
+            #expect(try names("{\"subject\":\"\(subject)\"}") == [stream], "\(subject)")
+        }
+        for subject in ["postbox.bob.personal.*", "HH.x", "$KV.relay_sessions.bob", "relay.control.bob"] {
+            #expect(try names("{\"subject\":\"\(subject)\"}").isEmpty, "\(subject)")
+        }
     }
 
     @Test("Who may read everything may ask about the whole stream, and hear consumers that push")

@@ -19,7 +19,8 @@ enum NetworkAccount {
         ].map { "$JS.API.\($0)" }
         let services = [
             "$JS.ACK.>", "\(hash).>", NetworkNames.letters(to: "*", "*", from: "*"),
-            NetworkNames.postboxes(of: "*", "*"), NetworkNames.recipient("*", "*"), NetworkNames.namespace, "$KV.>",
+            NetworkNames.postboxes(of: "*", "*"), NetworkNames.recipient("*", "*"), NetworkNames.namespace,
+            NetworkNames.streams(of: "*"), "$KV.>",
         ]
         return (calls + services).map { AccountExport.service($0) } + [
             .service("$JS.API.CONSUMER.MSG.NEXT.>", responses: .stream, threshold: pullThreshold),

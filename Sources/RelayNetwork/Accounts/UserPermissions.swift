@@ -86,6 +86,8 @@ public struct UserPermissions: Hashable, Sendable {
             ]
         var imports = calls.map { AccountImport.service("$JS.API.\($0)", of: network, as: "\(Self.apiPrefix).\($0)") }
         imports += plain.map { .service($0, of: network) }
+        imports.append(
+            .service(NetworkNames.streams(of: user.text), of: network, as: "\(Self.apiPrefix).STREAM.NAMES"))
         // The server writes the last token, which names the sender.
         imports.append(
             .service(

@@ -16,12 +16,14 @@ struct NetworkServices: Sendable {
     /// The subjects of all services.
     static let subjects = [
         NamespaceService.subject, NetworkNames.postboxes(of: "*", "*"), NetworkNames.recipient("*", "*"),
+        NetworkNames.streams(of: "*"),
     ]
     private static let queue = "relay-hosts"
 
     private let connection: NATSConnection
     private let users: UserAccounts
     private let namespace: NamespaceService
+    private let streams: StreamNamesService
     private let postboxes: PostboxService
     private let requests: [NATSSubscription]
 
@@ -37,6 +39,7 @@ struct NetworkServices: Sendable {
         self.postboxes = postboxes
         users = UserAccounts(directory: directory)
         namespace = NamespaceService(names: identity.names, directory: directory, jetStream: jetStream)
+        streams = StreamNamesService(names: identity.names)
         requests = try Self.subjects.map { subject throws(NATSError) in
             // Requests are only put in line here, so that these buffers hold what one turn of the loop brings.
             try connection.subscribe(
@@ -129,6 +132,7 @@ struct NetworkServices: Sendable {
             await postboxes.prepare(user)
             return await namespace.reply(to: user)
         }
+        if message.subject == NetworkNames.streams(of: user.text) { return streams.reply(to: message.bytes, of: user) }
         let tokens = message.subject.split(separator: ".").map(String.init)
         guard tokens.count == 4 else { return nil }
         if tokens[1] == "recipient" { return await postboxes.reply(aboutPostbox: tokens[3], of: tokens[2]) }

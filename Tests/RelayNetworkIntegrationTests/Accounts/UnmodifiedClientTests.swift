@@ -33,6 +33,8 @@ struct UnmodifiedClientTests {
             #expect(published.exitCode == 0 && published.lines.count == 3, "\(published)")
             let pulled = try await peer(network, "bob", "pull", "chat.room", 3)
             #expect(pulled.lines == ["0", "1", "2"].map { #"{"text": "\#($0)"}"# }, "\(pulled)")
+            let found = try await peer(network, "carol", "find", "chat.room", 3)
+            #expect(found.lines == pulled.lines, "\(found)")
             // A filter that ends in > is not mapped by servers before 2.10.
             guard !network.description.serverVersion.hasPrefix("2.9.") else { return }
             let pushed = try await peer(network, "carol", "push", ">", 3)

@@ -1,7 +1,7 @@
 """Uses a private network as a client does that knows nothing of accounts: JetStream's usual prefix, the usual inbox, and
 RelayX's request for the namespace. Prints one JSON object a line.
 
-Use: unmodified.py URL CREDENTIALS publish|pull|push TOPIC COUNT"""
+Use: unmodified.py URL CREDENTIALS publish|pull|push|find TOPIC COUNT"""
 import asyncio
 import json
 import sys
@@ -42,6 +42,13 @@ async def main():
         for _ in range(int(count)):
             message = await subscription.next_msg(timeout=10)
             await message.ack_sync(timeout=10)
+            print(json.dumps({"text": message.data.decode()}), flush=True)
+    elif action == "find":
+        # As RelayX's history does: the stream is found by the subject.
+        subscription = await jetstream.subscribe(
+            subject, config=ConsumerConfig(deliver_policy=DeliverPolicy.ALL, ack_policy=AckPolicy.EXPLICIT))
+        for _ in range(int(count)):
+            message = await subscription.next_msg(timeout=10)
             print(json.dumps({"text": message.data.decode()}), flush=True)
     await connection.close()
 

@@ -1,0 +1,36 @@
+import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Tells a user the names of the streams that it may read, in the form of JetStream's own call: a client that subscribes to
+/// a subject asks for the stream that holds it. JetStream's call would tell the names of all users' streams.
+struct StreamNamesService: Sendable {
+    let names: NetworkIdentity.Names
+
+    private struct Request: Decodable { var subject: String? }
+
+    private struct Reply: Encodable {
+        var type = "io.nats.jetstream.api.v1.stream_names_response"
+        var total: Int
+        var offset = 0
+        var limit = 1_024
+        var streams: [String]
+    }
+
+    /// The answer to a user.
+    ///
+    /// - Parameter payload: what is asked; nothing, or what cannot be read, asks for all.
+    func reply(to payload: [UInt8], of user: UserName) -> [UInt8] {
+        let asked = (try? JSONDecoder().decode(Request.self, from: Data(payload)))?.subject
+        let streams = [
+            (names.hash + ".", NetworkNames.topicStream(of: names.namespace)),
+            (NetworkNames.letters(to: user.text, ""), user.postboxStream),
+            (NetworkNames.key("", in: names.namespace), NetworkNames.stream(ofBucket: names.namespace)),
+        ].filter { stem, _ in asked.map { $0 == ">" || $0.hasPrefix(stem) } ?? true }.map(\.1)
+        return Wire.json(Reply(total: streams.count, streams: streams))
+    }
+}
