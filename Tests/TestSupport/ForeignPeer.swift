@@ -37,7 +37,7 @@ public final class ForeignPeer: Sendable {
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isListening = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(descriptor, generic, size) == 0 && listen(descriptor, 16) == 0
+                bind(descriptor, generic, size) == 0 && listen(descriptor, SOMAXCONN) == 0
                     && getsockname(descriptor, generic, &size) == 0
             }
         }

@@ -158,7 +158,7 @@ final class ScriptedPeer: Sendable {
         let descriptor = listener
         let isListening = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 && listen(descriptor, 16) == 0
+                bind(descriptor, $0, size) == 0 && listen(descriptor, SOMAXCONN) == 0
                     && getsockname(descriptor, $0, &size) == 0
             }
         }

@@ -35,7 +35,7 @@ final class LoopbackSocket: Sendable {
         var (address, length) = name(port: 0)
         let isListening = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(descriptor, generic, length) == 0 && listen(descriptor, 16) == 0
+                bind(descriptor, generic, length) == 0 && listen(descriptor, SOMAXCONN) == 0
                     && getsockname(descriptor, generic, &length) == 0
             }
         }
