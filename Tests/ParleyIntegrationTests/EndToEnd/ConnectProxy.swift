@@ -21,7 +21,8 @@ final class ConnectProxy: Sendable {
         let listener = listener
         let isListening = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, size) == 0 && listen(listener, SOMAXCONN) == 0 && getsockname(listener, $0, &size) == 0
+                bind(listener, $0, size) == 0 && listen(listener, SOMAXCONN) == 0
+                    && getsockname(listener, $0, &size) == 0
             }
         }
         guard isListening else { throw TestFailure("no port could be taken: errno \(errno)") }
