@@ -121,7 +121,7 @@ final class LiveLink: Sendable {
                 var messages = subscription.makeAsyncIterator()
                 while let message = try await messages.next(isolation: nil) {
                     let bytes = message.bytes
-                    await link.inClient { $0.heardControl(bytes, for: user, generation: link.generation) }
+                    await link.inClient { $0.heardControl(bytes, for: user) }
                 }
             } catch {
                 // The end of the connection has its own news, and a refused subject has no listener.
