@@ -38,7 +38,7 @@ struct SignInTests {
         }
     }
 
-    @Test("B7 another user's credentials are taken only where they may be, and that user sends nothing of the one before")
+    @Test("B7 another user's credentials are taken only where they may be, and nothing of the one before is sent")
     func otherUser() throws {
         var signIn = try signIn(UserToken.credentials())
         #expect(try handle(&signIn, .given(UserToken.credentials(for: "bob"), hasSession: true)) == [])

@@ -66,7 +66,7 @@ struct PresenceKeepingTests {
             entry: PresenceEntry(user: user, device: "d", presence: .here), time: 0, isListed: false)
     }
 
-    @Test("Where a user appears is written with the connection, renewed while there is one, and withdrawn at a farewell")
+    @Test("Where a user appears is written with the connection, renewed during it, and withdrawn at a farewell")
     func appearing() {
         var presence = PresenceKeeping(device: "desk")
         #expect(handle(&presence, .appeared(in: ["room"])) == [])
@@ -90,7 +90,7 @@ struct PresenceKeepingTests {
         #expect(handle(&presence, .answered(.missing), 30) == [])
     }
 
-    @Test("A network without presence is asked again after longer and longer pauses; one that refuses is not asked again")
+    @Test("A network without presence is asked again, more and more rarely; one that refuses is not asked again")
     func missing() {
         var presence = PresenceKeeping(device: "desk")
         _ = presence.handle(.appeared(in: ["room"]), around())

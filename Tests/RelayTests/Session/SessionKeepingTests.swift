@@ -23,7 +23,7 @@ struct SessionKeepingTests {
         #expect(session.claim?.revision == nil && session.release() == nil)
     }
 
-    @Test("B18 an entry of this client whose answer was lost is the one that the next builds on, and the one given back")
+    @Test("B18 an entry of this client whose answer was lost is the one that is given back")
     func lostAnswer() {
         var session = holding(revision: 7)
         #expect(session.handle(.changed(session.claim?.me, revision: 9)) == nil)
@@ -43,7 +43,8 @@ struct SessionKeepingTests {
         var session = SessionKeeping(nil)
         let account = NKeyPair.generate(.account)
         let issuers = [account.publicKey.text]
-        let bytes = try ControlMessage(kind: .banned, reason: "spam").encoded(for: "alice", signedBy: account, at: 1_000)
+        let ban = ControlMessage(kind: .banned, reason: "spam")
+        let bytes = try ban.encoded(for: "alice", signedBy: account, at: 1_000)
         let heard = SessionKeeping.Event.heard(bytes, user: "alice", issuers: issuers, at: 1_000)
         #expect(session.handle(.heard(bytes, user: "alice", issuers: ["another key"], at: 1_000)) == nil)
         #expect(session.handle(heard) == .banned("spam"))

@@ -93,7 +93,9 @@ extension LiveLink {
     private func renew(_ entry: Entry) async {
         while !Task.isCancelled {
             do { try await surroundings.clock.sleep(for: SessionClaim.renewal) } catch { return }
-            guard let claim = await inClient({ $0.sessionClaim }) ?? nil, let revision = claim.revision else { continue }
+            guard let claim = await inClient({ $0.sessionClaim }) ?? nil, let revision = claim.revision else {
+                continue
+            }
             let value = ByteBuffer(bytes: claim.value)
             var written: UInt64?
             do throws(NATSError) {
