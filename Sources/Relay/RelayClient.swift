@@ -122,19 +122,24 @@ public actor RelayClient {
     /// - Throws: ``RelayError/notInitialized`` before `prepare`, ``RelayError/connection(_:)`` with the reason the session
     ///   ended for, ``RelayError/cancelled``.
     public func connect(timeLimit: Int = 0) async throws(RelayError) {
-        let (waiter, key) = try startConnecting(timeLimit: timeLimit)
+        try await connect(within: timeLimit > 0 ? .seconds(timeLimit) : nil)
+    }
+
+    /// As ``connect(timeLimit:)``, for parts of seconds too; nil for as long as it takes.
+    package func connect(within limit: Duration?) async throws(RelayError) {
+        let (waiter, key) = try startConnecting(within: limit)
         let error = await waiter.value(onCancel: .cancelled)
         connectWaiters[key] = nil
         if let error { throw error }
     }
 
     /// Begins or joins the connecting; the waiter is fulfilled exactly once, with nil for success.
-    func startConnecting(timeLimit: Int) throws(RelayError) -> (waiter: Completion<RelayError?>, key: UInt64) {
+    func startConnecting(within limit: Duration?) throws(RelayError) -> (waiter: Completion<RelayError?>, key: UInt64) {
         guard settings.withLockedValue(\.isPrepared) else { throw .notInitialized }
         let waiter = Completion<RelayError?>()
         let key = nextWaiter
         nextWaiter += 1
-        beginSession(timeLimit: timeLimit > 0 ? .seconds(timeLimit) : nil)
+        beginSession(timeLimit: limit)
         // An end that the request itself brought about was an earlier caller's.
         if machine.isConnectPending { connectWaiters[key] = waiter } else { waiter.fulfil(nil) }
         return (waiter, key)

@@ -31,7 +31,7 @@ extension RelayClient {
 
     private func beginSigningIn(token: String, timeLimit: Int) throws(RelayError) -> Completion<RelayError?> {
         try use(.accessToken(token))
-        return try startConnecting(timeLimit: timeLimit).waiter
+        return try startConnecting(within: timeLimit > 0 ? .seconds(timeLimit) : nil).waiter
     }
 
     /// Uses these credentials for the session that begins, or for the next dial of one that runs for the same user. What
