@@ -38,8 +38,7 @@ public actor RelayClient {
     private var renewal: Task<Void, Never>?
     /// Gives the session back after the end, and has others told that the user is gone.
     private var sessionRelease: Task<Void, Never>?
-    private var connectWaiters: [UInt64: Completion<RelayError?>] = [:]
-    private var nextWaiter: UInt64 = 0
+    private var connectWaiters = ConnectWaiters()
     /// What happened while an earlier event was being handled.
     private var pendingEvents: [ConnectionMachine.Event] = []
 
@@ -91,7 +90,7 @@ public actor RelayClient {
         storeOpening?.cancel()
         timers.cancelAll()
         for follower in following.all { follower.end(.success(())) }
-        for waiter in connectWaiters.values { waiter.fulfil(.cancelled) }
+        connectWaiters.complete(.cancelled)
         presence.end()
         storeBoard.finish()
         statusBoard.finish()
@@ -129,19 +128,17 @@ public actor RelayClient {
     package func connect(within limit: Duration?) async throws(RelayError) {
         let (waiter, key) = try startConnecting(within: limit)
         let error = await waiter.value(onCancel: .cancelled)
-        connectWaiters[key] = nil
+        connectWaiters.remove(key)
         if let error { throw error }
     }
 
     /// Begins or joins the connecting; the waiter is fulfilled exactly once, with nil for success.
     func startConnecting(within limit: Duration?) throws(RelayError) -> (waiter: Completion<RelayError?>, key: UInt64) {
         guard settings.withLockedValue(\.isPrepared) else { throw .notInitialized }
-        let waiter = Completion<RelayError?>()
-        let key = nextWaiter
-        nextWaiter += 1
         beginSession(timeLimit: limit)
+        let (waiter, key) = connectWaiters.add()
         // An end that the request itself brought about was an earlier caller's.
-        if machine.isConnectPending { connectWaiters[key] = waiter } else { waiter.fulfil(nil) }
+        if !machine.isConnectPending { waiter.fulfil(nil) }
         return (waiter, key)
     }
 
@@ -205,7 +202,8 @@ public actor RelayClient {
         await sessionRelease?.value
         handleFollowing(.closed)
         listeners.endTopics()
-        // What has arrived outlives the process then. What cannot be kept has been told, and is on the network.
+        // What has arrived is on the disk then. A failure has been reported by ``storeNews()``, and the network has the
+        // messages.
         if let store = await storeOpening?.value { try? await store.flush() }
     }
 
@@ -242,9 +240,7 @@ public actor RelayClient {
             statusBoard.post(status)
             handleFollowing(.connectionChanged)
         case .event(let event): deliver(event)
-        case .completeConnect(let error):
-            for waiter in connectWaiters.values { waiter.fulfil(error) }
-            connectWaiters = [:]
+        case .completeConnect(let error): connectWaiters.complete(error)
         case .discardOutbox(let reason): publisher.sessionEnded(reason)
         }
     }
