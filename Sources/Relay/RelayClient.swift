@@ -136,10 +136,11 @@ public actor RelayClient {
     func startConnecting(within limit: Duration?) throws(RelayError) -> (waiter: Completion<RelayError?>, key: UInt64) {
         guard settings.withLockedValue(\.isPrepared) else { throw .notInitialized }
         beginSession(timeLimit: limit)
-        let (waiter, key) = connectWaiters.add()
-        // An end that the request itself brought about was an earlier caller's.
-        if !machine.isConnectPending { waiter.fulfil(nil) }
-        return (waiter, key)
+        if machine.isConnectPending { return connectWaiters.add() }
+        // Connected already; or an end that the request itself brought about, which was an earlier caller's.
+        let waiter = Completion<RelayError?>()
+        waiter.fulfil(nil)
+        return (waiter, 0)
     }
 
     /// Begins to connect and returns at once; ``statuses`` reports what comes of it.

@@ -92,11 +92,9 @@ struct SignIn: Sendable {
 
     private mutating func given(_ credentials: RelayCredentials, mayChangeUser: Bool) -> [Action] {
         guard let actions = replace(credentials, mayChangeUser: mayChangeUser) else { return [] }
-        let abandoned = tokenRequest
-        epoch += 1
-        tokenRequest = nil
-        trustsProvidedToken = false
-        return (abandoned.map { [.cancel($0)] } ?? []) + actions
+        defer { (epoch, tokenRequest, trustsProvidedToken) = (epoch + 1, nil, false) }
+        guard let tokenRequest else { return actions }
+        return [.cancel(tokenRequest)] + actions
     }
 
     private mutating func answered(_ credentials: RelayCredentials?, epoch: UInt64) -> [Action] {
