@@ -14,7 +14,8 @@ struct SendCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Seconds for the whole call; with --lines for connecting, and for each line from when it is read.",
+            "Seconds for the whole call, once the text is there; with --lines for connecting, and for each line from when "
+                + "it is read.",
             valueName: "seconds"))
     var timeout: Double = 10
 
@@ -41,6 +42,11 @@ struct SendCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             do throws(TopicError) { _ = try Topic(topic) } catch { throw RelayError.invalidTopic("\(error)") }
+            // Whoever pipes a text in may take any time for it.
+            let body = lines ? "" : text ?? StandardInput.all()
+            guard lines || !body.isEmpty else {
+                throw CommandFailure(CommandFailure.badData, "There is nothing to send.")
+            }
             let deadline = ContinuousClock.now + limit
             let connector = try Connector(connection.plan(), for: lines ? .lines(underWay: Self.window) : .work)
             let client = try await connect(connector, by: deadline)
@@ -49,8 +55,6 @@ struct SendCommand: AsyncParsableCommand {
             if lines {
                 try await sendLines(client, user)
             } else {
-                let body = text ?? StandardInput.all()
-                guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
                 let sent = try client.submitLine(
                     topic: topic, text: body, from: user, id: id, mayBeStored: id != nil)
                 let patience = Patience(limit: limit, again: Self.again(id != nil, with: sent.id)).until(deadline)
