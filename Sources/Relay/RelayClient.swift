@@ -2,12 +2,6 @@ import NATS
 import NIOConcurrencyHelpers
 import NIOCore
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// A real-time client: topics, postbox and connection, for one user on one network.
 ///
 /// The connection is kept by pure machines (``ConnectionMachine``, ``LifecycleMachine``, ``Outbox``); this actor carries
@@ -27,15 +21,24 @@ public actor RelayClient {
     private nonisolated let statusBoard = StatusBoard<ConnectionStatus>(.initialized, bufferedValues: 256)
     private nonisolated let systemEvents = StatusBoard<SystemEvent>(nil, bufferedValues: 64)
 
-    // What decides about the connection, and the timers that it runs.
+    // What decides: values that take events in and return what is to be done. Whatever happens goes through `handle` and its
+    // companions below, whichever file it happens in.
     private var machine: ConnectionMachine
     private var lifecycle: LifecycleMachine
-    private var connectionTimers = TimerSet<ConnectionMachine.TimerID>()
-    private var lifecycleTimers = TimerSet<LifecycleMachine.TimerID>()
-    var idle: IdleRest
-    var idleTimers = TimerSet<IdleRest.TimerID>()
-    private var connectWaiters: [UInt64: Completion<RelayError?>] = [:]
-    private var nextWaiter: UInt64 = 0
+    private var idle: IdleRest
+    private var signIn: SignIn
+    private var following: Following
+    private var session: SessionKeeping
+    private var presence = PresenceKeeping()
+    private var listeners = Listeners()
+
+    // What is under way for them.
+    private var timers = TimerSet<TimerID>()
+    /// Waits for the token provider after a refusal.
+    private var renewal: Task<Void, Never>?
+    /// Gives the session back after the end, and has others told that the user is gone.
+    private var sessionRelease: Task<Void, Never>?
+    private var connectWaiters = ConnectWaiters()
     /// What happened while an earlier event was being handled.
     private var pendingEvents: [ConnectionMachine.Event] = []
 
@@ -49,35 +52,6 @@ public actor RelayClient {
 
     /// The present dial, and what it leads to.
     private(set) var link: LiveLink?
-
-    // As whom the client connects: a concern of `RelayClient+SignIn`. What a dial tells of it is taken in here.
-    var signIn: SignIn
-    /// Waits for the token provider after a refusal.
-    var renewal: Task<Void, Never>?
-
-    // What is followed and heard through all connections: a concern of the extensions in `Topics` and `Postbox`.
-    /// The names of the network's topics, which another user's sign-in takes away.
-    var namespace: RelayConfiguration.Namespace?
-    var following = Following()
-    var listeners = Listeners()
-
-    // The exclusive session, and what the administrator has said: a concern of `RelayClient+Session`.
-    var claim: SessionClaim?
-    /// The proofs of control messages that were believed, so that none counts twice; the oldest are dropped.
-    var provedControls: [String] = []
-    /// Gives the session back after the end, and has others told that the user is gone.
-    var sessionRelease: Task<Void, Never>?
-
-    // Who is where: a concern of `RelayClient+Presence`.
-    var presence = PresenceKeeping()
-
-    /// What a client was made and prepared with.
-    struct Settings: Sendable {
-        var configuration: RelayConfiguration
-        /// Whether the client knows its servers, so that it may connect.
-        var isPrepared = true
-        var limits = Limits()
-    }
 
     /// Creates a client; nothing is dialled before ``connect(timeLimit:)``.
     public init(configuration: RelayConfiguration) {
@@ -103,10 +77,8 @@ public actor RelayClient {
             keeper: OutboxKeeper(
                 for: configuration.store, choice: configuration.keptChoice, clock: surroundings.clock))
         clientID = configuration.clientID
-        namespace = configuration.namespace
-        if case .exclusive(let policy) = configuration.sessions {
-            claim = SessionClaim(session: RandomText.uuid(), device: configuration.device, policy: policy)
-        }
+        following = Following(configuration.namespace)
+        session = SessionKeeping(SessionClaim(configuration))
     }
 
     deinit {
@@ -116,11 +88,9 @@ public actor RelayClient {
         signIn.tokenRequest?.answer.cancel()
         network.end()
         storeOpening?.cancel()
-        connectionTimers.cancelAll()
-        lifecycleTimers.cancelAll()
-        idleTimers.cancelAll()
-        for (_, follower) in following.all { follower.end(.success(())) }
-        for waiter in connectWaiters.values { waiter.fulfil(.cancelled) }
+        timers.cancelAll()
+        for follower in following.all { follower.end(.success(())) }
+        connectWaiters.complete(.cancelled)
         presence.end()
         storeBoard.finish()
         statusBoard.finish()
@@ -128,27 +98,7 @@ public actor RelayClient {
         publisher.end()
     }
 
-    /// How long calls wait.
-    struct Limits: Sendable {
-        /// ``publish(topic:message:)``, for the server.
-        var publish = Duration.seconds(10)
-        /// ``close()``, for what is under way.
-        var closing = Duration.seconds(1)
-        /// A token provider.
-        var provider = Duration.seconds(30)
-        /// Finding out where the servers are, which includes a start of theirs.
-        var discovery = Duration.seconds(60)
-    }
-
-    nonisolated var limits: Limits { settings.withLockedValue(\.limits) }
-
     // MARK: Connection
-
-    /// The configuration from the initializer and from `prepare`, with the newest credentials.
-    public nonisolated var configuration: RelayConfiguration { settings.withLockedValue(\.configuration) }
-
-    /// The client's user name on the network; nil when neither credentials nor configuration have it.
-    public nonisolated var user: String? { configuration.user }
 
     /// The present status.
     public nonisolated var status: ConnectionStatus { statusBoard.current ?? .initialized }
@@ -171,22 +121,26 @@ public actor RelayClient {
     /// - Throws: ``RelayError/notInitialized`` before `prepare`, ``RelayError/connection(_:)`` with the reason the session
     ///   ended for, ``RelayError/cancelled``.
     public func connect(timeLimit: Int = 0) async throws(RelayError) {
-        let (waiter, key) = try startConnecting(timeLimit: timeLimit)
+        try await connect(within: timeLimit > 0 ? .seconds(timeLimit) : nil)
+    }
+
+    /// As ``connect(timeLimit:)``, for parts of seconds too; nil for as long as it takes.
+    package func connect(within limit: Duration?) async throws(RelayError) {
+        let (waiter, key) = try startConnecting(within: limit)
         let error = await waiter.value(onCancel: .cancelled)
-        connectWaiters[key] = nil
+        connectWaiters.remove(key)
         if let error { throw error }
     }
 
     /// Begins or joins the connecting; the waiter is fulfilled exactly once, with nil for success.
-    func startConnecting(timeLimit: Int) throws(RelayError) -> (waiter: Completion<RelayError?>, key: UInt64) {
+    func startConnecting(within limit: Duration?) throws(RelayError) -> (waiter: Completion<RelayError?>, key: UInt64) {
         guard settings.withLockedValue(\.isPrepared) else { throw .notInitialized }
+        beginSession(timeLimit: limit)
+        if machine.isConnectPending { return connectWaiters.add() }
+        // Connected already; or an end that the request itself brought about, which was an earlier caller's.
         let waiter = Completion<RelayError?>()
-        let key = nextWaiter
-        nextWaiter += 1
-        beginSession(timeLimit: timeLimit > 0 ? .seconds(timeLimit) : nil)
-        // An end that the request itself brought about was an earlier caller's.
-        if machine.isConnectPending { connectWaiters[key] = waiter } else { waiter.fulfil(nil) }
-        return (waiter, key)
+        waiter.fulfil(nil)
+        return (waiter, 0)
     }
 
     /// Begins to connect and returns at once; ``statuses`` reports what comes of it.
@@ -247,9 +201,10 @@ public actor RelayClient {
         publisher.sessionEnded(.closedByUser)
         await publisher.keeper?.settle()
         await sessionRelease?.value
-        following.end()
+        handleFollowing(.closed)
         listeners.endTopics()
-        // What has arrived outlives the process then. What cannot be kept has been told, and is on the network.
+        // What has arrived is on the disk then. A failure has been reported by ``storeNews()``, and the network has the
+        // messages.
         if let store = await storeOpening?.value { try? await store.flush() }
     }
 
@@ -274,39 +229,28 @@ public actor RelayClient {
     private func perform(_ action: ConnectionMachine.Action) {
         switch action {
         case .dial(let generation, _): startDial(generation)
-        case .restore: link?.restore(configuration, known: namespace, publisher)
+        case .restore: link?.restore(configuration, known: following.namespace, publisher)
         case .closeSocket(let generation): if link?.generation == generation { endLink() }
         case .probe: probe()
-        case .renewCredentials(let generation): renewCredentials(generation)
-        case .startTimer(let id, let moment):
-            connectionTimers.start(id, at: moment, on: surroundings.clock) { [weak self] in
-                await self?.connectionTimerFired(id)
-            }
-        case .cancelTimer(let id): connectionTimers.cancel(id)
+        case .renewCredentials(let generation):
+            renewal?.cancel()
+            renewal = renewCredentials(generation)
+        case .startTimer(let id, let moment): startTimer(.connection(id), at: moment)
+        case .cancelTimer(let id): cancelTimer(.connection(id))
         case .publish(let status):
             statusBoard.post(status)
-            following.connectionChanged(status)
+            handleFollowing(.connectionChanged)
         case .event(let event): deliver(event)
-        case .completeConnect(let error):
-            for waiter in connectWaiters.values { waiter.fulfil(error) }
-            connectWaiters = [:]
+        case .completeConnect(let error): connectWaiters.complete(error)
         case .discardOutbox(let reason): publisher.sessionEnded(reason)
         }
-    }
-
-    private func connectionTimerFired(_ id: ConnectionMachine.TimerID) {
-        connectionTimers.cancel(id)
-        handle(.timerFired(id))
     }
 
     func handleLifecycle(_ event: LifecycleMachine.Event) {
         for action in lifecycle.handle(event, at: surroundings.clock.now) {
             switch action {
-            case .startTimer(let id, let moment):
-                lifecycleTimers.start(id, at: moment, on: surroundings.clock) { [weak self] in
-                    await self?.lifecycleTimerFired(id)
-                }
-            case .cancelTimer(let id): lifecycleTimers.cancel(id)
+            case .startTimer(let id, let moment): startTimer(.lifecycle(id), at: moment)
+            case .cancelTimer(let id): cancelTimer(.lifecycle(id))
             case .suspend: handle(.suspendRequested)
             case .resume: handle(.resumeRequested)
             case .probe: probe()
@@ -314,26 +258,96 @@ public actor RelayClient {
         }
     }
 
-    private func lifecycleTimerFired(_ id: LifecycleMachine.TimerID) {
-        lifecycleTimers.cancel(id)
-        handleLifecycle(.timerFired(id))
+    /// Has decided about what is followed, and carries that out.
+    ///
+    /// - Returns: for each that begins to be followed, a completion that is fulfilled once nothing of it can be missed.
+    @discardableResult
+    func handleFollowing(_ event: Following.Event) -> [Completion<Void>] {
+        following.handle(event).compactMap { perform($0) }
     }
 
-    private func deliver(_ event: SystemEvent) {
-        systemEvents.post(event, keepsCurrent: false)
-        tell(event.rawValue, ofEvent: event)
-        if event == .connected || event == .reconnected { reportResent() }
-        if event == .disconnected { handleLifecycle(.userDisconnected) }
+    /// Has decided about as whom the client connects, and carries that out.
+    ///
+    /// - Returns: whether anything was to be done.
+    @discardableResult
+    func handleSignIn(_ event: SignIn.Event) -> Bool {
+        let actions = signIn.handle(event)
+        for action in actions { perform(action) }
+        return !actions.isEmpty
     }
 
-    /// Tells the listener of ``SystemEvent/messageResend``, with an array of ``ResentMessage``, and whoever reads
-    /// ``events``.
-    private func reportResent() {
-        let messages = publisher.takeResent()
-        guard !messages.isEmpty else { return }
-        systemEvents.post(.messageResend, keepsCurrent: false)
-        tell(messages, ofEvent: .messageResend)
+    /// Has decided about the exclusive session and the administrator's word, and carries that out.
+    func handleSession(_ event: SessionKeeping.Event) {
+        if let reason = session.handle(event) { handle(.serverControl(generation: generation, reason: reason)) }
     }
+
+    /// Has decided about presence, and carries that out over a link; the present one when nil.
+    ///
+    /// - Returns: whether anything was written that has yet to leave.
+    @discardableResult
+    func handlePresence(_ event: PresenceKeeping.Event, over link: LiveLink? = nil) -> Bool {
+        let actions = presence.handle(event, presenceCircumstances)
+        for action in actions { perform(action, over: link ?? self.link) }
+        return actions.contains { if case .write = $0 { true } else { false } }
+    }
+
+    /// Something is followed, or is to be sent.
+    func connectionIsNeeded() { perform(idle.needed(isFollowed: isFollowing, at: surroundings.clock.now)) }
+
+    /// The last subscription has ended.
+    func subscriptionsEnded() { perform(idle.subscriptionsEnded(at: surroundings.clock.now)) }
+
+    // MARK: What they tell
+
+    /// The names of the network's topics, as far as they are known.
+    var namespace: RelayConfiguration.Namespace? { following.namespace }
+    /// Whether anything is followed.
+    var isFollowing: Bool { !following.isEmpty }
+    /// Where other credentials come from.
+    var tokenSupply: SignIn.Supply { signIn.supply }
+    /// Whether dialling is of no use before the token provider has given another token.
+    var hasExpiredToken: Bool { signIn.isExpired(at: surroundings.clock.secondsSince1970) }
+    /// The exclusive session; nil where sessions are shared.
+    var sessionClaim: SessionClaim? { session.claim }
+    /// Whether the user is to be seen anywhere, or anybody is watched.
+    var isPresenceInUse: Bool { presence.isInUse }
+    /// Whether who is in one more topic may be watched.
+    func mayWatchPresence(of topic: String) -> Bool { presence.mayWatch(topic) }
+    /// Whether the network keeps presence; nil while that is not known. It is found out on each connection by the first
+    /// entry that is written or watched.
+    public var isPresenceAvailable: Bool? { presence.isAvailable }
+
+    // MARK: Timers
+
+    func startTimer(_ id: TimerID, at moment: ContinuousClock.Instant) {
+        timers.start(id, at: moment, on: surroundings.clock) { [weak self] in await self?.timerFired(id) }
+    }
+
+    func cancelTimer(_ id: TimerID) { timers.cancel(id) }
+
+    private func timerFired(_ id: TimerID) {
+        timers.cancel(id)
+        switch id {
+        case .connection(let id): handle(.timerFired(id))
+        case .lifecycle(let id): handleLifecycle(.timerFired(id))
+        case .idle(let id):
+            perform(idle.timerFired(id, isNeeded: isConnectionNeeded, at: surroundings.clock.now))
+        case .presence(let id): handlePresence(.timerFired(id))
+        }
+    }
+
+    // MARK: Listeners
+
+    func addListener(_ entry: Listeners.Entry, isOnly: Bool) -> UInt64 { listeners.add(entry, isOnly: isOnly) }
+    func removeListener(_ key: UInt64) { listeners.remove(key) }
+    func hasOnlyListener(of topic: String) -> Bool { listeners.hasOnly(topic) }
+    func removeOnlyListener(of topic: String) -> Bool { listeners.removeOnly(topic) }
+    func listeners(of event: SystemEvent) -> [any MessageListener] { listeners.listeners(of: event) }
+    func keepToken(_ token: SubscriptionToken) { listeners.keep(token) }
+    func cancelTokens() { listeners.cancelTokens() }
+
+    /// Tells whoever reads ``events``.
+    func post(_ event: SystemEvent) { systemEvents.post(event, keepsCurrent: false) }
 
     // MARK: The link
 
@@ -352,15 +366,17 @@ public actor RelayClient {
         link.end()
         guard let connection = link.connection else { return }
         let state = machine.status.state
-        let isTelling = endPresence(over: link, isFarewell: state == .disconnected || state == .suspended)
+        let isFarewell = state == .disconnected || state == .suspended
+        let isTelling = handlePresence(.closed(tellsOthers: isFarewell && connection.isOpen), over: link)
         if state == .disconnected {
-            releaseSession(link, isTelling: isTelling)
+            let release = endSession(over: link, giving: session.release(), isTelling: isTelling)
+            if let release { sessionRelease = release }
         } else if isTelling {
             Task { await Self.closeBehind(connection) }
         } else {
             connection.closeNow()
         }
-        following.pause()
+        handleFollowing(.connectionLost)
         publisher.connectionLost()
     }
 
@@ -390,7 +406,7 @@ public actor RelayClient {
 
     func dialFailed(_ reason: ConnectionReason, to address: ServerAddress, generation: UInt64) {
         pool.failed(address)
-        signIn.wasRefused(for: reason)
+        handleSignIn(.failed(reason))
         let explained = signIn.explained(reason, at: surroundings.clock.secondsSince1970)
         handle(.connectionFailed(generation: generation, reason: explained))
     }
@@ -412,7 +428,7 @@ public actor RelayClient {
     /// A connection that stood is of no use any more: its server becomes the last choice.
     func linkLost(_ reason: ConnectionReason, from address: ServerAddress?, generation: UInt64) {
         if let address { pool.failed(address) }
-        signIn.wasRefused(for: reason)
+        handleSignIn(.failed(reason))
         handle(.connectionFailed(generation: generation, reason: reason))
     }
 }

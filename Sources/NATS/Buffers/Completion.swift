@@ -83,17 +83,6 @@ extension Completion {
         }
     }
 
-    /// As `value(onCancel:)`, and nil when `limit` has passed. What is there already costs no timer.
-    @inlinable
-    package nonisolated(nonsending) func value<Wrapped>(
-        within limit: Duration, onCancel substitute: Value
-    ) async -> Value where Value == Wrapped? {
-        if let ready = take() { return ready }
-        let alarm = fulfil(nil, after: limit)
-        defer { alarm.cancel() }
-        return await value(onCancel: substitute)
-    }
-
     /// Hands over `value` once `limit` has passed. The waiter cancels this when it no longer needs it.
     ///
     /// A task that sleeps would leave its timer behind when it is cancelled, for each of many waits.

@@ -6,9 +6,9 @@ final class OutboundBuffer: Sendable {
     private struct State {
         var buffer: ByteBuffer
         var isFlushScheduled = false
-        /// What was taken and is not written yet, in numbers of takings.
-        var onTheirWay = 0
-        /// Whether a take was put off because too much was on its way.
+        /// Buffers that were taken and that the socket has not accepted yet.
+        var writesInFlight = 0
+        /// Whether a buffer was asked for while too many writes were in flight.
         var isHeld = false
         /// Bytes appended and not yet taken by the socket.
         var unwritten = 0
@@ -71,14 +71,15 @@ final class OutboundBuffer: Sendable {
         }
     }
 
-    /// So many takings may wait for the socket. Each costs some hundred bytes however little it holds: beyond that small
-    /// messages wait here, where they cost their bytes.
-    static let takings = 32
+    /// The most writes that may wait for the socket. Each costs some hundred bytes of overhead, so beyond this number small
+    /// messages are collected here instead, where they cost no more than their own bytes.
+    static let maximumWrites = 32
 
-    /// Takes everything that waits; nil when there is nothing, or when enough is on its way. Each taking is to be ended.
+    /// Takes everything that waits to be written; nil when there is nothing, or when ``maximumWrites`` are in flight. The
+    /// caller reports the end of each write with ``ended()``.
     func take() -> ByteBuffer? {
         state.withLockedValue { state in
-            guard state.onTheirWay < Self.takings else {
+            guard state.writesInFlight < Self.maximumWrites else {
                 state.isHeld = true
                 return nil
             }
@@ -87,15 +88,17 @@ final class OutboundBuffer: Sendable {
             let taken = state.buffer
             // A steady stream fills the next buffer as far as this one, so it is made as large at once.
             state.buffer = ByteBufferAllocator().buffer(capacity: min(taken.readableBytes, 256 << 10))
-            state.onTheirWay += 1
+            state.writesInFlight += 1
             return taken
         }
     }
 
-    /// The socket has what was taken once, or has refused it; true when the next taking was held up by it.
+    /// One write has succeeded or failed.
+    ///
+    /// - Returns: whether another write was put off until now, so that the caller has to flush again.
     func ended() -> Bool {
         state.withLockedValue { state in
-            state.onTheirWay -= 1
+            state.writesInFlight -= 1
             defer { state.isHeld = false }
             return state.isHeld
         }

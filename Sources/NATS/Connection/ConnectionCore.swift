@@ -90,10 +90,10 @@ final class ConnectionCore: Sendable {
         if appended.needsFlush { startFlush() }
     }
 
-    /// Has what is sent wait until ``release()``; false where it is about to be written already.
+    /// Delays writes until ``release()``, so that they leave together; false where a flush is scheduled already.
     func hold() -> Bool { outbound.hold() }
 
-    /// Has what was held written.
+    /// Flushes what was written since ``hold()``.
     func release() { if outbound.release() { startFlush() } }
 
     private func startFlush() { eventLoop.execute { self.flushOnLoop() } }
@@ -262,14 +262,16 @@ final class ConnectionCore: Sendable {
         !requests.isEmpty || state.withLockedValue { $0.pongs.contains { $0.deadline < .distantFuture } }
     }
 
-    /// Whether whoever has just listed something with a deadline is to start the clock.
+    /// Whether the caller, who has just added something with a deadline, has to start the timer that checks deadlines.
     func claimClock() -> Bool { !isClockRunning.exchange(true, ordering: .acquiringAndReleasing) }
 
-    /// The clock has ticked; whether it is to go on.
+    /// The timer has fired.
+    ///
+    /// - Returns: whether it has to be set again.
     func clockTicked() -> Bool {
         if hasDeadlines { return true }
         _ = isClockRunning.exchange(false, ordering: .acquiringAndReleasing)
-        // What was listed a moment before found it running.
+        // Something may have been added between the check and the exchange, while the timer still counted as running.
         return hasDeadlines && claimClock()
     }
 

@@ -56,7 +56,7 @@ final class OpenPulls {
         try await iterator.next(until: deadline, gathering: count, isolation: actor)
     }
 
-    /// What has come on any of them and was not read yet; nil when that would have to be waited for.
+    /// The next message that has arrived for any of them; nil when there is none, without waiting.
     func nextReady() -> NATSMessage? { iterator.nextReady() }
 
     /// One of the messages that a request allowed has come.

@@ -322,7 +322,7 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
                 isCurrent = message.pending == 0
                 return .entry(entry(message))
             } catch {
-                // What was removed before its turn never comes.
+                // A value that was removed before it was delivered never arrives, so the end may come by the time-out.
                 guard case .timeout = error, try await base.isCaughtUp(isolation: actor) else { throw error }
                 isCurrent = true
                 return .none

@@ -1,7 +1,7 @@
 /// Reads the usual form of INFO by hand: one object of plain texts, whole numbers, truths and lists of plain texts.
 ///
-/// A connection is made in some hundred microseconds, of which a general decoder took a good part. What has any other form
-/// is left to that decoder, which says what is wrong with it.
+/// Connecting takes a few hundred microseconds, and a general JSON decoder accounted for a good part of that. Any other
+/// form is left to the general decoder, which also reports what is wrong with it.
 struct InfoReader {
     fileprivate enum Value {
         case text(String)

@@ -103,10 +103,13 @@ struct Connector: Sendable {
     }
 
     /// A connected client. The private network is started first, so that its own failure is what is reported.
-    func connect(timeLimit: Int = 10) async throws -> RelayClient {
-        let client = try await client()
+    ///
+    /// - Parameter deadline: when both have taken long enough; nil gives the network 30 seconds to start, and the connection
+    ///   10.
+    func connect(by deadline: ContinuousClock.Instant? = nil) async throws -> RelayClient {
+        let client = try await client(by: deadline)
         do {
-            try await client.connect(timeLimit: timeLimit)
+            try await client.connect(within: deadline.map { max(.milliseconds(1), $0 - .now) } ?? .seconds(10))
         } catch {
             tokenCommand?.end()
             throw explained(error)
@@ -125,8 +128,10 @@ struct Connector: Sendable {
     }
 
     /// A client that is not connected yet. The private network is started first.
-    func client() async throws -> RelayClient {
-        try await lease?.acquire()
+    ///
+    /// - Parameter deadline: when the network has taken long enough to start; nil for 30 seconds from now.
+    func client(by deadline: ContinuousClock.Instant? = nil) async throws -> RelayClient {
+        try await lease?.acquire(within: deadline.map { max(.zero, $0 - .now) } ?? .seconds(30))
         return RelayClient(configuration: configuration)
     }
 
@@ -158,9 +163,10 @@ actor LeaseKeeper {
         self.hostCommand = hostCommand
     }
 
-    func acquire() async throws(NetworkError) {
+    func acquire(within limit: Duration = .seconds(30)) async throws(NetworkError) {
         guard lease == nil else { return }
-        let acquired = try await NetworkLease.acquire(directory: directory, hostCommand: hostCommand)
+        let acquired = try await NetworkLease.acquire(
+            directory: directory, hostCommand: hostCommand, timeout: limit)
         // Two callers may have waited at the same time; one share is enough.
         if lease == nil { lease = acquired } else { acquired.release() }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Relay
+import RelayNetwork
 
 /// `parley send`: publishes and returns when the network has stored it.
 struct SendCommand: AsyncParsableCommand {
@@ -13,7 +14,8 @@ struct SendCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Seconds for the whole call; with --lines for connecting, and for each line from when it is read.",
+            "Seconds for the whole call, once the text is there; with --lines for connecting, and for each line from when "
+                + "it is read.",
             valueName: "seconds"))
     var timeout: Double = 10
 
@@ -40,25 +42,44 @@ struct SendCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             do throws(TopicError) { _ = try Topic(topic) } catch { throw RelayError.invalidTopic("\(error)") }
+            // Whoever pipes a text in may take any time for it.
+            let body = lines ? "" : text ?? StandardInput.all()
+            guard lines || !body.isEmpty else {
+                throw CommandFailure(CommandFailure.badData, "There is nothing to send.")
+            }
             let deadline = ContinuousClock.now + limit
             let connector = try Connector(connection.plan(), for: lines ? .lines(underWay: Self.window) : .work)
-            let client = try await connector.connect(timeLimit: max(1, Int(timeout.rounded(.up))))
+            let client = try await connect(connector, by: deadline)
             // A token names its user; until one arrives the user is not known.
             let user = client.user ?? connector.user
             if lines {
                 try await sendLines(client, user)
             } else {
-                let body = text ?? StandardInput.all()
-                guard !body.isEmpty else { throw CommandFailure(CommandFailure.badData, "There is nothing to send.") }
                 let sent = try client.submitLine(
                     topic: topic, text: body, from: user, id: id, mayBeStored: id != nil)
-                report(try await receipt(of: sent, over: client, within: max(.zero, deadline - .now)))
+                let patience = Patience(limit: limit, again: Self.again(id != nil, with: sent.id)).until(deadline)
+                report(try await receipt(of: sent, over: client, patience))
             }
             await client.close()
         }
     }
 
     private var limit: Duration { .seconds(timeout) }
+
+    /// A connected client. Where there is none in time, nothing has been sent, and whoever repeats the call needs no
+    /// identifier for it.
+    private func connect(_ connector: Connector, by deadline: ContinuousClock.Instant) async throws -> RelayClient {
+        do {
+            return try await connector.connect(by: deadline)
+        } catch RelayError.connection(.timeLimit(_, let cause)) {
+            // The whole call's limit, of which the network's start may have left a part.
+            let failure = CommandFailure(RelayError.connection(.timeLimit(limit, after: cause)))
+            throw CommandFailure(failure.code, failure.text + " Nothing was sent.")
+        } catch NetworkError.timedOut(let what) {
+            let failure = CommandFailure(NetworkError.timedOut(what))
+            throw CommandFailure(failure.code, failure.text + " Nothing was sent.")
+        }
+    }
 
     /// So many lines are under way at most. The server is never without work while the oldest of them are seen to.
     private static let window = 2_000
@@ -68,7 +89,10 @@ struct SendCommand: AsyncParsableCommand {
     /// Many lines at once, and yet in order: a bounded number is under way at any time.
     private nonisolated(nonsending) func sendLines(_ client: RelayClient, _ user: String) async throws {
         // Asked for once: a command's options are slow to read.
-        let (topic, id, limit, json) = (topic, id, limit, json)
+        let (topic, json, mayBeStored) = (topic, json, id != nil)
+        // Lines are numbered in any case, so that the call can be repeated with all of them.
+        let numbered = id ?? RelayClient.newID()
+        let patience = Patience(limit: limit, again: Self.again(mayBeStored, with: numbered))
         var input = LineReader()
         var waiting: [PendingPublish] = []
         waiting.reserveCapacity(Self.window)
@@ -77,40 +101,40 @@ struct SendCommand: AsyncParsableCommand {
             var rest = lines.filter { !$0.isEmpty }[...]
             while !rest.isEmpty {
                 if waiting.count == Self.window {
-                    try await finish(&waiting, Self.part, over: client, within: limit, json: json)
+                    try await finish(&waiting, Self.part, over: client, patience, json: json)
                 }
                 let next = rest.prefix(Self.window - waiting.count)
                 rest = rest.dropFirst(next.count)
                 try client.together { () throws(RelayError) in
                     for text in next {
                         count += 1
-                        let numbered = id.map { "\($0)-\(count)" }
                         waiting.append(
                             try client.submitLine(
-                                topic: topic, text: text, from: user, id: numbered, mayBeStored: numbered != nil))
+                                topic: topic, text: text, from: user, id: "\(numbered)-\(count)",
+                                mayBeStored: mayBeStored))
                     }
                 }
             }
         }
         while !waiting.isEmpty {
-            try await finish(&waiting, min(Self.part, waiting.count), over: client, within: limit, json: json)
+            try await finish(&waiting, min(Self.part, waiting.count), over: client, patience, json: json)
         }
     }
 
     /// Waits for the end of the oldest lines. The newest of them is waited for first, since it mostly ends last: so the
     /// caller sleeps once and not for each.
     private nonisolated(nonsending) func finish(
-        _ waiting: inout [PendingPublish], _ count: Int, over client: RelayClient, within limit: Duration, json: Bool
+        _ waiting: inout [PendingPublish], _ count: Int, over client: RelayClient, _ patience: Patience, json: Bool
     ) async throws {
-        let deadline = ContinuousClock.now + limit
+        let deadline = ContinuousClock.now + patience.limit
         let last: Result<PublishReceipt, any Error>
-        do { last = .success(try await receipt(of: waiting[count - 1], over: client, within: limit)) } catch {
+        do { last = .success(try await receipt(of: waiting[count - 1], over: client, patience)) } catch {
             last = .failure(error)
         }
         for sent in waiting[..<(count - 1)] {
             let receipt =
                 if let now = try sent.receiptNow() { now } else {
-                    try await receipt(of: sent, over: client, within: max(.zero, deadline - .now))
+                    try await receipt(of: sent, over: client, patience.until(deadline))
                 }
             if json { report(receipt) }
         }
@@ -119,17 +143,32 @@ struct SendCommand: AsyncParsableCommand {
         waiting.removeFirst(count)
     }
 
+    /// How long a message is waited for, and how the call is repeated that waited for too long.
+    private struct Patience {
+        var limit: Duration
+        let again: String
+
+        /// The same until a moment.
+        func until(_ deadline: ContinuousClock.Instant) -> Patience {
+            Patience(limit: max(.zero, deadline - .now), again: again)
+        }
+    }
+
+    /// - Parameter isGiven: whether the call had an identifier.
+    private static func again(_ isGiven: Bool, with id: String) -> String {
+        isGiven ? "with the same --id" : "with --id \(id)"
+    }
+
     private nonisolated(nonsending) func receipt(
-        of sent: PendingPublish, over client: RelayClient, within limit: Duration
+        of sent: PendingPublish, over client: RelayClient, _ patience: Patience
     ) async throws -> PublishReceipt {
         do throws(RelayError) {
-            return try await sent.receipt(within: limit)
+            return try await sent.receipt(within: patience.limit)
         } catch .timeout {
-            let again = id == nil ? "with --id \(sent.id)" : "with the same --id"
             throw CommandFailure(
                 CommandFailure.notAcknowledged,
-                "The message \(sent.id) was not acknowledged in time.\(client.status.hindrance) Try again \(again), and "
-                    + "nothing is stored twice.")
+                "The message \(sent.id) was not acknowledged in time.\(client.status.hindrance) Try again "
+                    + "\(patience.again), and nothing is stored twice.")
         }
     }
 

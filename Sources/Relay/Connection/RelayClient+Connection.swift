@@ -51,9 +51,6 @@ extension RelayClient {
         return body(self)
     }
 
-    /// Whether dialling is of no use before the token provider has given another token.
-    var hasExpiredToken: Bool { signIn.isExpired(at: surroundings.clock.secondsSince1970) }
-
     /// How to dial.
     var connectOptions: ConnectOptions {
         let configuration = configuration
@@ -73,7 +70,7 @@ extension RelayClient {
 
     func restored(_ roundTrip: Duration, generation: UInt64) {
         handle(.restored(generation: generation))
-        beginPresence()
+        handlePresence(.opened)
         handle(.roundTrip(generation: generation, roundTrip))
     }
 }

@@ -31,7 +31,7 @@ extension RelayClient {
 
     private func beginSigningIn(token: String, timeLimit: Int) throws(RelayError) -> Completion<RelayError?> {
         try use(.accessToken(token))
-        return try startConnecting(timeLimit: timeLimit).waiter
+        return try startConnecting(within: timeLimit > 0 ? .seconds(timeLimit) : nil).waiter
     }
 
     /// Uses these credentials for the session that begins, or for the next dial of one that runs for the same user. What
@@ -41,22 +41,26 @@ extension RelayClient {
     ///   session of another user runs.
     public func use(_ credentials: RelayCredentials) throws(RelayError) {
         guard settings.withLockedValue(\.isPrepared) else { throw .notInitialized }
-        let change = signIn.use(credentials, mayChangeUser: !hasSession)
-        guard change != .refused else { throw .alreadyConnected }
-        identityChanged(change)
+        guard handleSignIn(.given(credentials, hasSession: hasSession)) else { throw .alreadyConnected }
         applyPolicy()
         // A session that waits for its provider has what it waits for.
         handle(.credentialsRenewed(generation: generation))
     }
 
     /// The request for the first credentials; nil when there are some already.
-    func missingCredentials() -> SignIn.TokenRequest? { signIn.credentials.isMissing ? askProvider() : nil }
+    func missingCredentials() -> SignIn.TokenRequest? {
+        configuration.credentials.isMissing ? askProvider() : nil
+    }
 
     /// Asks the provider once; the machine counts.
-    func renewCredentials(_ generation: UInt64) {
-        guard let tokenRequest = askProvider() else { return handle(.credentialsUnavailable(generation: generation)) }
-        renewal?.cancel()
-        renewal = Task { [weak self, limits, surroundings] in
+    ///
+    /// - Returns: what waits for its answer; nil where there is nobody to ask.
+    func renewCredentials(_ generation: UInt64) -> Task<Void, Never>? {
+        guard let tokenRequest = askProvider() else {
+            handle(.credentialsUnavailable(generation: generation))
+            return nil
+        }
+        return Task { [weak self, limits, surroundings] in
             let isRenewed = await tokenRequest.wait(limits.provider, surroundings.clock)
             guard !Task.isCancelled else { return }
             await self?.handle(
@@ -67,35 +71,32 @@ extension RelayClient {
 
     /// Asks the provider, unless it is being asked already; nil without a provider.
     private func askProvider() -> SignIn.TokenRequest? {
-        if let tokenRequest = signIn.tokenRequest { return tokenRequest }
-        guard let provider = signIn.credentials.provider else { return nil }
-        let epoch = signIn.epoch
-        let answer = Task { [weak self] in
-            let credentials = try? await provider()
-            return await self?.providerAnswered(credentials, epoch: epoch) ?? false
+        switch tokenSupply {
+        case .asked(let tokenRequest): return tokenRequest
+        case .nobody: return nil
+        case .ask(let provider, let epoch):
+            let answer = Task { [weak self] in
+                let credentials = try? await provider()
+                return await self?.handleSignIn(.answered(credentials, epoch: epoch)) ?? false
+            }
+            let tokenRequest = SignIn.TokenRequest(answer: answer, epoch: epoch)
+            handleSignIn(.asked(tokenRequest))
+            return tokenRequest
         }
-        let tokenRequest = SignIn.TokenRequest(answer: answer, epoch: epoch)
-        signIn.asked(tokenRequest)
-        return tokenRequest
     }
 
-    /// - Returns: whether the call has brought other credentials than there were before it.
-    private func providerAnswered(_ credentials: RelayCredentials?, epoch: UInt64) -> Bool {
-        guard let change = signIn.answered(credentials, epoch: epoch), change != .refused else { return false }
-        identityChanged(change)
-        return true
-    }
-
-    private func identityChanged(_ change: SignIn.Change) {
-        if change == .firstUser || change == .otherUser {
-            namespace = configuration.namespace
-            // What one user wrote is never sent as another.
-            if change == .otherUser { publisher.discardAll() }
+    /// Carries out what other credentials bring.
+    func perform(_ action: SignIn.Action) {
+        switch action {
+        case .cancel(let tokenRequest): tokenRequest.answer.cancel()
+        case .forgetNames: handleFollowing(.userChanged(configuration.namespace))
+        case .discardOutbox: publisher.discardAll()
+        case .adopt(let credentials, let user):
+            settings.withLockedValue { settings in
+                settings.configuration.user = user
+                settings.configuration.credentials = credentials
+            }
+        case .signLines(let user): signLines(as: user)
         }
-        settings.withLockedValue { [signIn] settings in
-            settings.configuration.user = signIn.user
-            settings.configuration.credentials = signIn.credentials
-        }
-        if change != .sameUser, let user = signIn.user { signLines(as: user) }
     }
 }

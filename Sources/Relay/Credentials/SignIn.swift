@@ -1,4 +1,5 @@
-/// Which user the next dial signs in as, and what the token provider is being asked, as a value.
+/// Which user the next dial signs in as, and what the token provider is being asked, as a pure value: what happens comes
+/// in, and what to do goes out.
 struct SignIn: Sendable {
     /// A call of the token provider, until it returns. Callers that need a token meanwhile wait for the same one.
     struct TokenRequest: Sendable {
@@ -15,16 +16,41 @@ struct SignIn: Sendable {
         }
     }
 
-    /// What other credentials bring.
-    enum Change: Hashable, Sendable {
-        /// They belong to another user, who may not sign in now: nothing has changed.
-        case refused
-        /// They belong to the same user.
-        case sameUser
-        /// The user, who was not known before, is known now.
-        case firstUser
-        /// They belong to another user, or to none.
-        case otherUser
+    /// What can happen.
+    enum Event: Sendable {
+        /// The application gives other credentials. Another user's are taken only where no session runs.
+        case given(RelayCredentials, hasSession: Bool)
+        /// The provider is being asked. It is never asked twice at the same time.
+        case asked(TokenRequest)
+        /// The provider has answered, perhaps too late for the dial that asked: the next dial uses its answer. Nil where it
+        /// gave none.
+        case answered(RelayCredentials?, epoch: UInt64)
+        /// A dial has failed, or the connection that it led to.
+        case failed(ConnectionReason)
+    }
+
+    /// What the driver does, in order.
+    enum Action: Sendable {
+        /// Cancel a call of the provider that nobody waits for any more.
+        case cancel(TokenRequest)
+        /// Forget the names of the network's topics, which were another user's.
+        case forgetNames
+        /// Discard what waits to be sent: what one user wrote is never sent as another.
+        case discardOutbox
+        /// Sign in with these from the next dial on.
+        case adopt(RelayCredentials, user: String?)
+        /// Put this name under the lines that wait for one.
+        case signLines(as: String)
+    }
+
+    /// How to come by other credentials.
+    enum Supply: Sendable {
+        /// The provider is being asked already.
+        case asked(TokenRequest)
+        /// Ask the provider, report ``Event/asked(_:)`` at once and ``Event/answered(_:epoch:)`` at the end.
+        case ask(RelayCredentials.Provider, epoch: UInt64)
+        /// There is nobody to ask.
+        case nobody
     }
 
     private(set) var credentials: RelayCredentials
@@ -33,7 +59,7 @@ struct SignIn: Sendable {
     /// The call of the provider that is under way.
     private(set) var tokenRequest: TokenRequest?
     /// Counts the credentials that the application gave.
-    private(set) var epoch: UInt64 = 0
+    private var epoch: UInt64 = 0
     /// Whether the provider gave a token that no server has refused yet; it is tried even if it seems to have expired.
     private var trustsProvidedToken = false
 
@@ -42,48 +68,60 @@ struct SignIn: Sendable {
         user = configuration.user
     }
 
-    /// Takes other credentials from the application.
-    ///
-    /// - Parameter mayChangeUser: whether they may be another user's.
-    mutating func use(_ credentials: RelayCredentials, mayChangeUser: Bool) -> Change {
-        let change = replace(credentials, mayChangeUser: mayChangeUser)
-        guard change != .refused else { return .refused }
-        epoch += 1
-        tokenRequest?.answer.cancel()
-        tokenRequest = nil
-        trustsProvidedToken = false
-        return change
+    /// Where other credentials come from.
+    var supply: Supply {
+        if let tokenRequest { return .asked(tokenRequest) }
+        guard let provider = credentials.provider else { return .nobody }
+        return .ask(provider, epoch: epoch)
     }
 
-    /// The provider is being asked. It is never asked twice at the same time.
-    mutating func asked(_ tokenRequest: TokenRequest) { self.tokenRequest = tokenRequest }
-
-    /// The provider has answered, perhaps too late for the dial that asked: the next dial uses its answer.
+    /// Takes in what happened and says what to do.
     ///
-    /// - Returns: what that changes; nil when there is nothing to take, and ``Change/refused`` when it may not be taken.
-    mutating func answered(_ credentials: RelayCredentials?, epoch: UInt64) -> Change? {
+    /// - Returns: nothing for credentials that may not be taken, nor for an answer without any.
+    mutating func handle(_ event: Event) -> [Action] {
+        switch event {
+        case .given(let credentials, let hasSession): return given(credentials, mayChangeUser: !hasSession)
+        case .asked(let tokenRequest): self.tokenRequest = tokenRequest
+        case .answered(let credentials, let epoch): return answered(credentials, epoch: epoch)
+        case .failed(let reason):
+            // The server has refused the token, so the provider's next one is another.
+            if reason.isRenewable { trustsProvidedToken = false }
+        }
+        return []
+    }
+
+    private mutating func given(_ credentials: RelayCredentials, mayChangeUser: Bool) -> [Action] {
+        guard let actions = replace(credentials, mayChangeUser: mayChangeUser) else { return [] }
+        defer { (epoch, tokenRequest, trustsProvidedToken) = (epoch + 1, nil, false) }
+        guard let tokenRequest else { return actions }
+        return [.cancel(tokenRequest)] + actions
+    }
+
+    private mutating func answered(_ credentials: RelayCredentials?, epoch: UInt64) -> [Action] {
         if tokenRequest?.epoch == epoch { tokenRequest = nil }
         // What the application gave meanwhile is newer.
-        guard epoch == self.epoch else { return .sameUser }
-        guard let credentials else { return nil }
+        guard epoch == self.epoch else { return [.adopt(self.credentials, user: user)] }
+        guard let credentials else { return [] }
         let isFirst = self.credentials.isMissing && user == nil
-        let change = replace(credentials.keepingProvider(self.credentials.provider), mayChangeUser: isFirst)
-        if change != .refused { trustsProvidedToken = true }
-        return change
+        let provided = credentials.keepingProvider(self.credentials.provider)
+        guard let actions = replace(provided, mayChangeUser: isFirst) else { return [] }
+        trustsProvidedToken = true
+        return actions
     }
 
-    private mutating func replace(_ credentials: RelayCredentials, mayChangeUser: Bool) -> Change {
+    /// Takes these credentials; nil, with nothing changed, where they belong to another user who may not sign in now.
+    private mutating func replace(_ credentials: RelayCredentials, mayChangeUser: Bool) -> [Action]? {
         // A name that came from the old credentials goes with them.
         let user = credentials.user ?? (self.user == self.credentials.user ? nil : self.user)
-        guard mayChangeUser || user == self.user else { return .refused }
-        defer { (self.credentials, self.user) = (credentials, user) }
-        if user == self.user { return .sameUser }
-        return self.user == nil ? .firstUser : .otherUser
-    }
-
-    /// The server has refused the token, or the connection that it opened: the provider's next one is another.
-    mutating func wasRefused(for reason: ConnectionReason) {
-        if reason.isRenewable { trustsProvidedToken = false }
+        guard mayChangeUser || user == self.user else { return nil }
+        let earlier = self.user
+        (self.credentials, self.user) = (credentials, user)
+        guard user != earlier else { return [.adopt(credentials, user: user)] }
+        var actions: [Action] = [.forgetNames]
+        if earlier != nil { actions.append(.discardOutbox) }
+        actions.append(.adopt(credentials, user: user))
+        if let user { actions.append(.signLines(as: user)) }
+        return actions
     }
 
     /// Whether dialling is of no use, by the wall's clock.

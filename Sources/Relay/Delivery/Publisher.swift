@@ -73,6 +73,8 @@ final class Publisher: StorageObserver {
 
     private let maximumMessageBytes: Int
     private let clock: any Timekeeper
+    /// Limits how long callers wait for what they have sent.
+    let receiptClock: ReceiptClock
     /// Keeps what is accepted; nil where nothing outlives the client, which costs nothing then.
     let keeper: OutboxKeeper?
 
@@ -84,6 +86,7 @@ final class Publisher: StorageObserver {
         state = NIOLockedValueBox(State(delivery: Delivery(policy: policy)))
         self.maximumMessageBytes = maximumMessageBytes
         self.clock = clock
+        receiptClock = ReceiptClock(clock)
     }
 
     // MARK: Coming in

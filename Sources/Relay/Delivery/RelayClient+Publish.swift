@@ -13,8 +13,13 @@ public final class PendingPublish: Sendable {
     }
 
     private let state = Mutex(State())
+    private let clock: ReceiptClock
 
-    init(id: String) { self.id = id }
+    /// - Parameter clock: says when a caller has waited for long enough.
+    init(id: String, _ clock: ReceiptClock) {
+        self.id = id
+        self.clock = clock
+    }
 
     /// The message has ended. Most do before a caller comes to wait for them.
     func end(_ outcome: PublishOutcome) {
@@ -33,7 +38,7 @@ public final class PendingPublish: Sendable {
             return (nil, waiter)
         }
         guard let waiter else { return outcome }
-        return await waiter.value(within: limit, onCancel: .failed(.cancelled))
+        return await clock.outcome(of: waiter, within: limit)
     }
 
     /// Waits until the server has stored the message. To be called once.
@@ -132,7 +137,7 @@ extension RelayClient {
     public nonisolated func submit(
         topic: String, message: MessageValue, id: String? = nil, mayBeStored: Bool = false
     ) throws(RelayError) -> PendingPublish {
-        let pending = PendingPublish(id: id ?? Self.newID())
+        let pending = PendingPublish(id: id ?? Self.newID(), publisher.receiptClock)
         try publisher.submit(
             self.message(topic: topic, message, id: pending.id, mayBeStored: mayBeStored, pending: pending))
         return pending
@@ -151,7 +156,7 @@ extension RelayClient {
         topic: String, text: String, from name: String? = nil, writtenAt time: Timestamp? = nil, id: String? = nil,
         mayBeStored: Bool = false
     ) throws(RelayError) -> PendingPublish {
-        let pending = PendingPublish(id: id ?? Self.newID())
+        let pending = PendingPublish(id: id ?? Self.newID(), publisher.receiptClock)
         let now = Timestamp.now
         let line = ChatLine(username: name ?? user ?? "", text: text, timestamp: time ?? now)
         try publisher.submit(
@@ -233,7 +238,7 @@ extension RelayClient {
         to recipient: String, postbox: String, subject: String? = nil, text: String, id: String? = nil,
         timeout: Duration = .seconds(10)
     ) async throws(RelayError) -> PublishReceipt {
-        let pending = PendingPublish(id: id ?? Self.newID())
+        let pending = PendingPublish(id: id ?? Self.newID(), publisher.receiptClock)
         try publisher.submit(
             OutboxMessage(
                 letterTo: recipient, postbox: postbox, subject: subject, text: text, id: pending.id, pending: pending))

@@ -58,7 +58,7 @@ extension RelayClient {
         if entries.allSatisfy({ mayChange($0.key) }) { return try await keyValueStore().put(entries) }
         var messages: [OutboxMessage] = []
         for entry in entries {
-            let pending = PendingPublish(id: Self.newID())
+            let pending = PendingPublish(id: Self.newID(), publisher.receiptClock)
             messages.append(
                 try KeyValueStore.message(setting: entry.key, to: entry.value, id: pending.id, pending: pending))
         }
@@ -79,7 +79,7 @@ extension RelayClient {
     public nonisolated func submit(
         key: String, value: MessageValue, id: String? = nil
     ) throws(RelayError) -> PendingPublish {
-        let pending = PendingPublish(id: id ?? Self.newID())
+        let pending = PendingPublish(id: id ?? Self.newID(), publisher.receiptClock)
         try publisher.submit(KeyValueStore.message(setting: key, to: value, id: pending.id, pending: pending))
         return pending
     }
@@ -91,7 +91,7 @@ extension RelayClient {
     ///   - id: the change's identifier; a new one when nil.
     /// - Throws: as ``submit(key:value:id:)``.
     public nonisolated func submitDeletion(ofKey key: String, id: String? = nil) throws(RelayError) -> PendingPublish {
-        let pending = PendingPublish(id: id ?? Self.newID())
+        let pending = PendingPublish(id: id ?? Self.newID(), publisher.receiptClock)
         try publisher.submit(KeyValueStore.message(deleting: key, id: pending.id, pending: pending))
         return pending
     }

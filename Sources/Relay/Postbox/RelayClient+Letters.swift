@@ -35,14 +35,12 @@ extension RelayClient {
             await events.callBack(statusChangeHandler: statusChangeHandler, resultHandler: resultHandler)
         }
         let token = SubscriptionToken { task.cancel() }
-        listeners.keep(token)
+        keepToken(token)
         return token
     }
 
     /// Ends every subscription made by ``subscribeToMessageCreated(statusChangeHandler:resultHandler:)``.
-    public func unsubscribeAll() {
-        listeners.cancelTokens()
-    }
+    public func unsubscribeAll() { cancelTokens() }
 
     // MARK: Deleting
 

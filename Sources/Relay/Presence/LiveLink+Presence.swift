@@ -13,7 +13,7 @@ extension LiveLink {
             } catch {
                 if let answer = PresenceKeeping.Answer(error) {
                     // It is begun anew where the network is asked again.
-                    if !Task.isCancelled { await inClient { $0.presenceAnswered(answer) } }
+                    if !Task.isCancelled { await presence(.answered(answer)) }
                     return
                 }
                 // A consumer that is lost while the connection is open is made anew.
@@ -28,30 +28,34 @@ extension LiveLink {
         ).makeAsyncIterator()
         try await messages.open()
         guard !Task.isCancelled else { return }
-        await inClient { $0.presenceOpened(topic) }
+        await presence(.watched(topic: topic))
         var listed = messages.initiallyPending ?? 0
         // Those that were there are taken in together: their times of writing tell how old each of them is.
         var items: [PresenceTable.Item] = []
-        if listed == 0 { await tell(items, of: topic) }
+        if listed == 0 { await presence(.heard(items, topic: topic)) }
         while let first = try await messages.next(isolation: nil) {
             var next: StoredMessage? = first
             var taken = 0
             while let message = next {
                 if let item = PresenceTable.Item(message, isListed: listed > 0) { items.append(item) }
-                // What is replaced before its turn never comes; the last of those that were there has nothing behind it.
+                // An entry that is replaced before its delivery never arrives, so the count alone cannot tell the end of the
+                // list; the last one has nothing pending behind it.
                 listed = message.pending == 0 ? 0 : listed > 0 ? listed - 1 : 0
                 taken += 1
                 next = taken < Self.batch ? messages.nextReady() : nil
             }
             guard !Task.isCancelled else { return }
             guard listed == 0 || items.count >= PresenceTable.entryLimit else { continue }
-            await tell(items, of: topic)
+            await presence(.heard(items, topic: topic))
             items = []
         }
     }
 
-    private func tell(_ items: [PresenceTable.Item], of topic: String) async {
-        await inClient { $0.heardPresence(items, of: topic) }
+    /// Has the client decide about what has happened.
+    func presence(_ event: PresenceKeeping.Event) async {
+        await inClient { client in
+            _ = client.handlePresence(event)
+        }
     }
 }
 

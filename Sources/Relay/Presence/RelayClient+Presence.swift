@@ -4,10 +4,6 @@ import NIOCore
 // Who is in a topic. On a network that keeps no presence, such as RelayX's own, nothing fails for it: rosters are unknown
 // there. Where the network does not permit it, it is not asked again on that connection.
 extension RelayClient {
-    /// Whether the network keeps presence; nil while that is not known. It is found out on each connection by the first
-    /// entry that is written or watched.
-    public var isPresenceAvailable: Bool? { presence.isAvailable }
-
     /// Lets others see this user in these topics, and in no others, from now on and on every connection.
     ///
     /// An entry is written for each and renewed while there is a connection. It is withdrawn when the session ends and when
@@ -18,8 +14,7 @@ extension RelayClient {
     /// - Throws: ``RelayError/invalidTopic(_:)`` for a text that is no topic, or that has wildcards.
     public func appear(in topics: [String]) throws(RelayError) {
         for topic in topics { try Self.checkPlace(topic) }
-        presence.announcement.topics = topics
-        announcePresence()
+        handlePresence(.appeared(in: topics))
     }
 
     /// What others see of this user where it appears (``appear(in:)``): at first that it is here.
@@ -27,8 +22,7 @@ extension RelayClient {
     /// - Throws: ``RelayError/invalidArgument(_:)`` for a text of more than 200 characters or 800 bytes.
     public func setPresence(_ new: Presence) throws(RelayError) {
         if let mistake = new.mistake { throw .invalidArgument(mistake) }
-        presence.announcement.presence = new
-        announcePresence()
+        handlePresence(.said(new))
     }
 
     /// Tells others that the person types a line in a topic, or in none any more. To be called as keys are pressed.
@@ -42,17 +36,7 @@ extension RelayClient {
     /// - Throws: ``RelayError/invalidTopic(_:)`` for a text that is no topic, or that has wildcards.
     public func setTyping(in topic: String?) throws(RelayError) {
         if let topic { try Self.checkPlace(topic) }
-        guard configuration.presence.announcesTyping else { return }
-        presence.timers.cancel(.typing)
-        let now = surroundings.clock.now
-        guard let due = presence.announcement.setTyping(in: topic, at: now) else { return }
-        guard due > now else { return announcePresence() }
-        presence.timers.start(.typing, at: due, on: surroundings.clock) { [weak self] in await self?.goOnTyping() }
-    }
-
-    private func goOnTyping() {
-        presence.announcement.goOnTyping(at: surroundings.clock.now)
-        announcePresence()
+        handlePresence(.typed(in: topic))
     }
 
     /// Who is in a topic: now, and whenever that changes, through all connections. It goes on until nobody reads it.
@@ -63,22 +47,15 @@ extension RelayClient {
     /// - Throws: ``RelayError/invalidTopic(_:)``; ``RelayError/invalidArgument(_:)`` beyond 64 topics at once.
     public func presence(topic: String) throws(RelayError) -> AsyncStream<PresenceRoster> {
         try Self.checkPlace(topic)
-        let isNew = presence.watches[topic] == nil
-        guard !isNew || presence.watches.count < PresenceKeeping.watchLimit else {
+        guard mayWatchPresence(of: topic) else {
             throw .invalidArgument("Presence is watched in at most \(PresenceKeeping.watchLimit) topics at once.")
         }
-        let key = presence.newReader()
+        let id = UniqueToken.next()
         let (rosters, reader) = AsyncStream.makeStream(of: PresenceRoster.self, bufferingPolicy: .bufferingNewest(1))
-        var watch =
-            presence.watches[topic]
-            ?? PresenceKeeping.Watch(table: PresenceTable(lifetime: configuration.presence.lifetime))
-        watch.readers[key] = reader
-        presence.watches[topic] = watch
-        reader.yield(watch.told)
         reader.onTermination = { [weak self] _ in
-            Task { await self?.endPresenceReader(key, of: topic) }
+            Task { await self?.handlePresence(.readerLeft(id: id, topic: topic)) }
         }
-        if isNew { watchPresence(of: topic) }
+        handlePresence(.readerCame(reader, id: id, topic: topic))
         return rosters
     }
 
@@ -89,8 +66,8 @@ extension RelayClient {
     ///   that is not granted, ``RelayError/timeout(_:)``, or the server's refusal.
     public func presenceNow(topic: String) async throws(RelayError) -> PresenceRoster {
         try Self.checkPlace(topic)
-        guard presence.isOpen, let link, let jetStream = link.jetStream else { throw .notConnected }
-        guard presence.isAvailable != false else { return .unknown }
+        guard status.state == .connected, let jetStream = link?.jetStream else { throw .notConnected }
+        guard isPresenceAvailable != false else { return .unknown }
         guard PresenceAnnouncement.isGranted(topic, namespace?.topics) else {
             throw .notAuthorized("looking who is in \(topic)")
         }
@@ -101,13 +78,13 @@ extension RelayClient {
             var table = PresenceTable(lifetime: configuration.presence.lifetime)
             table.opened()
             table.take(page.messages.compactMap { PresenceTable.Item($0, isListed: true) }, at: surroundings.clock.now)
-            presenceAnswered(.kept)
+            handlePresence(.answered(.kept))
             return table.roster
         } catch {
             guard let answer = PresenceKeeping.Answer(error) else {
                 throw RelayError(error, during: "looking who is in \(topic)")
             }
-            presenceAnswered(answer)
+            handlePresence(.answered(answer))
             return .unknown
         }
     }
@@ -116,96 +93,37 @@ extension RelayClient {
         do throws(TopicError) { _ = try Topic(topic) } catch { throw .invalidTopic("\(error)") }
     }
 
-    // MARK: The connection
+    // MARK: Actions
 
-    /// The connection is restored: others see this user again, and this client sees others.
-    func beginPresence() {
-        presence.isOpen = true
-        presence.misses = 0
-        askForPresence()
+    /// What decisions about presence rest on now.
+    var presenceCircumstances: PresenceKeeping.Circumstances {
+        let configuration = configuration
+        return PresenceKeeping.Circumstances(
+            now: surroundings.clock.now, user: configuration.user, granted: namespace?.topics,
+            policy: configuration.presence)
     }
 
-    /// Writes and watches everything anew.
-    private func askForPresence() {
-        presence.isAvailable = nil
-        presence.hasMissed = false
-        presence.announcement.forgetTyping()
-        announcePresence(renews: true)
-        for topic in presence.watches.keys { watchPresence(of: topic) }
-    }
-
-    /// The connection ends.
-    ///
-    /// - Parameter isFarewell: whether it does by this side's will, so that others are told.
-    /// - Returns: whether something was written that has yet to leave.
-    func endPresence(over link: LiveLink, isFarewell: Bool) -> Bool {
-        guard presence.isOpen else { return false }
-        presence.isOpen = false
-        presence.timers.cancelAll()
-        presence.timers = TimerSet()
-        presence.isRenewing = false
-        for topic in presence.watches.keys {
-            presence.watches[topic]?.reading?.cancel()
-            presence.watches[topic]?.reading = nil
-            presence.watches[topic]?.expiry = nil
-            presence.watches[topic]?.table.closed()
-            tellPresence(of: topic)
+    /// Carries out what presence asks for over a link.
+    func perform(_ action: PresenceKeeping.Action, over link: LiveLink?) {
+        switch action {
+        case .write(let writes, let user, let device, let asks):
+            guard let link, let jetStream = link.jetStream else { return }
+            write(writes, of: user, device, jetStream, asksThrough: asks ? link : nil)
+        case .read(let topic):
+            guard let link else { return }
+            handlePresence(.reading(Task { await link.readPresence(of: topic) }, topic: topic))
+        case .stop(let task): task.cancel()
+        case .startTimer(let id, let moment): startTimer(.presence(id), at: moment)
+        case .cancelTimer(let id): cancelTimer(.presence(id))
+        case .tell(let readers, let roster): for reader in readers { reader.yield(roster) }
         }
-        guard isFarewell, presence.isAvailable != false, let jetStream = link.jetStream, jetStream.connection.isOpen,
-            let user
-        else { return false }
-        let writes = presence.announcement.withdrawal()
-        write(writes, as: user, jetStream)
-        return !writes.isEmpty
     }
 
-    /// Closes a connection behind what was written last.
-    static func closeBehind(_ connection: NATSConnection) async {
-        try? await connection.flush(timeout: .seconds(1))
-        connection.closeNow()
-    }
-
-    // MARK: The own entries
-
-    /// Writes what the network does not have yet, or all that it is to have.
-    private func announcePresence(renews: Bool = false) {
-        guard presence.isOpen, presence.isAvailable != false, let link, let jetStream = link.jetStream, let user else {
-            return
-        }
-        let policy = configuration.presence
-        let writes = presence.announcement.writes(
-            as: user, granted: namespace?.topics, limit: policy.topics, renews: renews, at: surroundings.clock.now)
-        if presence.announcement.topics.isEmpty {
-            stopRenewing()
-        } else if !presence.isRenewing {
-            presence.isRenewing = true
-            let moment = surroundings.clock.now + policy.renewal
-            presence.timers.start(.renewal, at: moment, on: surroundings.clock) { [weak self] in
-                await self?.renewPresence()
-            }
-        }
-        write(writes, as: user, jetStream, asksThrough: renews || presence.isAvailable == nil ? link : nil)
-    }
-
-    private func stopRenewing() {
-        presence.isRenewing = false
-        presence.timers.cancel(.renewal)
-    }
-
-    private func renewPresence() {
-        presence.isRenewing = false
-        announcePresence(renews: true)
-    }
-
-    /// Writes entries at once, in order. What cannot be written now is written with the next renewal.
-    ///
     /// - Parameter link: hears what the network says to the first of them; nil leaves all without an answer.
     private func write(
-        _ writes: [PresenceAnnouncement.Write], as user: String, _ jetStream: JetStream,
-        asksThrough link: LiveLink? = nil
+        _ writes: [PresenceAnnouncement.Write], of user: String, _ device: String, _ jetStream: JetStream,
+        asksThrough link: LiveLink?
     ) {
-        guard !writes.isEmpty else { return }
-        let device = presence.announcement.device
         jetStream.connection.together {
             for (index, write) in writes.enumerated() {
                 let subject = PresenceEntry.subject(user: user, device: device, topic: write.topic)
@@ -220,7 +138,7 @@ extension RelayClient {
                             case .failure(let error): PresenceKeeping.Answer(error)
                             }
                         guard let meaning else { return }
-                        Task { await link.inClient { $0.presenceAnswered(meaning) } }
+                        Task { await link.presence(.answered(meaning)) }
                     }
                 } else {
                     _ = try? jetStream.connection.publish(value, to: subject, headers: headers)
@@ -229,86 +147,9 @@ extension RelayClient {
         }
     }
 
-    /// The network has shown whether it keeps presence.
-    func presenceAnswered(_ answer: PresenceKeeping.Answer) {
-        guard presence.isOpen else { return }
-        presence.isAvailable = answer == .kept
-        guard answer != .kept else {
-            // What was refused since the network was asked has to be asked for again, whatever else went well.
-            guard !presence.hasMissed else { return }
-            presence.misses = 0
-            return presence.timers.cancel(.retry)
-        }
-        stopRenewing()
-        guard answer == .missing else { return }
-        presence.hasMissed = true
-        let wait = min(configuration.presence.renewal, .seconds(1 << min(presence.misses, 10)))
-        presence.misses += 1
-        presence.timers.start(.retry, at: surroundings.clock.now + wait, on: surroundings.clock) { [weak self] in
-            await self?.askForPresenceAgain()
-        }
-    }
-
-    private func askForPresenceAgain() {
-        if presence.isOpen { askForPresence() }
-    }
-
-    // MARK: Others' entries
-
-    private func watchPresence(of topic: String) {
-        guard presence.isOpen, presence.isAvailable != false, let link,
-            PresenceAnnouncement.isGranted(topic, namespace?.topics)
-        else { return }
-        presence.watches[topic]?.reading?.cancel()
-        presence.watches[topic]?.reading = Task { await link.readPresence(of: topic) }
-    }
-
-    /// A topic's entries are read from now on.
-    func presenceOpened(_ topic: String) {
-        presenceAnswered(.kept)
-        presence.watches[topic]?.table.opened()
-    }
-
-    /// Entries of a topic have come.
-    func heardPresence(_ items: [PresenceTable.Item], of topic: String) {
-        presence.watches[topic]?.table.take(items, at: surroundings.clock.now)
-        tellPresence(of: topic)
-        awaitExpiry(of: topic)
-    }
-
-    private func awaitExpiry(of topic: String) {
-        guard let watch = presence.watches[topic], var next = watch.table.nextExpiry else { return }
-        if let last = watch.lastExpiry { next = max(next, last + PresenceKeeping.expiryPause) }
-        // Renewals move the end; the timer that runs already finds that out.
-        if let expiry = watch.expiry, expiry <= next { return }
-        presence.watches[topic]?.expiry = next
-        presence.timers.start(.expiry(topic: topic), at: next, on: surroundings.clock) { [weak self] in
-            await self?.expirePresence(of: topic)
-        }
-    }
-
-    private func expirePresence(of topic: String) {
-        presence.watches[topic]?.expiry = nil
-        presence.watches[topic]?.lastExpiry = surroundings.clock.now
-        presence.watches[topic]?.table.expire(at: surroundings.clock.now)
-        tellPresence(of: topic)
-        awaitExpiry(of: topic)
-    }
-
-    /// Tells readers of a topic, where it has changed.
-    private func tellPresence(of topic: String) {
-        guard let watch = presence.watches[topic] else { return }
-        let roster = watch.table.roster
-        guard roster != watch.told else { return }
-        presence.watches[topic]?.told = roster
-        for reader in watch.readers.values { reader.yield(roster) }
-    }
-
-    private func endPresenceReader(_ key: UInt64, of topic: String) {
-        presence.watches[topic]?.readers[key] = nil
-        guard let watch = presence.watches[topic], watch.readers.isEmpty else { return }
-        watch.reading?.cancel()
-        presence.timers.cancel(.expiry(topic: topic))
-        presence.watches[topic] = nil
+    /// Closes a connection behind what was written last.
+    static func closeBehind(_ connection: NATSConnection) async {
+        try? await connection.flush(timeout: .seconds(1))
+        connection.closeNow()
     }
 }

@@ -46,6 +46,12 @@ package struct SessionClaim: Hashable, Sendable {
         self.policy = policy
     }
 
+    /// A new session of the configured device; nil where sessions are shared.
+    init?(_ configuration: RelayConfiguration) {
+        guard case .exclusive(let policy) = configuration.sessions else { return nil }
+        self.init(session: RandomText.uuid(), device: configuration.device, policy: policy)
+    }
+
     /// What a connection that has just been made does about the entry that it finds.
     func step(onConnecting entry: (holder: Holder?, revision: UInt64)?) -> Step {
         guard let entry else { return .write(revision: 0) }

@@ -96,7 +96,7 @@ package struct EncodedMessages: Hashable, Sendable {
             return true
         }
 
-        /// The value; what is written then is another's.
+        /// Returns the finished value and starts an empty one.
         mutating func take() -> EncodedMessages {
             if count > 0 {
                 buffer.setInteger(UInt32(clamping: buffer.writerIndex), at: 1)

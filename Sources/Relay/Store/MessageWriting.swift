@@ -31,7 +31,7 @@ struct MessageWriting {
         guard !messages.isEmpty, let connection = database.sqliteConnection else { return }
         let sql = "INSERT OR IGNORE INTO messages (row, topic, time, id, sender, payload) VALUES (?, ?, ?, ?, ?, ?)"
         let statement = try database.cachedStatement(sql: sql).sqliteStatement
-        // Whoever used it last may have left it as it ended, and SQLite binds nothing to that.
+        // The cached statement may not have been reset after its last use, and SQLite refuses to bind values to it then.
         sqlite3_reset(statement)
         defer {
             sqlite3_reset(statement)
@@ -142,7 +142,8 @@ struct MessageWriting {
         return number
     }
 
-    /// What is looked for before it is made: a row that is not made for being there already would use up a number.
+    /// Looks up a row's number, and inserts the row where there is none. An `INSERT OR IGNORE` that finds the row would use
+    /// up a number each time.
     private static func number(
         _ database: Database, _ query: String, orNew insertion: String, _ arguments: StatementArguments
     ) throws -> Int64 {

@@ -181,7 +181,7 @@ struct StoreDeletion {
         return !rows.isEmpty
     }
 
-    /// What is deleted is not here any more: the parts that are said to be whole begin behind it.
+    /// Shortens the spans that are recorded as complete, so that none covers a deleted message.
     private func cutSpans(_ rows: [Found]) throws {
         var last: [Deleted: UInt64] = [:]
         for found in rows {

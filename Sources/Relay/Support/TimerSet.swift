@@ -23,3 +23,13 @@ struct TimerSet<ID: Hashable & Sendable> {
         for task in tasks.values { task.cancel() }
     }
 }
+
+extension RelayClient {
+    /// Names a timer of one of the values that decide.
+    enum TimerID: Hashable, Sendable {
+        case connection(ConnectionMachine.TimerID)
+        case lifecycle(LifecycleMachine.TimerID)
+        case idle(IdleRest.TimerID)
+        case presence(PresenceKeeping.TimerID)
+    }
+}

@@ -2,6 +2,8 @@ import NATS
 
 /// Something that is brought back on every connection.
 protocol Follower: Sendable {
+    /// Tells it from everything else that is followed.
+    var id: String { get }
     /// How a person calls it.
     var name: String { get }
     /// Follows over this link.
@@ -26,58 +28,102 @@ enum FollowerStanding: Hashable, Sendable {
     case failed(passes: Bool)
 }
 
-/// What is brought back on every connection, and the standing of each, as a value.
+/// What is brought back on every connection, under which names, and the standing of each, as a pure value: what happens
+/// comes in, and what to do goes out.
 struct Following: Sendable {
-    private var followers: [UInt64: any Follower] = [:]
-    private var failures: [UInt64: Bool] = [:]
-    private var next: UInt64 = 1
+    /// What can happen.
+    enum Event: Sendable {
+        /// Something is followed from now on.
+        case added(any Follower)
+        /// Something is followed no more.
+        case removed(id: String)
+        /// A follower has reported how it stands.
+        case changed(id: String, FollowerStanding)
+        /// There is a connection over which everything can be followed, and the network's names are these.
+        case opened(RelayConfiguration.Namespace)
+        /// The connection's status has changed.
+        case connectionChanged
+        /// The connection is gone, and with it what failed on it.
+        case connectionLost
+        /// Another user signs in. The names are these; nil where the network has to be asked for them.
+        case userChanged(RelayConfiguration.Namespace?)
+        /// The client follows nothing any more.
+        case closed
+    }
 
+    /// What the driver does, in order.
+    enum Action: Sendable {
+        /// Follow this over the present link, and report each ``Event/changed(id:_:)``.
+        case follow(any Follower, RelayConfiguration.Namespace)
+        /// Tell this how the connection stands now.
+        case tell(any Follower)
+        /// Have this stop reading; it goes on with the next connection.
+        case pause(any Follower)
+        /// End this.
+        case end(any Follower)
+        /// Hand these to the connection's machine: what is not live, by name, and whether none of it passes by itself.
+        case report(failing: [String], isComplete: Bool)
+        /// See that there is a connection, which may be at rest.
+        case needConnection
+        /// Let the connection rest, unless something else needs it.
+        case releaseConnection
+    }
+
+    private var followers: [String: any Follower] = [:]
+    private var failures: [String: Bool] = [:]
+    /// Whether what is added can be followed at once.
+    private var isOpen = false
+    /// The names of the network's topics, as far as they are known.
+    private(set) var namespace: RelayConfiguration.Namespace?
+
+    /// - Parameter namespace: the configured names; nil where the network has to be asked for them.
+    init(_ namespace: RelayConfiguration.Namespace? = nil) { self.namespace = namespace }
+
+    /// Whether nothing is followed.
     var isEmpty: Bool { followers.isEmpty }
 
-    /// All that is followed, by its key.
-    var all: [(key: UInt64, follower: any Follower)] { followers.map { ($0.key, $0.value) } }
+    /// All that is followed.
+    var all: [any Follower] { Array(followers.values) }
 
-    /// What is not live, by name.
-    var failing: [String] { failures.keys.compactMap { followers[$0]?.name }.sorted() }
-
-    /// Whether nothing is missing but what does not pass by itself.
-    var isComplete: Bool { !failures.values.contains(true) }
-
-    mutating func add(_ follower: any Follower) -> UInt64 {
-        defer { next += 1 }
-        followers[next] = follower
-        return next
+    /// Takes in what happened and says what to do.
+    mutating func handle(_ event: Event) -> [Action] {
+        switch event {
+        case .added(let follower):
+            followers[follower.id] = follower
+            // Whoever subscribes while there is no connection to wait for learns it.
+            let actions: [Action] = [.needConnection, .tell(follower)]
+            guard isOpen, let namespace else { return actions }
+            return actions + [.follow(follower, namespace)]
+        case .removed(let id):
+            failures[id] = nil
+            guard let follower = followers.removeValue(forKey: id) else { return [] }
+            let actions: [Action] = [.end(follower), report]
+            return followers.isEmpty ? actions + [.releaseConnection] : actions
+        case .changed(let id, let standing):
+            guard followers[id] != nil else { return [] }
+            let failure: Bool? = if case .failed(let passes) = standing { passes } else { nil }
+            guard failures[id] != failure else { return [] }
+            failures[id] = failure
+            return [report]
+        case .opened(let namespace):
+            (self.namespace, isOpen) = (namespace, true)
+            return all.map { .follow($0, namespace) }
+        case .connectionChanged: return all.map { .tell($0) }
+        case .connectionLost:
+            (failures, isOpen) = ([:], false)
+            return all.map { .pause($0) }
+        case .userChanged(let namespace):
+            self.namespace = namespace
+            return []
+        case .closed:
+            defer { (followers, failures) = ([:], [:]) }
+            return all.map { .end($0) }
+        }
     }
 
-    /// Follows something no more.
-    mutating func remove(_ key: UInt64) -> (any Follower)? {
-        failures[key] = nil
-        return followers.removeValue(forKey: key)
-    }
-
-    /// The standing of something has been reported; false when that is no news.
-    mutating func changed(_ key: UInt64, _ standing: FollowerStanding) -> Bool {
-        guard followers[key] != nil else { return false }
-        let failure: Bool? = if case .failed(let passes) = standing { passes } else { nil }
-        guard failures[key] != failure else { return false }
-        failures[key] = failure
-        return true
-    }
-
-    /// The connection's status has changed.
-    func connectionChanged(_ status: ConnectionStatus) {
-        for follower in followers.values { follower.connectionChanged(status) }
-    }
-
-    /// The connection is gone, and with it what failed on it.
-    mutating func pause() {
-        failures = [:]
-        for follower in followers.values { follower.pause() }
-    }
-
-    /// Ends all, and follows nothing any more.
-    mutating func end() {
-        for follower in followers.values { follower.end(.success(())) }
-        (followers, failures) = ([:], [:])
+    private var report: Action {
+        .report(
+            failing: failures.keys.compactMap { followers[$0]?.name }.sorted(),
+            isComplete: !failures.values.contains(true))
     }
 }

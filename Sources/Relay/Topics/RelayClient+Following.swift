@@ -10,46 +10,35 @@ extension RelayClient {
         _ source: @escaping @Sendable (RelayConfiguration.Namespace, JetStream) -> StreamSource
     ) -> (events: Subscription<Event>, opened: Completion<Void>?) {
         let follower = StreamFollower(name: name, stream: stream, source: source)
-        let key = following.add(follower)
-        connectionIsNeeded()
-        // Whoever subscribes while there is no connection to wait for learns it.
-        follower.connectionChanged(status)
-        var opened: Completion<Void>?
-        if let link, let namespace, link.connection != nil {
-            opened = follow(follower, key, over: link, namespace)
-        }
+        let id = follower.id
+        let opened = handleFollowing(.added(follower)).first
         let events = Subscription(stream) { [weak self] in
-            Task { await self?.unfollow(key) }
+            Task { await self?.handleFollowing(.removed(id: id)) }
         }
         return (events, opened)
     }
 
-    private func follow(
-        _ follower: any Follower, _ key: UInt64, over link: LiveLink, _ namespace: RelayConfiguration.Namespace
-    ) -> Completion<Void> {
-        follower.follow(over: link, namespace) { standing in
-            await link.inClient { $0.followerChanged(key, standing) }
+    /// Carries out what becomes of something that is followed.
+    ///
+    /// - Returns: for what begins to be followed, a completion that is fulfilled once nothing of it can be missed.
+    func perform(_ action: Following.Action) -> Completion<Void>? {
+        switch action {
+        case .follow(let follower, let namespace):
+            guard let link else { return nil }
+            let id = follower.id
+            return follower.follow(over: link, namespace) { standing in
+                await link.inClient { client in
+                    _ = client.handleFollowing(.changed(id: id, standing))
+                }
+            }
+        case .tell(let follower): follower.connectionChanged(status)
+        case .pause(let follower): follower.pause()
+        case .end(let follower): follower.end(.success(()))
+        case .report(let failing, let isComplete):
+            handle(.followingChanged(failing: failing, isComplete: isComplete))
+        case .needConnection: connectionIsNeeded()
+        case .releaseConnection: subscriptionsEnded()
         }
-    }
-
-    /// Has everything followed over this link. All at once: a thousand topics cost a few round trips together, not a few
-    /// each.
-    func followAll(over link: LiveLink, _ namespace: RelayConfiguration.Namespace) -> [Completion<Void>] {
-        self.namespace = namespace
-        return following.all.map { follow($0.follower, $0.key, over: link, namespace) }
-    }
-
-    private func followerChanged(_ key: UInt64, _ standing: FollowerStanding) {
-        if following.changed(key, standing) { reportFollowing() }
-    }
-
-    private func unfollow(_ key: UInt64) {
-        following.remove(key)?.end(.success(()))
-        reportFollowing()
-        subscriptionEnded()
-    }
-
-    private func reportFollowing() {
-        handle(.followingChanged(failing: following.failing, isComplete: following.isComplete))
+        return nil
     }
 }

@@ -16,7 +16,7 @@ extension RelayClient {
     /// - Throws: ``RelayError/invalidTopic(_:)``.
     @discardableResult
     public func on(topic: String, listener: any MessageListener) async throws(RelayError) -> Bool {
-        guard !listeners.hasOnly(topic) else { return false }
+        guard !hasOnlyListener(of: topic) else { return false }
         let (_, opened) = try add(listener, to: topic, isOnly: true)
         await opened?.value()
         return true
@@ -26,7 +26,7 @@ extension RelayClient {
     ///
     /// - Returns: whether there was one.
     @discardableResult
-    public func off(topic: String) -> Bool { listeners.removeOnly(topic) }
+    public func off(topic: String) -> Bool { removeOnlyListener(of: topic) }
 
     /// Has one more listener called for a topic, a pattern, or a system event's name, for as long as the token is kept.
     ///
@@ -42,13 +42,11 @@ extension RelayClient {
         }
     }
 
-    private func removeListener(_ key: UInt64) { listeners.remove(key) }
-
     private func add(
         _ listener: any MessageListener, to topic: String, isOnly: Bool
     ) throws(RelayError) -> (key: UInt64, opened: Completion<Void>?) {
         if SystemEvent(rawValue: topic) != nil {
-            return (listeners.add(.init(topic: topic, listener: listener, task: nil), isOnly: isOnly), nil)
+            return (addListener(.init(topic: topic, listener: listener, task: nil), isOnly: isOnly), nil)
         }
         let (events, opened) = try subscribe(topic: topic, from: .new)
         let task = Task {
@@ -57,11 +55,30 @@ extension RelayClient {
                 for case .message(let message) in batch where !Task.isCancelled { listener.onMessage(message) }
             }
         }
-        return (listeners.add(.init(topic: topic, listener: listener, task: task), isOnly: isOnly), opened)
+        return (addListener(.init(topic: topic, listener: listener, task: task), isOnly: isOnly), opened)
+    }
+
+    // MARK: System events
+
+    /// Tells whoever hears of a system event, and does what it means for the client.
+    func deliver(_ event: SystemEvent) {
+        post(event)
+        tell(event.rawValue, ofEvent: event)
+        if event == .connected || event == .reconnected { reportResent() }
+        if event == .disconnected { handleLifecycle(.userDisconnected) }
+    }
+
+    /// Tells the listeners of ``SystemEvent/messageResend``, with an array of ``ResentMessage``, and whoever reads
+    /// ``events``.
+    private func reportResent() {
+        let messages = publisher.takeResent()
+        guard !messages.isEmpty else { return }
+        post(.messageResend)
+        tell(messages, ofEvent: .messageResend)
     }
 
     /// Calls the listeners of a system event.
-    func tell(_ message: Any, ofEvent event: SystemEvent) {
-        for listener in listeners.listeners(of: event) { listener.onMessage(message) }
+    private func tell(_ message: Any, ofEvent event: SystemEvent) {
+        for listener in listeners(of: event) { listener.onMessage(message) }
     }
 }

@@ -117,6 +117,7 @@ public typealias PostboxEvents = Subscription<PostboxEvent>
 
 /// A stream that is followed for a subscription, on any connection.
 struct StreamFollower<Event: Sendable>: Follower {
+    let id = UniqueToken.next()
     let name: String
     let stream: StreamSubscription<Event>
     /// Where to read, by the network's names and how JetStream is reached.

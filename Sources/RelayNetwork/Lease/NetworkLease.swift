@@ -27,19 +27,20 @@ public final class NetworkLease: Sendable {
     ///   - directory: the network's folder, made when missing.
     ///   - hostCommand: the path of an executable and its arguments that run ``NetworkHost/run()`` for this folder.
     ///   - environment: the environment of the host, in which it also looks for the server.
-    ///   - timeout: how long the network may take to answer.
+    ///   - timeout: how long all of it may take.
     /// - Throws: `NetworkError.serverMissing`, `.hostFailed` with the host's own reason, `.hostNotStarted`, `.timedOut`,
     ///   `.file`, `.damaged`, `.credentials` or `.cancelled`.
     public static func acquire(
         directory: NetworkDirectory = .standard(), hostCommand: [String],
         environment: [String: String] = ProcessInfo.processInfo.environment, timeout: Duration = .seconds(30)
     ) async throws(NetworkError) -> NetworkLease {
+        let deadline = ContinuousClock.now + timeout
         _ = try NetworkIdentity.open(in: directory)
         guard let lock = try await FileLock.wait(directory.clientsLock, .shared, for: timeout) else {
             throw .timedOut("Waiting for the previous network to end")
         }
         let launcher = HostLauncher(directory: directory, command: hostCommand, environment: environment)
-        let description = try await launcher.ensureRunning(within: timeout)
+        let description = try await launcher.ensureRunning(within: max(.zero, deadline - .now))
         return NetworkLease(lock: lock, description: description, launcher: launcher)
     }
 

@@ -33,10 +33,10 @@ struct OutboundBufferTests {
         #expect(!buffer.hold())
     }
 
-    @Test("lets so many takings wait for the socket, and has more wait together until one of them is through")
-    func takings() throws {
+    @Test("lets so many writes wait for the socket, and collects the rest until one of them is through")
+    func maximumWrites() throws {
         let buffer = OutboundBuffer(highWaterMark: 1_000, limit: 10_000)
-        for _ in 0..<OutboundBuffer.takings {
+        for _ in 0..<OutboundBuffer.maximumWrites {
             #expect(try append(1, to: buffer).needsFlush)
             #expect(buffer.take()?.readableBytes == 1)
         }

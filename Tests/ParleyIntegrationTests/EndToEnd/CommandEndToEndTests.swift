@@ -45,6 +45,42 @@ extension EndToEndTests {
             }
         }
 
+        @Test("send gives up when its time has passed, and says how it is repeated so that nothing is stored twice")
+        func silentServer() async throws {
+            try await PrivateNetworkFixture.run { network in
+                _ = try await network.objects("network", "start", "--json")
+                let before = try #require(network.description)
+                let send = try network.start("send", "chat.lobby", "--lines", "--as", "alice", "--timeout", "10")
+                try send.write("first\n")
+                try await eventually("a line, over a connection that works") {
+                    try await network.texts(on: "chat.lobby") == ["first"]
+                }
+                // A host that does not run starts no other server. Both go on however the test ends.
+                defer { for process in [before.serverPid, before.hostPid] { kill(process, SIGCONT) } }
+                for process in [before.hostPid, before.serverPid] { kill(process, SIGSTOP) }
+                try send.write("second\n")
+                send.closeInput()
+                let late = try await send.waitForExit(deadline: .seconds(60))
+                #expect(late.exitCode == 75 && late.output.isEmpty, "\(late)")
+                let words = late.diagnostics.split { $0.isWhitespace || $0.isPunctuation && $0 != "-" }
+                let option = try #require(words.firstIndex(of: "--id"), "\(late)")
+                let id = String(try #require(words.dropFirst(option + 1).first))
+                #expect(late.diagnostics.contains("The message \(id)-2 was not acknowledged in time."), "\(late)")
+
+                // A network that does not answer is waited for no longer than that either.
+                let none = try await network.parley("send", "chat.lobby", "x", "--as", "alice", "--timeout", "2")
+                #expect(none.exitCode == 69 && none.diagnostics.hasSuffix(" Nothing was sent.\n"), "\(none)")
+
+                for process in [before.serverPid, before.hostPid] { kill(process, SIGCONT) }
+                let again = try await network.objects(
+                    "send", "chat.lobby", "--lines", "--as", "alice", "--timeout", "25", "--json", "--id", id,
+                    input: "first\nsecond\n")
+                #expect(again.map { $0["id"].string } == ["\(id)-1", "\(id)-2"])
+                #expect(again.first?["duplicate"].bool == true)
+                #expect(try await network.texts(on: "chat.lobby") == ["first", "second"])
+            }
+        }
+
         @Test("tail and history print ranges, for people, as JSON and raw", arguments: NATSServerProcess.binaries)
         func reading(_ binary: NATSServerBinary) async throws {
             try await PrivateNetworkFixture.run(binary) { network in

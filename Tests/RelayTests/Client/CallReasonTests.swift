@@ -141,12 +141,11 @@ struct CallReasonTests {
         let client = try await network.connected()
         await client.handle(.suspendRequested)
         let pending = try client.submit(topic: "chat.room", message: "waits")
-        do throws(RelayError) {
-            _ = try await pending.receipt(within: .milliseconds(10))
-            Issue.record("a receipt without a server")
-        } catch {
-            #expect(RongCloudCode(error).rawValue == 30_003)
-        }
+        let receipt = Task { try await pending.receipt(within: .seconds(7)) }
+        try await eventually("the caller's limit") { network.time.waits.contains(.seconds(7)) }
+        network.time.advance(by: .seconds(7))
+        let error = await #expect(throws: RelayError.self) { try await receipt.value }
+        #expect(error.map { RongCloudCode($0).rawValue } == 30_003)
         #expect(RongCloudCode(RelayError.invalidArgument("x")).rawValue == 33_003)
         await client.close()
     }

@@ -246,7 +246,7 @@ extension RelayClient {
         afterSleepOf duration: Duration, _ time: ManualTime
     ) throws(RelayError) -> Completion<RelayError?> {
         time.advance(by: duration)
-        return try startConnecting(timeLimit: 0).waiter
+        return try startConnecting(within: nil).waiter
     }
 }
 

@@ -39,7 +39,7 @@ struct ListeningClientTests {
         let listener = TextListener()
         let token = try await client.listen(to: "chat.room", listener: listener)
         token.cancel()
-        try await eventually("the end of the subscription") { await client.following.isEmpty }
+        try await eventually("the end of the subscription") { await !client.isFollowing }
         try await client.connect()
         try network.store("unheard")
         #expect(network.server.consumers(of: "test_stream").isEmpty && listener.heard.all.isEmpty)

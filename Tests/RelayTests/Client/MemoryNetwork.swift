@@ -84,10 +84,14 @@ struct MemoryNetwork: Sendable {
     }
 
     /// Lets time pass until something holds: whatever waits for its moment has it at once.
-    func letTimePass(_ what: String, until condition: @Sendable () -> Bool) async throws {
+    ///
+    /// - Parameter step: the longest time that passes at once, for a test that has more than one thing wait.
+    func letTimePass(
+        _ what: String, inStepsOf step: Duration = .seconds(1_000_000), until condition: @Sendable () -> Bool
+    ) async throws {
         try await eventually(what) {
             if condition() { return true }
-            if let wait = time.untilNext { time.advance(by: wait) }
+            if let wait = time.untilNext { time.advance(by: min(wait, step)) }
             return condition()
         }
     }

@@ -169,7 +169,7 @@ struct PresenceClientTests {
         try await eventually("that there is none") { await client.isPresenceAvailable == false }
         network.server.fail(subjectPrefix: "$KV.", with: nil)
         // As a reader says whose question came after the entry, when the bucket was there.
-        await client.presenceAnswered(.kept)
+        await client.handlePresence(.answered(.kept))
         try await network.letTimePass("the entry") { !stored(network).isEmpty }
         // The answer to it comes after it is stored.
         try await eventually("that it is kept") { await client.isPresenceAvailable == true }
@@ -231,7 +231,7 @@ struct PresenceClientTests {
         // A topic that is watched already costs nothing more.
         kept.append(try await client.presence(topic: "a.0"))
         kept.removeAll()
-        try await eventually("the end of the watches") { await client.presence.watches.isEmpty }
+        try await eventually("the end of the watches") { await !client.isPresenceInUse }
     }
 
     // MARK: Typing

@@ -29,7 +29,7 @@ struct SessionClientTests {
 
     /// Whether the newest entry is this client's, and the client knows it.
     private func holds(_ client: RelayClient, _ network: MemoryNetwork) async -> Bool {
-        guard let claim = await client.claim, let newest = entry(network) else { return false }
+        guard let claim = await client.sessionClaim, let newest = entry(network) else { return false }
         return newest.payload == claim.value && newest.sequence == claim.revision
     }
 
@@ -40,9 +40,9 @@ struct SessionClientTests {
         let network = try network()
         let client = device("desk", .yield, network)
         try await client.connect()
-        let session = try #require(await client.claim)
+        let session = try #require(await client.sessionClaim)
         let renewed = try network.server.store(Self.subject, session.value)
-        try await eventually("the client knows of its newest entry") { await client.claim?.revision == renewed }
+        try await eventually("the client knows of its newest entry") { await client.sessionClaim?.revision == renewed }
         #expect(client.status.state == .connected)
         try await renewal(of: client, network)
         #expect(entry(network)?.sequence == renewed + 1)
@@ -68,15 +68,15 @@ struct SessionClientTests {
         #expect(client.status.state == .connected && client.status.recoveries == 0)
         await client.close()
         #expect(entry(network)?.headers["KV-Operation"] == "DEL")
-        #expect(await client.claim?.revision == nil)
+        #expect(await client.sessionClaim?.revision == nil)
     }
 
     /// Lets the time come at which the client writes its entry again, and waits until it has.
     private func renewal(of client: RelayClient, _ network: MemoryNetwork) async throws {
-        let revision = await client.claim?.revision ?? 0
+        let revision = await client.sessionClaim?.revision ?? 0
         try await eventually("the wait for the renewal") { network.time.waits.contains(SessionClaim.renewal) }
         network.time.advance(by: SessionClaim.renewal)
-        try await eventually("the renewal") { await client.claim?.revision ?? 0 > revision }
+        try await eventually("the renewal") { await client.sessionClaim?.revision ?? 0 > revision }
     }
 
     // MARK: Two devices

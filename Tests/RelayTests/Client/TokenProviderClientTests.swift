@@ -38,7 +38,7 @@ struct TokenProviderClientTests {
         let client = network.client(with: .provided(startingWith: start) { try await desk.ask() })
         await client.beginConnecting()
         try await desk.isAsked()
-        let tokenRequest = try #require(await client.signIn.tokenRequest)
+        guard case .asked(let tokenRequest) = await client.tokenSupply else { throw RelayError.cancelled }
         await client.disconnect()
         try await client.use(UserToken.credentials(for: "bob"))
         desk.answer(try UserToken.credentials())

@@ -183,4 +183,21 @@ struct TopicClientTests {
         await client.close()
         try await eventually("both system events") { system.heard.all == ["CONNECTED", "DISCONNECTED"] }
     }
+
+    @Test("A publish that the server does not answer in time waits in the outbox, by the client's clock")
+    func publishLimit() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        client.settings.withLockedValue { $0.limits.publish = .seconds(7) }
+        network.server.holdAcknowledgements(true)
+        let publishing = Task { try await client.publish(topic: "chat.room", message: "slow") }
+        try await eventually("the limit") { network.time.waits.contains(client.limits.publish) }
+        network.time.advance(by: client.limits.publish - .milliseconds(1))
+        #expect(network.time.waits.contains(.milliseconds(1)) && client.queuedCount == 1)
+        network.time.advance(by: .milliseconds(1))
+        #expect(try await publishing.value == false)
+        #expect(client.queuedCount == 1)
+        await client.setReachable(false)
+        await client.close()
+    }
 }

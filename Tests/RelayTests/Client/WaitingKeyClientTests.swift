@@ -125,6 +125,8 @@ struct WaitingKeyClientTests {
     func behind() async throws {
         let network = try network()
         let client = try await network.connected()
+        // Longer than time passes here.
+        client.settings.withLockedValue { $0.limits.publish = .seconds(86_400) }
         let refusal = NATS.JetStreamFailure(code: 503, errorCode: 10_008, text: "no quorum")
         network.server.fail(subjectPrefix: "$KV.test.a", with: .refusal(refusal))
         _ = try client.submit(key: "a", value: .int(1))
@@ -136,7 +138,7 @@ struct WaitingKeyClientTests {
         // Another key has nothing to do with it.
         #expect(try await client.put(key: "b", value: .int(0)) == 1)
         network.server.fail(subjectPrefix: "$KV.test.a", with: nil)
-        try await network.letTimePass("both values") { stored(network).count == 3 }
+        try await network.letTimePass("both values", inStepsOf: .milliseconds(250)) { stored(network).count == 3 }
         #expect(try await second == 3)
         #expect(stored(network) == ["b = 0", "a = 1", "a = 2"])
         await client.close()

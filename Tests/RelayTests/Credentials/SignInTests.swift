@@ -16,33 +16,66 @@ struct SignInTests {
         SignIn.TokenRequest(answer: Task { false }, epoch: epoch)
     }
 
-    @Test("B7 another user's credentials are taken only where they may be")
+    /// What is to be done about an event, as words.
+    private func handle(_ signIn: inout SignIn, _ event: SignIn.Event) -> [String] {
+        signIn.handle(event).map { action in
+            switch action {
+            case .cancel(let request): "cancel \(request.epoch)"
+            case .forgetNames: "forget the names"
+            case .discardOutbox: "discard"
+            case .adopt(_, let user): "adopt \(user ?? "nobody")"
+            case .signLines(let user): "sign as \(user)"
+            }
+        }
+    }
+
+    /// Where other credentials come from, as words.
+    private func supply(_ signIn: SignIn) -> String {
+        switch signIn.supply {
+        case .asked(let request): "asked \(request.epoch)"
+        case .ask(_, let epoch): "ask \(epoch)"
+        case .nobody: "nobody"
+        }
+    }
+
+    @Test("B7 another user's credentials are taken only where they may be, and nothing of the one before is sent")
     func otherUser() throws {
         var signIn = try signIn(UserToken.credentials())
-        #expect(try signIn.use(UserToken.credentials(for: "bob"), mayChangeUser: false) == .refused)
-        #expect(signIn.user == "alice" && signIn.epoch == 0)
-        #expect(try signIn.use(UserToken.credentials(), mayChangeUser: false) == .sameUser)
-        #expect(try signIn.use(UserToken.credentials(for: "bob"), mayChangeUser: true) == .otherUser)
-        #expect(signIn.user == "bob" && signIn.epoch == 2)
+        #expect(try handle(&signIn, .given(UserToken.credentials(for: "bob"), hasSession: true)) == [])
+        #expect(signIn.user == "alice")
+        #expect(try handle(&signIn, .given(UserToken.credentials(), hasSession: true)) == ["adopt alice"])
+        #expect(
+            try handle(&signIn, .given(UserToken.credentials(for: "bob"), hasSession: false))
+                == ["forget the names", "discard", "adopt bob", "sign as bob"])
+        #expect(signIn.user == "bob")
+        #expect(handle(&signIn, .given(.none, hasSession: false)) == ["forget the names", "discard", "adopt nobody"])
+    }
+
+    @Test("B5 the first token names the user, for whom the lines have waited that have no name yet")
+    func firstUser() throws {
+        var signIn = signIn(provided(startingWith: nil))
+        #expect(signIn.credentials.isMissing && supply(signIn) == "ask 0")
+        #expect(handle(&signIn, .asked(tokenRequest(0))) == [])
+        #expect(supply(signIn) == "asked 0")
+        #expect(
+            try handle(&signIn, .answered(UserToken.credentials(), epoch: 0))
+                == ["forget the names", "adopt alice", "sign as alice"])
+        #expect(signIn.user == "alice" && !signIn.credentials.isMissing && supply(signIn) == "ask 0")
     }
 
     @Test("B5 a provider's answer is taken until the application has given other credentials")
     func answers() throws {
-        var signIn = signIn(provided(startingWith: nil))
-        #expect(signIn.credentials.isMissing)
-        signIn.asked(tokenRequest(0))
-        #expect(try signIn.answered(UserToken.credentials(), epoch: 0) == .firstUser)
-        #expect(signIn.tokenRequest == nil && signIn.user == "alice" && !signIn.credentials.isMissing)
-        signIn.asked(tokenRequest(0))
+        var signIn = try signIn(provided(startingWith: UserToken.credentials()))
+        _ = signIn.handle(.asked(tokenRequest(0)))
         // A renewal names no other user.
-        #expect(try signIn.answered(UserToken.credentials(for: "bob"), epoch: 0) == .refused)
-        #expect(signIn.user == "alice" && signIn.tokenRequest == nil)
-        #expect(signIn.answered(nil, epoch: 0) == nil)
-        signIn.asked(tokenRequest(0))
-        #expect(try signIn.use(UserToken.credentials(), mayChangeUser: false) == .sameUser)
-        #expect(signIn.tokenRequest == nil)
+        #expect(try handle(&signIn, .answered(UserToken.credentials(for: "bob"), epoch: 0)) == [])
+        #expect(signIn.user == "alice" && supply(signIn) == "ask 0")
+        #expect(handle(&signIn, .answered(nil, epoch: 0)) == [])
+        _ = signIn.handle(.asked(tokenRequest(0)))
+        #expect(try handle(&signIn, .given(UserToken.credentials(), hasSession: true)) == ["cancel 0", "adopt alice"])
+        #expect(supply(signIn) == "nobody")
         // What comes late replaces nothing.
-        #expect(try signIn.answered(UserToken.credentials(for: "mallory"), epoch: 0) == .sameUser)
+        #expect(try handle(&signIn, .answered(UserToken.credentials(for: "mallory"), epoch: 0)) == ["adopt alice"])
         #expect(signIn.user == "alice")
     }
 
@@ -50,11 +83,11 @@ struct SignInTests {
     func expiry() throws {
         var signIn = try signIn(provided(startingWith: UserToken.credentials(expires: 100)))
         #expect(signIn.isExpired(at: 100) && !signIn.isExpired(at: 99))
-        #expect(try signIn.answered(UserToken.credentials(expires: 100), epoch: 0) == .sameUser)
+        #expect(try handle(&signIn, .answered(UserToken.credentials(expires: 100), epoch: 0)) == ["adopt alice"])
         #expect(!signIn.isExpired(at: 100))
-        signIn.wasRefused(for: .connectionLost("by chance"))
+        #expect(handle(&signIn, .failed(.connectionLost("by chance"))) == [])
         #expect(!signIn.isExpired(at: 100))
-        signIn.wasRefused(for: .tokenExpired)
+        #expect(handle(&signIn, .failed(.tokenExpired)) == [])
         #expect(signIn.isExpired(at: 100))
         // Without a provider nobody could give another one, so the server says it.
         #expect(try !self.signIn(UserToken.credentials(expires: 100)).isExpired(at: 100))

@@ -4,11 +4,8 @@ extension RelayClient {
     func perform(_ actions: [IdleRest.Action]) {
         for action in actions {
             switch action {
-            case .startTimer(let id, let moment):
-                idleTimers.start(id, at: moment, on: surroundings.clock) { [weak self] in
-                    await self?.idleTimerFired(id)
-                }
-            case .cancelTimer(let id): idleTimers.cancel(id)
+            case .startTimer(let id, let moment): startTimer(.idle(id), at: moment)
+            case .cancelTimer(let id): cancelTimer(.idle(id))
             case .rest: handle(.restRequested)
             case .resume:
                 // In the background it stays away; the foreground brings it back.
@@ -17,23 +14,10 @@ extension RelayClient {
         }
     }
 
-    /// Something is followed, or is to be sent.
-    func connectionIsNeeded() {
-        perform(idle.needed(isFollowed: !following.isEmpty, at: surroundings.clock.now))
-    }
-
-    /// A subscription has ended.
-    func subscriptionEnded() {
-        if following.isEmpty { perform(idle.subscriptionsEnded(at: surroundings.clock.now)) }
-    }
-
-    private func idleTimerFired(_ id: IdleRest.TimerID) {
-        idleTimers.cancel(id)
-        // An exclusive session is held by being connected. Who waits for a connection, or for an answer over it, needs it.
-        let isNeeded =
-            !following.isEmpty || publisher.count > 0 || !presence.watches.isEmpty
-            || !presence.announcement.topics.isEmpty || claim != nil || status.state != .connected
+    /// Whether anything needs the connection now. An exclusive session is held by being connected. Who waits for a
+    /// connection, or for an answer over it, needs it.
+    var isConnectionNeeded: Bool {
+        isFollowing || publisher.count > 0 || isPresenceInUse || sessionClaim != nil || status.state != .connected
             || link?.connection?.hasOpenRequests == true
-        perform(idle.timerFired(id, isNeeded: isNeeded, at: surroundings.clock.now))
     }
 }

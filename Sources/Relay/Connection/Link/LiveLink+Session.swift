@@ -26,7 +26,7 @@ extension LiveLink {
         for _ in 0..<8 {
             let present = try await find(entry)
             if case .leave(let device) = claim.step(onConnecting: present) {
-                await displaced(by: device)
+                await inClient { $0.handleSession(.displaced(by: device)) }
                 return false
             }
             do throws(NATSError) {
@@ -46,7 +46,7 @@ extension LiveLink {
     }
 
     private func keep(_ entry: Entry, revision: UInt64) async -> Bool {
-        guard await inClient({ $0.wroteSession(revision) }) != nil else { return false }
+        guard await inClient({ $0.handleSession(.wrote(revision: revision)) }) != nil else { return false }
         start { link in await link.watch(entry) }
         start { link in await link.renew(entry) }
         return true
@@ -80,8 +80,7 @@ extension LiveLink {
                 while let change = try await changes.next() {
                     guard change.operation == .put else { continue }
                     let (holder, revision) = (Self.holder(change), change.revision)
-                    let other = await inClient { $0.sessionChanged(holder, revision: revision) } ?? nil
-                    if let other { await displaced(by: other) }
+                    await inClient { $0.handleSession(.changed(holder, revision: revision)) }
                 }
             } catch {
                 // A consumer that is lost while the connection is open is made anew.
@@ -94,7 +93,9 @@ extension LiveLink {
     private func renew(_ entry: Entry) async {
         while !Task.isCancelled {
             do { try await surroundings.clock.sleep(for: SessionClaim.renewal) } catch { return }
-            guard let claim = await inClient({ $0.claim }) ?? nil, let revision = claim.revision else { continue }
+            guard let claim = await inClient({ $0.sessionClaim }) ?? nil, let revision = claim.revision else {
+                continue
+            }
             let value = ByteBuffer(bytes: claim.value)
             var written: UInt64?
             do throws(NATSError) {
@@ -103,12 +104,8 @@ extension LiveLink {
                 // Another device's entry is the watcher's news. One that was forgotten meanwhile is made again.
                 if Self.isConflict(error) { written = try? await entry.bucket.create(value, for: entry.key) }
             }
-            if let written { await inClient { $0.wroteSession(written) } }
+            if let written { await inClient { $0.handleSession(.wrote(revision: written)) } }
         }
-    }
-
-    private func displaced(by device: String) async {
-        await inClient { [generation] in $0.displaced(by: device, generation: generation) }
     }
 
     /// Gives a session back, unless another device has taken it meanwhile.

@@ -4,8 +4,8 @@ import NIOConcurrencyHelpers
 /// One dial and the connection that it leads to, until their end: the login, the session that is held over it, what is
 /// said on it, and what is brought back over it.
 ///
-/// It is deaf once it has ended: what it finds out afterwards reaches its client no more (``inClient(_:)``). It holds the
-/// client for none of its waits, so that the client can be let go during each of them.
+/// Once it has ended it reports nothing to its client any more (``inClient(_:)``). It holds only a weak reference to the
+/// client while it waits, so that the client can be deallocated at any time.
 final class LiveLink: Sendable {
     private struct State {
         var connection: NATSConnection?
@@ -121,7 +121,7 @@ final class LiveLink: Sendable {
                 var messages = subscription.makeAsyncIterator()
                 while let message = try await messages.next(isolation: nil) {
                     let bytes = message.bytes
-                    await link.inClient { $0.heardControl(bytes, for: user, generation: link.generation) }
+                    await link.inClient { $0.heardControl(bytes, for: user) }
                 }
             } catch {
                 // The end of the connection has its own news, and a refused subject has no listener.

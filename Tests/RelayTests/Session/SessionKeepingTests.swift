@@ -1,0 +1,57 @@
+import NATS
+import Testing
+
+@testable import Relay
+
+@Suite("SessionKeeping: who holds a session, and what the administrator says")
+struct SessionKeepingTests {
+    private static let laptop = SessionClaim.Holder(session: "other", device: "laptop")
+
+    /// What this client keeps, with an entry of its own in the bucket.
+    private func holding(revision: UInt64) -> SessionKeeping {
+        var session = SessionKeeping(SessionClaim(session: "mine", device: "desk", policy: .takeOver))
+        _ = session.handle(.wrote(revision: revision))
+        return session
+    }
+
+    @Test("B18 another device's entry ends the session, and an older one does not")
+    func taken() {
+        var session = holding(revision: 7)
+        #expect(session.handle(.changed(Self.laptop, revision: 6)) == nil)
+        #expect(session.claim?.revision == 7)
+        #expect(session.handle(.changed(Self.laptop, revision: 8)) == .kickedByOtherDevice("laptop"))
+        #expect(session.claim?.revision == nil && session.release() == nil)
+    }
+
+    @Test("B18 an entry of this client whose answer was lost is the one that is given back")
+    func lostAnswer() {
+        var session = holding(revision: 7)
+        #expect(session.handle(.changed(session.claim?.me, revision: 9)) == nil)
+        #expect(session.release()?.revision == 9)
+        #expect(session.claim != nil && session.release() == nil)
+    }
+
+    @Test("B18 a device that finds another one's session holds none")
+    func stayedOut() {
+        var session = SessionKeeping(SessionClaim(session: "mine", device: "desk", policy: .yield))
+        #expect(session.handle(.displaced(by: "laptop")) == .kickedByOtherDevice("laptop"))
+        #expect(session.release() == nil)
+    }
+
+    @Test("The administrator is believed once for each proof, and a stranger never")
+    func proofs() throws {
+        var session = SessionKeeping(nil)
+        let account = NKeyPair.generate(.account)
+        let issuers = [account.publicKey.text]
+        let ban = ControlMessage(kind: .banned, reason: "spam")
+        let bytes = try ban.encoded(for: "alice", signedBy: account, at: 1_000)
+        let heard = SessionKeeping.Event.heard(bytes, user: "alice", issuers: issuers, at: 1_000)
+        #expect(session.handle(.heard(bytes, user: "alice", issuers: ["another key"], at: 1_000)) == nil)
+        #expect(session.handle(heard) == .banned("spam"))
+        #expect(session.handle(heard) == nil)
+        // On a network without tokens the server's permissions alone say who may speak there.
+        let plain = Array(#"{"kind":"banned","reason":"spam"}"#.utf8)
+        #expect(session.handle(.heard(plain, user: "alice", issuers: issuers, at: 1_000)) == nil)
+        #expect(session.handle(.heard(plain, user: "alice", issuers: [], at: 1_000)) == .banned("spam"))
+    }
+}
