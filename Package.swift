@@ -216,7 +216,7 @@ let package = Package(
         .testTarget(
             name: "ParleyIntegrationTests",
             dependencies: [
-                "NATS", "Parley", "Relay", "RelayNetwork", "Terminal", "TestSupport",
+                "NATS", "Parley", "Relay", "RelayFaults", "RelayNetwork", "Terminal", "TestSupport",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ],
             swiftSettings: strict
