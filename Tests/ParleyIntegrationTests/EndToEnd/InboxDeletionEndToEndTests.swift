@@ -61,8 +61,7 @@ extension EndToEndTests {
                 #expect(posted.exitCode == 0, "\(posted)")
                 #expect(!bob.screen.contains("while it loads"))
                 try await scene.proxy.set(.passThrough)
-                try await bob.waitFor("the page with the letter", deadline: .seconds(60)) {
-                    screen in
+                try await bob.waitFor("the page with the letter", deadline: .seconds(60)) { screen in
                     !screen.contains("listing") && screen.count(of: "while it loads") == 1
                         && (1...3).allSatisfy { screen.count(of: "letter \($0)") == 1 }
                         && screen.count(of: "Welcome") == 1 && screen.rows[0].hasSuffix("✉ 5")

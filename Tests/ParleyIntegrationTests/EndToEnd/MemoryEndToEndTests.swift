@@ -65,7 +65,7 @@ import Testing
             /// A line of chat of a MiB that has nothing in common with the others.
             private static func message(_ number: Int) -> [UInt8] {
                 var state = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
-                let words = (0..<98_304).map { _ in
+                let words = (0..<98_304).map { _ -> UInt64 in
                     state ^= state << 13
                     state ^= state >> 7
                     state ^= state << 17
@@ -80,8 +80,8 @@ import Testing
 
             /// A file's bytes; 0 for one that is not there yet.
             private static func size(_ path: String) -> Int {
-                let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-                return (attributes?[.size] as? NSNumber)?.intValue ?? 0
+                let end = try? FileHandle(forReadingAtPath: path)?.seekToEnd()
+                return Int(end ?? 0)
             }
         }
     }
