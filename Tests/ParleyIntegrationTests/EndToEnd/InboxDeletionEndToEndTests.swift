@@ -23,6 +23,9 @@ extension EndToEndTests {
                 let end = try await scene.end("what became of the letters")
                 #expect(end.deleted > 0 && end.staying > 0)
                 #expect(end.deleted + end.unknown + end.staying == Self.count + 1, "\(end)")
+                try await scene.bob.waitFor("word of the outage", deadline: .seconds(60)) {
+                    $0.contains("↻ RECONNECTING")
+                }
 
                 try await scene.proxy.set(.passThrough)
                 try await scene.bob.waitFor("the connection", deadline: .seconds(60)) { $0.contains("● CONNECTED") }
@@ -106,7 +109,7 @@ private struct Scene {
 
             let proxy = try await FaultProxy.start(target: try ServerAddress(parsing: server))
             let bob = try network.terminal(
-                ["--server", "nats://127.0.0.1:\(proxy.address.port)", "--creds", file], rows: 104, columns: 100)
+                ["--server", "nats://127.0.0.1:\(proxy.address.port)", "--creds", file], rows: 104, columns: 110)
             try await bob.waitFor("a connected client", deadline: .seconds(60)) {
                 $0.contains("● CONNECTED") && $0.contains("personal")
             }
@@ -123,10 +126,12 @@ private struct Scene {
         var marked = 0
         while true {
             try bob.press(.ctrl("a"))
+            // Those that were marked before are on other pages.
             let screen = try await bob.waitFor("more marks than \(marked)", deadline: .seconds(60)) {
-                marks(in: $0) > marked
+                let (all, here) = Self.marks(in: $0)
+                return here > 0 && all - here == marked
             }
-            marked = marks(in: screen)
+            marked = Self.marks(in: screen).all
             if marked == total { break }
             let page = Self.page(in: screen)
             try bob.press(.alt("n"))
@@ -178,8 +183,13 @@ private struct Scene {
 
     // MARK: Reading the screen
 
-    private func marks(in screen: TerminalScreen) -> Int {
-        screen.rows[1].firstMatch(of: /([\d,]+) marked/).map { Self.number($0.1) } ?? 0
+    /// How many letters are marked, and how many of them on this page.
+    private static func marks(in screen: TerminalScreen) -> (all: Int, here: Int) {
+        guard let match = screen.rows[1].firstMatch(of: /([\d,]+) marked(?:, (\d+) on this page)?/) else {
+            return (0, 0)
+        }
+        let all = number(match.1)
+        return (all, match.2.map { number($0) } ?? all)
     }
 
     private static func page(in screen: TerminalScreen) -> Int {
