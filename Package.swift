@@ -129,6 +129,7 @@ let package = Package(
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSOCKS", package: "swift-nio-extras"),
             ],
             swiftSettings: strict
         ),
@@ -182,7 +183,6 @@ let package = Package(
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSOCKS", package: "swift-nio-extras"),
             ],
             swiftSettings: strict
         ),
@@ -216,7 +216,7 @@ let package = Package(
         .testTarget(
             name: "ParleyIntegrationTests",
             dependencies: [
-                "NATS", "Parley", "Relay", "RelayNetwork", "Terminal", "TestSupport",
+                "NATS", "Parley", "Relay", "RelayFaults", "RelayNetwork", "Terminal", "TestSupport",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ],
             swiftSettings: strict

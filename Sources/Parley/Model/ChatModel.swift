@@ -225,6 +225,15 @@ struct ChatModel: Equatable, Sendable {
         if kind == .failure, subject != .connection { log.record(text, isFailure: true, at: now) }
     }
 
+    /// Says what went wrong by itself, unless the person has just been told what became of something that they did: that
+    /// stays as long as it takes to read it. The log has both.
+    mutating func sayMeanwhile(_ text: String, about subject: Notice.Subject = .event) {
+        guard hasScreen, let notice, notice.kind == .failure, notice.subject == .event,
+            notice.since.duration(to: now.instant) < Notice.readingTime
+        else { return say(text, .failure, about: subject) }
+        if subject != .connection { log.record(text, isFailure: true, at: now) }
+    }
+
     /// Whoever types on has read what stands on the bottom line, and the hints come back.
     mutating func passNotice() {
         guard let notice, notice.since.duration(to: now.instant) >= Notice.readingTime else { return }

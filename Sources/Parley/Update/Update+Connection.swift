@@ -20,7 +20,7 @@ extension ChatModel {
                 say("\(reason.words) /reconnect tries again.", .failure, about: .connection)
             }
         case .reconnecting:
-            if let reason = newStatus.reason { say(reason.words, .failure, about: .connection) }
+            if let reason = newStatus.reason { sayMeanwhile(reason.words, about: .connection) }
         case .initialized, .connecting, .suspended:
             break
         }

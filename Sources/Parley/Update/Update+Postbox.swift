@@ -27,7 +27,7 @@ extension ChatModel {
             inbox.fetch = nil
             inbox.dropHeld()
             inbox.failure = error.words
-            if !inbox.page.isEmpty { say("The page could not be listed. \(error.words)", .failure) }
+            if !inbox.page.isEmpty { sayMeanwhile("The page could not be listed. \(error.words)") }
             if error == .invalidToken, fetch.trail.token != nil {
                 return self.fetch(Inbox.Trail(order: fetch.trail.order))
             }

@@ -248,7 +248,7 @@ extension EndToEndTests {
             let network = try PrivateNetworkFixture(NATSServerProcess.anyBinary)
             // A label of DNS has 63 bytes at most, so that nobody has to be asked.
             let nowhere = "nats://\(String(repeating: "n", count: 64)).example:4222"
-            let peer = try ForeignPeer(greeting: "SSH-2.0-OpenSSH_9.2\r\n")
+            let peer = try ScriptedPeer(greeting: "SSH-2.0-OpenSSH_9.2\r\n")
             let tries: [(url: String, words: String)] = [
                 (nowhere, "has no address"), (peer.url, "unknown operation “SSH-2.0-OpenSSH_9.2”"),
             ]

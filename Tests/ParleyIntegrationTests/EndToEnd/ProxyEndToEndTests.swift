@@ -7,12 +7,12 @@ extension EndToEndTests {
     @Suite("Through a proxy")
     struct Proxies {
         /// A network with a user's credentials file, as far away as the proxy makes it: this machine knows no such host.
-        private func network(_ body: (PrivateNetworkFixture, ConnectProxy, String, String) async throws -> Void)
+        private func network(_ body: (PrivateNetworkFixture, TestProxy, String, String) async throws -> Void)
             async throws
         {
             try await PrivateNetworkFixture.run { network in
-                let proxy = try ConnectProxy()
-                defer { proxy.close() }
+                let proxy = try await TestProxy.start(.http, .init(names: ["chat.invalid": "127.0.0.1"]))
+                defer { withExtendedLifetime(proxy) {} }
                 let url = try await network.started()
                 let port = try #require(url.split(separator: ":").last)
                 let creds = network.folder.path("dora.creds")
@@ -26,9 +26,9 @@ extension EndToEndTests {
             try await network { network, proxy, server, creds in
                 let target = ["chat.lobby", "--server", server, "--creds", creds]
                 let flag = try await network.run(
-                    ["send"] + target + ["--proxy", "http://127.0.0.1:\(proxy.port)", "by flag"])
+                    ["send"] + target + ["--proxy", "http://127.0.0.1:\(proxy.address.port)", "by flag"])
                 #expect(flag.exitCode == 0, "\(flag)")
-                let withPassword = "http://me:word@127.0.0.1:\(proxy.port)"
+                let withPassword = "http://me:word@127.0.0.1:\(proxy.address.port)"
                 let environment = try await network.run(
                     ["send"] + target + ["by environment"], environment: ["ALL_PROXY": withPassword])
                 #expect(environment.exitCode == 0, "\(environment)")
@@ -38,19 +38,18 @@ extension EndToEndTests {
                 #expect(profile.exitCode == 0, "\(profile)")
                 #expect(
                     try await network.texts(on: "chat.lobby") == ["by flag", "by environment", "by profile"])
-                let heads = proxy.heads
-                let host = server.dropFirst("nats://".count)
-                #expect(heads.count == 3 && heads.allSatisfy { $0.hasPrefix("CONNECT \(host) HTTP/1.1\r\n") })
-                let field = "proxy-authorization: basic bwu6d29yza=="
-                #expect(heads.map { $0.lowercased().contains(field) } == [false, true, true], "\(heads)")
+                let host = String(server.dropFirst("nats://".count))
+                let plain = TestProxy.Request(target: host)
+                let authorized = TestProxy.Request(target: host, authorization: "Basic bWU6d29yZA==")
+                #expect(proxy.requests == [plain, authorized, authorized])
 
                 let excepted = try await network.run(
                     ["send"] + target + ["x"], environment: ["ALL_PROXY": withPassword, "NO_PROXY": "invalid"])
-                #expect(excepted.exitCode == 69 && proxy.heads.count == 3, "\(excepted)")
+                #expect(excepted.exitCode == 69 && proxy.requests.count == 3, "\(excepted)")
                 // The private network is not asked for through it.
                 let own = try await network.run(
                     ["send", "--as", "bob", "chat.lobby", "y"], environment: ["ALL_PROXY": withPassword])
-                #expect(own.exitCode == 0 && proxy.heads.count == 3, "\(own)")
+                #expect(own.exitCode == 0 && proxy.requests.count == 3, "\(own)")
             }
         }
 
@@ -58,12 +57,12 @@ extension EndToEndTests {
         func mistakes() async throws {
             try await network { network, proxy, server, creds in
                 let target = ["--server", server, "--creds", creds]
-                let way = ["--proxy", "http://127.0.0.1:\(proxy.port)"]
+                let way = ["--proxy", "http://127.0.0.1:\(proxy.address.port)"]
                 let well = try await network.run(["doctor", "--json"] + target + way)
                 let findings = try well.lines.map { try JSONLine($0) }
                 #expect(well.exitCode == 0 && findings.allSatisfy { $0["ok"].bool == true }, "\(well)")
                 let checks = findings.map { $0["check"].string }
-                #expect(checks.contains("proxy http://127.0.0.1:\(proxy.port)"), "\(checks)")
+                #expect(checks.contains("proxy http://127.0.0.1:\(proxy.address.port)"), "\(checks)")
                 #expect(
                     findings.first { $0["check"].string == "server \(server)" }?["detail"].string
                         .hasPrefix("proxy, login: ") == true, "\(well)")

@@ -231,6 +231,28 @@ struct InboxDeletionTests {
         #expect(effects.contains { if case .listPage = $0 { true } else { false } })
     }
 
+    @Test("What became of the letters is not written over by the outage that ended their deletion", arguments: [true, false])
+    func brokenIsRead(statusFirst: Bool) throws {
+        var desk = Self.deleting(60)
+        let first = try #require(desk.model.inbox.deletion)
+        desk.send(.postbox(.deletion(request: first.request, BulkDeletion(deleted: first.current))))
+        let second = try #require(desk.model.inbox.deletion)
+        var result = BulkDeletion()
+        result.unknown = second.current.map { .init(id: $0, error: .timeout("deleting a letter")) }
+        let outage = ChatEvent.statusChanged(ConnectionStatus(state: .reconnecting, reason: .connectionLost("x")))
+        if statusFirst { desk.send(outage) }
+        desk.send(.postbox(.deletion(request: second.request, result)))
+        if !statusFirst { desk.send(outage) }
+        // The page that is listed for it cannot be had either.
+        let fetch = try #require(desk.model.inbox.fetch)
+        desk.send(.postbox(.pageFailed(request: fetch.request, .notConnected)))
+        #expect(shows(desk, "Deleted 25 of 60; 25 unknown, 10 stay."))
+        // It is listed once more when there is a connection.
+        let effects = desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        #expect(effects.contains { if case .listPage = $0 { true } else { false } })
+        #expect(shows(desk, "Deleted 25 of 60; 25 unknown, 10 stay."))
+    }
+
     @Test("A deletion that could not begin keeps the letters and their marks")
     func offline() throws {
         var desk = Desk.inbox((1...3).map { letter($0) })

@@ -160,30 +160,7 @@ public final class NATSServerProcess: Sendable {
 
     /// Whether a server sends its INFO on this port: some do so only after they have waited for TLS.
     private static func greets(_ port: Int) async -> Bool {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: isGreeted(port)) }
-        }
-    }
-
-    private static func isGreeted(_ port: Int) -> Bool {
-        #if canImport(Glibc)
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            defer { _ = Glibc.close(descriptor) }
-        #else
-            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-            defer { _ = Darwin.close(descriptor) }
-        #endif
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isConnected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) == 0 }
-        }
-        var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        var greeting = [UInt8](repeating: 0, count: 4)
-        return isConnected && poll(&wait, 1, 10_000) == 1 && recv(descriptor, &greeting, 4, 0) == 4
-            && greeting == Array("INFO".utf8)
+        guard let socket = try? await LoopbackSocket.connected(to: port) else { return false }
+        return await socket.read(4, seconds: 10).bytes == Array("INFO".utf8)
     }
 }

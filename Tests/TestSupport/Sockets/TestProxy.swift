@@ -5,33 +5,54 @@ import NIOPosix
 import NIOSOCKS
 
 /// A real proxy on a loopback port: CONNECT of HTTP/1.1, or SOCKS 5.
-final class TestProxy: Sendable {
+///
+/// It ends with its last reference.
+public final class TestProxy: Sendable {
     /// What a client has asked for.
-    struct Request: Sendable, Hashable {
+    public struct Request: Sendable, Hashable {
         /// `host:port`, as the client named it.
-        var target: String
+        public var target: String
         /// The value of `Proxy-Authorization`.
-        var authorization: String?
+        public var authorization: String?
+
+        /// Makes a request.
+        public init(target: String, authorization: String? = nil) {
+            self.target = target
+            self.authorization = authorization
+        }
     }
 
     /// How the proxy behaves.
-    struct Conduct: Sendable {
-        /// Names that only the proxy can resolve.
-        var names: [String: String] = [:]
-        /// The user information that it wants, in base64.
-        var authorization: String?
-        /// Whether it waits for the server's first bytes and sends them in one piece with its own answer.
-        var answersWithServer = false
-        /// What goes before the answer to CONNECT.
-        var preamble = ""
+    public struct Conduct: Sendable {
+        fileprivate let names: [String: String]
+        fileprivate let authorization: String?
+        fileprivate let answersWithServer: Bool
+        fileprivate let preamble: String
+
+        /// - Parameters:
+        ///   - names: names that only the proxy can resolve.
+        ///   - authorization: the user information that it wants, in base64.
+        ///   - answersWithServer: whether it waits for the server's first bytes and sends them in one piece with its own
+        ///     answer.
+        ///   - preamble: what goes before the answer to CONNECT.
+        public init(
+            names: [String: String] = [:], authorization: String? = nil, answersWithServer: Bool = false,
+            preamble: String = ""
+        ) {
+            self.names = names
+            self.authorization = authorization
+            self.answersWithServer = answersWithServer
+            self.preamble = preamble
+        }
     }
 
-    let address: ProxyAddress
+    /// Where it listens.
+    public let address: ProxyAddress
     private let listener: any Channel
     private let log: NIOLockedValueBox<[Request]>
 
     /// What was asked for so far.
-    var requests: [Request] { log.withLockedValue { $0 } }
+    public var requests: [Request] { log.withLockedValue { $0 } }
 
     private init(_ kind: ProxyAddress.Kind, listener: any Channel, log: NIOLockedValueBox<[Request]>) {
         self.listener = listener
@@ -41,7 +62,8 @@ final class TestProxy: Sendable {
 
     deinit { listener.close(promise: nil) }
 
-    static func start(_ kind: ProxyAddress.Kind, _ conduct: Conduct = Conduct()) async throws -> TestProxy {
+    /// Starts a proxy at a port that the system chooses.
+    public static func start(_ kind: ProxyAddress.Kind, _ conduct: Conduct = Conduct()) async throws -> TestProxy {
         let log = NIOLockedValueBox<[Request]>([])
         let listener = try await ServerBootstrap(group: NIOSingletons.posixEventLoopGroup)
             .serverChannelOption(ChannelOptions.socketOption(.so_reuseaddr), value: 1)

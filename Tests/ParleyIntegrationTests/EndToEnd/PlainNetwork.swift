@@ -1,0 +1,73 @@
+import NATS
+import TestSupport
+
+/// A server with a stream of topics and no more, and the configuration that leads there.
+struct PlainNetwork {
+    /// The file of the configuration.
+    let configuration: String
+    /// Variables that keep a program's own files apart from the developer's.
+    let environment: [String: String]
+    private let server: NATSServerProcess
+    private let folder: TemporaryDirectory
+
+    /// - Parameter maximumPayload: bytes of one message; the server's own bound where nil.
+    init(_ binary: NATSServerBinary, maximumPayload: Int? = nil) async throws {
+        server = try await NATSServerProcess.start(
+            binary, configuration: maximumPayload.map { "max_payload: \($0)\n" } ?? "")
+        folder = try TemporaryDirectory("e2e")
+        let profile = "servers: ['\(server.url)'], user: 'alice', namespace: 'n', hash: 'h'"
+        configuration = try folder.write("{ profiles: { default: { \(profile) } } }", to: "config.json")
+        environment = [
+            "XDG_DATA_HOME": folder.path("data"), "XDG_STATE_HOME": folder.path("state"), "TZ": "UTC",
+            "SWIFT_BACKTRACE": "enable=no",
+        ]
+        let connection = try await connected()
+        _ = try await JetStream(connection).createStream(StreamConfiguration(name: "n_stream", subjects: ["h.>"]))
+        await connection.close()
+    }
+
+    /// Publishes what a client of Parley's might not, and returns when all of it is stored.
+    func store(_ messages: [(topic: String, payload: [UInt8])]) async throws {
+        let connection = try await connected()
+        let jetStream = JetStream(connection)
+        let end = try await jetStream.streamInfo("n_stream").state.lastSequence + UInt64(messages.count)
+        for (topic, payload) in messages { try connection.publish(payload, to: "h.\(topic)") }
+        try await eventually("\(end) stored messages", deadline: .seconds(60)) {
+            try await jetStream.streamInfo("n_stream").state.lastSequence == end
+        }
+        await connection.close()
+    }
+
+    /// Ends the server and starts it again, with what it has stored.
+    func restart() async throws { try await server.restart() }
+
+    /// Runs a command to its end.
+    func parley(_ arguments: [String]) async throws -> ChildProcess.Result {
+        let process = try start(arguments)
+        defer { process.close() }
+        return try await process.waitForExit(deadline: .seconds(120))
+    }
+
+    /// Starts a command that goes on.
+    func start(_ arguments: [String]) throws -> ChildProcess {
+        try ChildProcess(
+            try BuiltProduct.url("parley").path, arguments + ["--config", configuration], environment: environment)
+    }
+
+    /// Starts a command that goes on, with its output written to a file.
+    func start(_ arguments: [String], output: String) throws -> ChildProcess {
+        let parley = try BuiltProduct.url("parley").path
+        return try ChildProcess(
+            "/bin/sh",
+            ["-c", #"output="$1"; shift; exec "$@" >"$output""#, "sh", output, parley] + arguments
+                + ["--config", configuration], environment: environment)
+    }
+
+    /// The path of a file in the folder, which is removed with all that is in it.
+    func path(_ name: String) -> String { folder.path(name) }
+
+    private func connected() async throws -> NATSConnection {
+        try await NATSConnection.connect(
+            to: try ServerAddress(parsing: server.url), options: ConnectOptions(connectTimeout: .seconds(60)))
+    }
+}
