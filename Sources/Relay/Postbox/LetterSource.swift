@@ -30,8 +30,7 @@ extension StreamSource: LetterSource {
     func letters(
         from start: UInt64, limit: Int, bytes: Int
     ) async throws(NATSError) -> (messages: [StoredMessage], next: UInt64?) {
-        let part = try await jetStream.page(
-            of: name, filter: filter, from: .sequence(start), limit: limit, bytes: bytes)
+        let part = try await page(from: start, limit: limit, bytes: bytes)
         guard part.pending > 0, let last = part.messages.last else { return (part.messages, nil) }
         return (part.messages, last.sequence + 1)
     }

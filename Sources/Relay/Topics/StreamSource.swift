@@ -27,6 +27,21 @@ struct StreamSource: Sendable {
     /// Has the network make the stream that is not there yet; nil where nobody does on request.
     var make: (@Sendable () async -> Void)?
 
+    /// The messages from a sequence on, and how many match behind them: read without a consumer where the server gives
+    /// batches and the user may read the whole stream.
+    func page(
+        from sequence: UInt64, limit: Int, bytes: Int
+    ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
+        if mayAsk,
+            let page = try await jetStream.batch(
+                of: name, filter: filter, from: sequence, limit: limit, bytes: bytes)
+        {
+            return page
+        }
+        return try await jetStream.page(
+            of: name, filter: filter, from: .sequence(max(1, sequence)), limit: limit, bytes: bytes)
+    }
+
     /// How far the stream goes now.
     func extent() async throws(NATSError) -> StreamExtent {
         if mayAsk {
@@ -97,8 +112,7 @@ struct StreamSource: Sendable {
     ) async throws(NATSError) -> (messages: [StoredMessage], isWhole: Bool) {
         let most = min(40_000, count * 4)
         // Lines of chat are short: most often all of them are read without a look at their sizes.
-        let glance = try await jetStream.page(
-            of: name, filter: filter, from: .sequence(start), limit: most, bytes: min(bytes, 4 << 20))
+        let glance = try await page(from: start, limit: most, bytes: min(bytes, 4 << 20))
         let seen = glance.messages.filter { $0.sequence <= end }
         if glance.pending == 0 || seen.count < glance.messages.count || seen.last?.sequence == end {
             return (Array(seen.suffix(count)), seen.count <= count)
@@ -106,9 +120,7 @@ struct StreamSource: Sendable {
         let sizes = try await sizes(from: start, through: end, atOnce: most)
         var wanted = Self.fitting(sizes, count: count, bytes: bytes)
         while wanted > 0 {
-            let page = try await jetStream.page(
-                of: name, filter: filter, from: .sequence(sizes[sizes.count - wanted].sequence), limit: wanted,
-                bytes: bytes)
+            let page = try await page(from: sizes[sizes.count - wanted].sequence, limit: wanted, bytes: bytes)
             if page.messages.count == wanted || page.pending == 0 {
                 return (page.messages.filter { $0.sequence <= end }, wanted == sizes.count)
             }
