@@ -263,6 +263,10 @@ struct GuardTests {
         #expect(try directory.settings().syncInterval == 60 && directory.settings().topics == NetworkSettings().topics)
         try PrivateFile.write(Array(#"{"users":{"connections":7}}"#.utf8), to: directory.settingsFile)
         #expect(try directory.settings().users.connections == 7 && directory.settings().users.payload == 1 << 20)
+        let million = #"{"maximumLetters":1000000,"postboxes":{"maximumBytes":4294967296}}"#
+        try PrivateFile.write(Array(million.utf8), to: directory.settingsFile)
+        #expect(try directory.settings().maximumLetters == 1_000_000)
+        #expect(try directory.settings().postboxes.maximumBytes == 4 << 30)
         for text in [
             #"{"syncInterval":0}"#, #"{"users":{"connections":0}}"#, #"{"users":{"conections":9}}"#, "[]", "", "{",
             #"{"topics":7}"#,
