@@ -10,7 +10,8 @@ extension RelayClient {
 
     /// Lets others see this user in these topics, and in no others, from now on and on every connection.
     ///
-    /// An entry is written for each and renewed while there is a connection. It is withdrawn when the session ends and when
+    /// An entry is written for each and renewed while there is a connection, which comes back for it where it rests because
+    /// nobody needed it. It is withdrawn when the session ends and when
     /// the background suspends it, and it ends by itself when the client dies.
     ///
     /// - Parameter topics: the most important topic first. Those beyond ``PresencePolicy/topics``, and those that the
@@ -19,6 +20,7 @@ extension RelayClient {
     public func appear(in topics: [String]) throws(RelayError) {
         for topic in topics { try Self.checkPlace(topic) }
         presence.announcement.topics = topics
+        if !topics.isEmpty { connectionIsNeeded() }
         announcePresence()
     }
 
@@ -78,17 +80,19 @@ extension RelayClient {
         reader.onTermination = { [weak self] _ in
             Task { await self?.endPresenceReader(key, of: topic) }
         }
+        connectionIsNeeded()
         if isNew { watchPresence(of: topic) }
         return rosters
     }
 
-    /// Who is in a topic now.
+    /// Who is in a topic now. A connection that rests because nobody needed it comes back for that.
     ///
     /// - Returns: the roster; an unknown one where the network keeps no presence.
     /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/notConnected``, ``RelayError/notAuthorized(_:)`` for a topic
     ///   that is not granted, ``RelayError/timeout(_:)``, or the server's refusal.
     public func presenceNow(topic: String) async throws(RelayError) -> PresenceRoster {
         try Self.checkPlace(topic)
+        await wake()
         guard presence.isOpen, let link, let jetStream = link.jetStream else { throw .notConnected }
         guard presence.isAvailable != false else { return .unknown }
         guard PresenceAnnouncement.isGranted(topic, namespace?.topics) else {

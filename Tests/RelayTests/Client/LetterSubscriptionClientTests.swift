@@ -42,6 +42,31 @@ struct LetterSubscriptionClientTests {
         #expect(heard.all.count { $0 == "disconnected" } == 1)
     }
 
+    @Test("B42 a reader that was slow hears of an outage as soon as it reads, and not with the next connection")
+    func slowReader() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let events = try await client.postboxMessages()
+        let channel = events.stream.channel
+        var iterator = events.makeAsyncIterator()
+        while let event = try await iterator.next(), event != .status(.connected) {}
+        // More than the client takes in for its reader.
+        for number in 1...4_000 { try network.postLetter("\(number)") }
+        try await eventually("what its reader has not taken is full") { channel.isFull }
+        network.server.refuseDials(with: .connectionRefused("memory"))
+        network.server.disconnectAll()
+        try await eventually("the outage") { client.status.state != .connected }
+        let heard = Collected()
+        let reading = Task {
+            for try await event in events { if case .status(let status) = event { heard.add(status.name) } }
+        }
+        try await eventually("the outage is heard of") { heard.all == ["connecting"] }
+        network.server.refuseDials(with: nil)
+        try await network.letTimePass("the way back") { heard.all.last == "connected" }
+        await client.close()
+        try await reading.value
+    }
+
     @Test("B42 a rest in the background is told as disconnected, and the way back as connecting")
     func suspension() async throws {
         let network = try MemoryNetwork()
@@ -136,6 +161,8 @@ struct LetterSubscriptionClientTests {
         try await network.letTimePass("the next rest") { client.status.state == .suspended }
         try client.enqueueLetter(to: "alice", postbox: "personal", text: "wake up", id: "letter-1")
         try await eventually("the letter") { network.server.messages(in: "PB_alice").count == 1 }
+        try await network.letTimePass("the rest after the letter") { client.status.state == .suspended }
+        #expect(try await client.listMessages().items.map(\.message) == ["wake up"])
         await client.close()
     }
 }

@@ -22,6 +22,18 @@ extension RelayClient {
         perform(idle.needed(isFollowed: !following.isEmpty, at: surroundings.clock.now))
     }
 
+    /// Brings a connection back that rests because nobody needed it, for a question over it. Waits until it stands, or until
+    /// there is something that keeps it from that.
+    func wake() async {
+        guard idle.isResting || idle.isReturning, !isInBackground else { return }
+        if idle.isResting { connectionIsNeeded() }
+        for await status in statuses {
+            let isOnItsWay = status.state == .connecting || status.state == .reconnecting
+            guard isOnItsWay, status.reason == nil, status.nextRetryAt == nil else { break }
+        }
+        idle.returned()
+    }
+
     /// A subscription has ended.
     func subscriptionEnded() {
         if following.isEmpty { perform(idle.subscriptionsEnded(at: surroundings.clock.now)) }
