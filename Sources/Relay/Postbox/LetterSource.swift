@@ -44,7 +44,6 @@ extension StreamSource: LetterSource {
         guard end >= first else { return ([], nil) }
         let low = try await sequence(before: end + 1, newest: limit, in: extent)
         let part = try await newest(limit, from: low, through: end, bytes: bytes)
-        let reached = part.isWhole ? low : part.messages.first?.sequence ?? low
-        return (part.messages.reversed(), reached > first ? reached - 1 : nil)
+        return (part.messages.reversed(), part.reached > first ? part.reached - 1 : nil)
     }
 }

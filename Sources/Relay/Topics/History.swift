@@ -184,8 +184,7 @@ struct History: Sendable {
         do throws(NATSError) {
             let start = try await source.sequence(before: part.upperBound + 1, newest: count, in: extent)
             let low = min(max(start, part.lowerBound), part.upperBound)
-            let found = try await source.newest(count, from: low, through: part.upperBound, bytes: bytes)
-            return (found.messages, found.isWhole ? low : found.messages.first?.sequence ?? low, found.isWhole)
+            return try await source.newest(count, from: low, through: part.upperBound, bytes: bytes)
         } catch { throw RelayError(error, during: "reading the history") }
     }
 
