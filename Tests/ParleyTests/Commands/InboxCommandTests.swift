@@ -66,6 +66,45 @@ struct InboxCommandTests {
         #expect(code(.disabled) == 69 && code(nil) == 69)
     }
 
+    @Test("B50 a deletion names letters that are not there, and tells each other reason once with its number")
+    func deletionReport() {
+        let lost = RelayError.timeout("deleting a letter")
+        var deletion = BulkDeletion(deleted: ["a"], failed: [.init(id: "b", error: .notFound("b"))])
+        func report() -> DeletionReport { DeletionReport(deletion) { CommandFailure($0) } }
+        #expect(report().complaints.map(\.text) == ["b does not exist, or was deleted."])
+        #expect(report().complaints.last?.code == 65 && deletion.gone == ["a", "b"])
+        deletion.failed += (1...2_000).map { .init(id: "f\($0)", error: .notConnected) }
+        deletion.failed.append(.init(id: "c", error: .cancelled))
+        deletion.unknown = [.init(id: "u", error: lost)]
+        #expect(
+            report().complaints.map(\.text) == [
+                "b does not exist, or was deleted.",
+                "2,000 letters were not deleted. There is no connection. Connect first.",
+                "1 letter was not deleted.",
+                "Of 1 letter it is not known whether it is gone. deleting a letter was not answered in time. It is safe "
+                    + "to try again.",
+            ])
+        #expect(report().complaints.map(\.code) == [65, 69, 130, 75])
+        // Scripts read each letter's reason.
+        let json = report().json
+        #expect(json["deleted"] == .array([.string("a")]))
+        #expect(json["failed"]?.arrayValue?.count == 2_003)
+        #expect(report().json["failed"]?.arrayValue?.last?["id"] == .string("u"))
+        #expect(DeletionReport(BulkDeletion(deleted: ["a"])) { CommandFailure($0) }.complaints.isEmpty)
+    }
+
+    @Test("B49 B50 all letters of a page that are meant are deleted, those that cannot be read, too")
+    func deletingAll() {
+        let unreadable = UnreadableLetter(
+            id: "x", createdAt: Desk.wall, postboxId: "shop", from: "bob", bytes: 3)
+        let letters = [Self.letter(1, in: "shop"), Self.letter(2, in: "diary")]
+        let page = ListOutput(items: letters, nextToken: nil, unreadable: [unreadable])
+        #expect(InboxSelection.all.ids(in: page) == letters.map(\.id) + ["x"])
+        #expect(InboxSelection.postboxes(["shop", "stall"]).ids(in: page) == [letters[0].id, "x"])
+        #expect(InboxSelection.postbox("diary").ids(in: page) == [letters[1].id])
+        #expect(InboxSelection.postbox("diary").onlyPostbox == "diary" && InboxSelection.all.onlyPostbox == nil)
+    }
+
     @Test("B51 letters are chosen by postbox and persona, and what is not there is not taken for empty")
     func selection() throws {
         func selection(_ postbox: String?, _ persona: String?) throws -> InboxSelection {
