@@ -41,6 +41,8 @@ struct InboxCommandTests {
             ["inbox", "save", "abc", "x.txt"], ["inbox", "save"], ["inbox", "post"], ["inbox", "forward", "abc"],
             ["inbox", "delete"], ["inbox", "delete", "--all", "x"], ["inbox", "delete", "x", "--yes"],
             ["inbox", "delete", "x", "--postbox", "work"], ["inbox", "delete", "x", "--sudo-id", "seller"],
+            ["inbox", "list", "--limit", "0"], ["inbox", "list", "--limit", "101"], ["inbox", "read"],
+            ["inbox", "watch", "--count", "0"], ["postbox", "create"], ["postbox", "enable"], ["postbox", "delete"],
         ])
     func misuse(_ words: [String]) {
         let error = #expect(throws: (any Error).self) { try ParleyCommand.parseAsRoot(words) }
@@ -63,7 +65,20 @@ struct InboxCommandTests {
             CommandFailure(.postboxNotAccepting("bob/work", because: state)).code
         }
         #expect(code(.unknownUser) == 65 && code(.unknownPostbox) == 65)
-        #expect(code(.disabled) == 69 && code(nil) == 69)
+        #expect(code(.disabled) == 69 && code(.full) == 69 && code(nil) == 69)
+    }
+
+    @Test("Scripts read letters and postboxes by these keys")
+    func keys() {
+        let letter = Self.letter(1, in: "work").json.entries.compactMap(\.key.stringValue)
+        #expect(
+            letter == [
+                "id", "createdAt", "updatedAt", "ownerId", "sudoId", "postboxId", "from", "message", "subject",
+            ])
+        let postbox = Self.known[0].json.entries.compactMap(\.key.stringValue)
+        #expect(postbox == ["id", "name", "sudoId", "isEnabled", "createdAt"])
+        let deletion = DeletionReport(BulkDeletion()) { CommandFailure($0) }.json
+        #expect(deletion.entries.compactMap(\.key.stringValue) == ["deleted", "failed"])
     }
 
     @Test("B50 a deletion names letters that are not there, and tells each other reason once with its number")

@@ -120,6 +120,28 @@ struct LetterSubscriptionClientTests {
         await client.close()
     }
 
+    @Test("B42 by the seed's policy the background ends the subscription, and the caller subscribes again")
+    func seedInBackground() async throws {
+        let network = try MemoryNetwork()
+        var configuration = network.configuration(lifecycle: .immediate)
+        configuration.subscriptions = .seed
+        let client = try await network.connected(configuration)
+        let heard = Collected()
+        let token = try await subscribe(client, heard)
+        await client.setAppStateActive(false)
+        try await network.letTimePass("the rest") { client.status.state == .suspended }
+        try await eventually("the end") { heard.all.last == "disconnected" }
+        await client.setAppStateActive(true)
+        try await client.state(is: .connected)
+        let again = Collected()
+        let second = try await subscribe(client, again)
+        try network.postLetter("heard")
+        try await eventually("the letter") { again.all.last == "heard" }
+        #expect(heard.all == ["initialized", "connecting", "connected", "disconnected"])
+        withExtendedLifetime((token, second)) {}
+        await client.close()
+    }
+
     @Test("A new user's subscription finds the postbox that the network makes for it")
     func newUsersSubscription() async throws {
         let network = try MemoryNetwork()
