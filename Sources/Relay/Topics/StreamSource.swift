@@ -124,10 +124,10 @@ struct StreamSource: Sendable {
         var wanted = Self.fitting(sizes, count: count, bytes: bytes)
         while wanted > 0 {
             let first = sizes[sizes.count - wanted].sequence
-            let page = try await page(from: first, limit: wanted, bytes: bytes)
-            if page.messages.count == wanted || page.pending == 0 {
+            let found = try await page(from: first, limit: wanted, bytes: bytes)
+            if found.messages.count == wanted || found.pending == 0 {
                 let isWhole = wanted == sizes.count
-                return (page.messages.filter { $0.sequence <= end }, isWhole ? start : first, isWhole)
+                return (found.messages.filter { $0.sequence <= end }, isWhole ? start : first, isWhole)
             }
             // A sender can have a message look smaller than it is. What was left out is the newest, so begin later.
             wanted /= 2

@@ -136,7 +136,7 @@ extension PromiseScene {
         let forged = try #require(try await batch(from: 111, limit: 5))
         #expect(forged.messages.map(\.sequence) == [111] && forged.messages.first?.subject == "\(name).1")
         #expect(try await without.lastMessageDirect(in: name, subject: "\(name).1")?.sequence == 111)
-        #expect(try await jetStream.streamInfo(name).state.consumers == 0)
+        #expect(try await without.streamInfo(name).state.consumers == 0)
     }
 
     func pulls() async throws {
