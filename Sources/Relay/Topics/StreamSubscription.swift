@@ -46,6 +46,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         /// Whether the reader has been sent the news that what comes next was stored before: a reader that never reads gets it
         /// once, however often the connection is lost.
         var isCatchingUp = false
+        /// Whether an interruption is among what is held.
+        var isInterruptionHeld = false
         /// What the reader knows of the connection.
         var standing = SubscriptionStanding(.resubscribe)
 
@@ -219,8 +221,14 @@ final class StreamSubscription<Event: Sendable>: Sendable {
 
     /// Reports an interruption. A reader without room for it hears it as soon as it has some.
     private func tell(interruption event: Event) {
-        state.withLockedValue { $0.isCatchingUp = false }
-        channel.markWithRoom(.event(event))
+        let isHeld = state.withLockedValue { state -> Bool in
+            state.isCatchingUp = false
+            // Messages of several topics are put in order: those that came before it have to be heard before it.
+            guard words.standing == nil, !state.held.isEmpty else { return false }
+            if !exchange(&state.isInterruptionHeld, with: true) { state.held.append(.news(.event(event))) }
+            return true
+        }
+        if !isHeld { channel.markWithRoom(.event(event)) }
     }
 
     /// Whether a subscription worked for so long that what ends it now has nothing to do with what failed before.
@@ -388,6 +396,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             }
             state.withLockedValue { _ = $0.held.removeFirst() }
         }
+        state.withLockedValue { $0.isInterruptionHeld = false }
         return true
     }
 
