@@ -221,10 +221,11 @@ final class StreamSubscription<Event: Sendable>: Sendable {
 
     /// Reports an interruption. A reader without room for it hears it as soon as it has some.
     private func tell(interruption event: Event) {
+        let hasRoom = !channel.isFull
         let isHeld = state.withLockedValue { state -> Bool in
             state.isCatchingUp = false
-            // Messages of several topics are put in order: those that came before it have to be heard before it.
-            guard words.standing == nil, !state.held.isEmpty else { return false }
+            // Messages of several topics are put in order: what is held for want of room comes before it.
+            guard !hasRoom, words.standing == nil, !state.held.isEmpty else { return false }
             if !exchange(&state.isInterruptionHeld, with: true) { state.held.append(.news(.event(event))) }
             return true
         }
