@@ -51,7 +51,8 @@ extension JetStream {
             for (index, message) in part.messages.enumerated() {
                 // The server counts less than all of a message, and looks behind it.
                 guard page.isEmpty || brought + message.bytes <= bytes else {
-                    return (page, part.pending + UInt64(part.messages.count - index))
+                    let left = UInt64(part.messages.count - index)
+                    return (page, min(part.pending, .max - left) + left)
                 }
                 brought += message.bytes
                 page.append(message.stored)
