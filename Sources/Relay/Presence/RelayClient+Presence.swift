@@ -11,8 +11,8 @@ extension RelayClient {
     /// Lets others see this user in these topics, and in no others, from now on and on every connection.
     ///
     /// An entry is written for each and renewed while there is a connection, which comes back for it where it rests because
-    /// nobody needed it. It is withdrawn when the session ends and when
-    /// the background suspends it, and it ends by itself when the client dies.
+    /// nobody needed it. It is withdrawn when the session ends and when the background suspends it, and it ends by itself
+    /// when the client dies.
     ///
     /// - Parameter topics: the most important topic first. Those beyond ``PresencePolicy/topics``, and those that the
     ///   network does not grant, are left out. None makes the user invisible, as it is at first.
