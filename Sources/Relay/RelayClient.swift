@@ -294,6 +294,17 @@ public actor RelayClient {
     /// Something is followed, or is to be sent.
     func connectionIsNeeded() { perform(idle.needed(isFollowed: isFollowing, at: surroundings.clock.now)) }
 
+    /// Has a connection come back that rests.
+    ///
+    /// - Returns: whether it is on its way, so that the caller is to tell by ``restEnded()`` what became of it.
+    func endRest() -> Bool {
+        if idle.isResting { connectionIsNeeded() }
+        return idle.isReturning
+    }
+
+    /// It is known what became of the way back.
+    func restEnded() { idle.returned() }
+
     /// The last subscription has ended.
     func subscriptionsEnded() { perform(idle.subscriptionsEnded(at: surroundings.clock.now)) }
 

@@ -30,17 +30,21 @@ public struct RelayConfiguration: Sendable {
         public var topics: [String]?
         /// When the stream of topics was made, in nanoseconds since 1970; nil if the network does not say.
         public var streamCreated: UInt64?
+        /// Whether stored messages come in batches without a consumer, from servers that have batches: what the network
+        /// exports lets more than one answer through then.
+        public var readsBatches: Bool
 
         /// Creates a namespace.
         public init(
             name: String, hash: String, apiPrefix: String = JetStream.standardPrefix, topics: [String]? = nil,
-            streamCreated: UInt64? = nil
+            streamCreated: UInt64? = nil, readsBatches: Bool = false
         ) {
             self.name = name
             self.hash = hash
             self.apiPrefix = apiPrefix
             self.topics = topics
             self.streamCreated = streamCreated
+            self.readsBatches = readsBatches
         }
 
         var stream: String { NetworkNames.topicStream(of: name) }

@@ -135,6 +135,15 @@ struct PermissionTests {
             #expect(try await own.message(in: "PB_alice", sequence: 2).sequence == 2)
             try await own.deleteMessage(in: "PB_alice", sequence: 2)
             #expect(try await own.page(of: "PB_alice", from: .all, limit: 9).messages.count == 1)
+            // As many answers as are asked for come through the import, where the server gives batches.
+            for text in ["1", "2", "3"] {
+                _ = try await own.publish(ByteBuffer(string: text), to: "postbox.alice.personal")
+            }
+            var direct = own
+            direct.readsBatches = true
+            let batch = try await direct.batch(of: "PB_alice", from: 1, limit: 9, bytes: 1 << 20)
+            #expect(batch?.messages.count == (alice.info.isAtLeast(2, 11) ? 4 : nil))
+            #expect(batch?.pending ?? 0 == 0)
             var letters = try own.orderedMessages(in: "PB_alice", filter: nil, from: .all).makeAsyncIterator()
             #expect(try await letters.next()?.sequence == 1)
 

@@ -36,13 +36,43 @@ struct ServiceTests {
                 #expect(known.data?.namespace == network.description.namespace)
                 #expect(known.data?.hash == network.description.hash)
                 #expect(known.data?.api == "net.API" && known.data?.topics == ["chat.>"])
-                #expect(known.data?.created ?? 0 > 0)
+                #expect(known.data?.created ?? 0 > 0 && known.data?.batches == true)
             }
             // The stream that the names lead to stores what is published.
             let stored = try await network.jetStream(connection).publish(
                 ByteBuffer(string: "hello"), to: "\(network.description.hash).chat.lobby")
             #expect(stored.stream == "\(network.description.namespace)_stream" && stored.sequence == 1)
             await connection.close()
+        }
+    }
+
+    @Test("A page of letters is read without a consumer where the server gives batches", arguments: TestServers.all)
+    func batches(server: String) async throws {
+        struct Audit: Decodable { var subject: String }
+        try await TestNetwork.run(server: server) { network in
+            let keeper = try await network.connectAsNetwork()
+            let client = try network.client(as: "alice")
+            try await client.connect(timeLimit: 60)
+            _ = try await client.postboxes()
+            for number in 1...3 {
+                _ = try await client.post(
+                    to: "alice", postbox: "personal", text: "\(number)", timeout: .seconds(60))
+            }
+            let audits = try keeper.subscribe(to: "$JS.EVENT.ADVISORY.API")
+            try await keeper.flush()
+            let page = try await client.listMessages(limit: 10)
+            #expect(page.items.dropFirst().map(\.message) == ["1", "2", "3"] && page.nextToken == nil)
+            // What was made before it is heard of before it.
+            try await JetStream(keeper).createConsumer(ConsumerConfiguration(name: "mark"), in: "PB_alice")
+            var made: [String] = []
+            for try await audit in audits {
+                let subject = try JSONDecoder().decode(Audit.self, from: Data(audit.bytes)).subject
+                if subject.hasPrefix("$JS.API.CONSUMER.CREATE.PB_alice.") { made.append(subject) }
+                if subject.hasSuffix(".mark") { break }
+            }
+            #expect(made.count == (keeper.info.isAtLeast(2, 11) ? 1 : 2), "\(made)")
+            await client.close()
+            await keeper.close()
         }
     }
 

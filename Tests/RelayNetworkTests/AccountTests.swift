@@ -108,11 +108,18 @@ struct UserPermissionsTests {
                 exports.contains { $0.kind == item.kind && SubjectPattern.covers($0.subject, item.subject) },
                 "\(item.subject)")
         }
-        // One answer ends the server's memory of a request; pulls alone have more.
+        // One answer ends the server's memory of a request; pulls and batches alone have more.
+        let thresholds: [String: Int64] = [
+            "$JS.API.CONSUMER.MSG.NEXT.>": 120_000_000_000, "$JS.API.DIRECT.GET.*": 10_000_000_000,
+        ]
         for export in exports where export.kind == .service {
-            let isPull = export.subject == "$JS.API.CONSUMER.MSG.NEXT.>"
-            #expect(export.responseType == (isPull ? .stream : .single), "\(export.subject)")
-            #expect(export.responseThreshold == (isPull ? 120_000_000_000 : nil))
+            let threshold = thresholds[export.subject]
+            #expect(export.responseType == (threshold == nil ? .single : .stream), "\(export.subject)")
+            #expect(export.responseThreshold == threshold)
+            // Which of two exports a request is for has to be certain.
+            for other in exports where other.kind == .service && other.subject != export.subject {
+                #expect(!SubjectPattern.overlaps(export.subject, other.subject), "\(export.subject) \(other.subject)")
+            }
         }
         // What the server says of a refusal comes from here; it names no more than the imports do.
         let defaults = permissions.defaults(network: network)
@@ -288,6 +295,10 @@ struct GuardTests {
         #expect(try directory.settings().syncInterval == 60 && directory.settings().topics == NetworkSettings().topics)
         try PrivateFile.write(Array(#"{"users":{"connections":7}}"#.utf8), to: directory.settingsFile)
         #expect(try directory.settings().users.connections == 7 && directory.settings().users.payload == 1 << 20)
+        let million = #"{"maximumLetters":1000000,"postboxes":{"maximumBytes":4294967296}}"#
+        try PrivateFile.write(Array(million.utf8), to: directory.settingsFile)
+        #expect(try directory.settings().maximumLetters == 1_000_000)
+        #expect(try directory.settings().postboxes.maximumBytes == 4 << 30)
         for text in [
             #"{"syncInterval":0}"#, #"{"users":{"connections":0}}"#, #"{"users":{"conections":9}}"#, "[]", "", "{",
             #"{"topics":7}"#,

@@ -1,7 +1,14 @@
+import NATS
 import Relay
 import Testing
 
 @testable import RelayNetwork
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 @Suite("Network: rules")
 struct NetworkRuleTests {
@@ -98,6 +105,24 @@ struct NetworkRuleTests {
             return nil
         } catch {
             return error.failure
+        }
+    }
+
+    @Test("A person's postboxes are full with as many letters as they may hold, or with bytes for no more")
+    func fullPostboxes() throws {
+        func isFull(_ bounds: String, messages: Int, bytes: Int) throws -> Bool {
+            let text = """
+                {"config":{"name":"PB_alice"\(bounds)},"created":"2026-01-02T03:04:05Z",
+                 "state":{"messages":\(messages),"bytes":\(bytes),"first_seq":1,"last_seq":9}}
+                """
+            return try JSONDecoder().decode(StreamInfo.self, from: Data(text.utf8)).isFull
+        }
+        let bounds = #","max_msgs":3,"max_bytes":1000"#
+        #expect(try !isFull(bounds, messages: 2, bytes: 900))
+        #expect(try isFull(bounds, messages: 3, bytes: 10))
+        #expect(try isFull(bounds, messages: 1, bytes: 990))
+        for none in ["", #","max_msgs":-1,"max_bytes":-1"#] {
+            #expect(try !isFull(none, messages: 1_000_000, bytes: 1 << 40))
         }
     }
 

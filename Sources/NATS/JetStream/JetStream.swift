@@ -12,6 +12,9 @@ public struct JetStream: Sendable {
     public let connection: NATSConnection
     /// How long one call may take.
     public var timeout: Duration
+    /// Whether a direct get may have many answers, which servers give from 2.11 on. Where an account imports JetStream from
+    /// another one, that account's exports say whether more than the first answer comes through.
+    package var readsBatches = false
     let prefix: String
 
     /// Creates the interface.
@@ -114,12 +117,14 @@ public struct JetStream: Sendable {
             throw .jetStream(.init(code: status, errorCode: 0, text: block.statusText ?? "direct get"))
         }
         let headers = message.headers
-        guard let sequence = headers["Nats-Sequence"].flatMap(UInt64.init) else {
+        // The server's own word comes last, behind what the message's sender wrote.
+        func said(_ name: String) -> String? { headers.values(for: name).last }
+        guard let sequence = said("Nats-Sequence").flatMap(UInt64.init) else {
             throw .protocolViolation("a direct get without a sequence")
         }
         return StoredMessage(
-            subject: headers["Nats-Subject"] ?? subject, sequence: sequence,
-            time: headers["Nats-Time-Stamp"].flatMap(ServerTime.init(parsing:)) ?? ServerTime(nanoseconds: 0),
+            subject: said("Nats-Subject") ?? subject, sequence: sequence,
+            time: said("Nats-Time-Stamp").flatMap(ServerTime.init(parsing:)) ?? ServerTime(nanoseconds: 0),
             headers: headers, payload: message.payload)
     }
 

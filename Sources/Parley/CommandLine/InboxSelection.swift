@@ -32,6 +32,23 @@ enum InboxSelection: Equatable {
         }
     }
 
+    /// The one postbox that is meant; nil where there may be several.
+    var onlyPostbox: String? { if case .postbox(let id) = self { id } else { nil } }
+
+    /// The identifiers of a page's letters that are meant, those that cannot be read behind the others.
+    func ids(in page: ListOutput<PostboxMessage>) -> [String] {
+        let letters = page.items.map { ($0.id, $0.postboxId) } + page.unreadable.map { ($0.id, $0.postboxId) }
+        return letters.filter { means(postbox: $0.1) }.map(\.0)
+    }
+
+    private func means(postbox: String) -> Bool {
+        switch self {
+        case .all: true
+        case .postbox(let id): id == postbox
+        case .postboxes(let ids): ids.contains(postbox)
+        }
+    }
+
     /// The identifier of the postbox that is meant.
     ///
     /// - Parameter known: the user's postboxes; nil where the network did not tell them.

@@ -30,14 +30,17 @@ enum StoreAccess {
         }
     }
 
-    /// Has the user's store keep what a command has learned, where there is one. What is on the network is not lost without
-    /// it, so a store that cannot be used is told and fails no command.
+    /// Has the user's store keep what a command has learned, where there is one, a part after the other where it is much.
+    /// What is on the network is not lost without it, so a store that cannot be used is told and fails no command.
     static func note(_ changes: [StoreChange], _ plan: ConnectionPlan) async {
         guard !changes.isEmpty, let path = plan.store else { return }
         do {
             try await use(path) { store in
                 guard let store else { return }
-                try await store.commit(changes)
+                for start in stride(from: 0, to: changes.count, by: LocalStore.deletionsAtOnce) {
+                    let end = min(changes.count, start + LocalStore.deletionsAtOnce)
+                    try await store.commit(Array(changes[start..<end]))
+                }
             }
         } catch let failure as CommandFailure {
             Output.complain("parley: " + failure.text)

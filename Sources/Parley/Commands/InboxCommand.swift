@@ -107,6 +107,7 @@ struct InboxListCommand: AsyncParsableCommand {
     }
 
     private func write(_ page: ListOutput<PostboxMessage>, _ more: MessageMap = [:]) {
+        for letter in page.unreadable { Output.complain("parley: the letter \(letter.id) is not readable") }
         if json {
             var map: MessageMap = [
                 "items": .array(page.items.map { .map($0.json) }), "nextToken": MessageValue(page.nextToken),

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Relay
+import RelayNetwork
 
 #if canImport(Glibc)
     import Glibc
@@ -16,7 +17,7 @@ struct InboxDeleteCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Flag(help: "Delete any number, 25 at a time.")
+    @Flag(help: "Delete any number.")
     var chunked = false
 
     @Flag(help: "Delete all letters that are there now, after a question.")
@@ -55,21 +56,30 @@ struct InboxDeleteCommand: AsyncParsableCommand {
                 await client.close()
                 return Output.complain("parley: nothing was deleted")
             }
-            let (result, failure) = await delete(wanted, client)
-            await client.close()
-            await StoreAccess.note(result.deleted.map { .letterDeleted(.received, id: $0) }, plan)
-            if let failure {
-                // What is gone is said, whatever becomes of the rest.
-                try? report(result)
-                let left = wanted.count - result.deleted.count - result.failed.count
-                Output.complain("parley: \(Wording.count(left, "letter")) not deleted, or not known to be")
-                throw client.explained(failure)
+            let (result, signal) = await delete(wanted, client)
+            let deletion: BulkDeletion
+            switch result {
+            case .success(let done): deletion = done
+            case .failure(let error):
+                let failure = client.explained(error)
+                await client.close()
+                throw failure
             }
-            try report(result)
+            let report = DeletionReport(deletion) { client.explained($0) }
+            await client.close()
+            await StoreAccess.note(deletion.gone.map { .letterDeleted(.received, id: $0) }, plan)
+            if json {
+                Output.json(report.json)
+            } else {
+                for id in deletion.deleted { Output.line(id) }
+                for complaint in report.complaints { Output.complain("parley: " + complaint.text) }
+            }
+            if let signal { throw ExitCode(128 + signal) }
+            if let last = report.complaints.last { throw ExitCode(last.code) }
         }
     }
 
-    /// The ids of the letters that are there now. What comes meanwhile stays.
+    /// The ids of the letters that are there now, readable or not. What comes meanwhile stays.
     private func present(_ client: RelayClient) async throws -> [String] {
         let selection = try await part.selection(client)
         var found: [String] = []
@@ -77,9 +87,10 @@ struct InboxDeleteCommand: AsyncParsableCommand {
         repeat {
             let page: ListOutput<PostboxMessage>
             do throws(RelayError) {
-                page = try await client.page(of: selection, limit: RelayClient.maximumPage, nextToken: token)
+                page = try await client.listMessages(
+                    limit: RelayClient.maximumPage, nextToken: token, postbox: selection.onlyPostbox)
             } catch { throw client.explained(error) }
-            found += page.items.map(\.id)
+            found += selection.ids(in: page)
             token = page.nextToken
         } while token != nil
         return found
@@ -97,20 +108,30 @@ struct InboxDeleteCommand: AsyncParsableCommand {
         return answer == "y" || answer == "yes"
     }
 
-    private func delete(_ wanted: [String], _ client: RelayClient) async -> (BulkDeletion, RelayError?) {
-        var result = BulkDeletion()
+    /// Deletes letters as a caller of the library does. After a signal no more of them are sent to the server, and what has
+    /// been is waited for.
+    private func delete(
+        _ wanted: [String], _ client: RelayClient
+    ) async -> (result: Result<BulkDeletion, RelayError>, signal: Int32?) {
         let progress = Progress(of: wanted.count)
-        defer { progress.end() }
-        for start in stride(from: 0, to: wanted.count, by: BulkDeletion.maximumCount) {
-            let chunk = Array(wanted[start..<min(wanted.count, start + BulkDeletion.maximumCount)])
+        let signals = EndingSignals()
+        let deletion = Task { () -> Result<BulkDeletion, RelayError> in
             do throws(RelayError) {
-                let part = try await client.bulkDeleteMessage(withMessageIds: chunk)
-                result.deleted += part.deleted
-                result.failed += part.notDeleted
-            } catch { return (result, error) }
-            progress.show(start + chunk.count)
+                return .success(try await client.deleteMessages(withMessageIds: wanted) { progress.show($0) })
+            } catch { return .failure(error) }
         }
-        return (result, nil)
+        let listener = Task { [numbers = signals.numbers] () -> Int32? in
+            for await number in numbers {
+                deletion.cancel()
+                return number
+            }
+            return nil
+        }
+        let result = await deletion.value
+        signals.cancel()
+        listener.cancel()
+        progress.end()
+        return (result, await listener.value)
     }
 
     /// How far a long deletion is, for a person at a terminal.
@@ -123,25 +144,12 @@ struct InboxDeleteCommand: AsyncParsableCommand {
             isShown = total > BulkDeletion.maximumCount && isatty(STDERR_FILENO) == 1
         }
 
+        /// Says how many have come to their end, now and then.
         func show(_ done: Int) {
-            if isShown { Output.prompt("\r\(Wording.grouped(done)) of \(Wording.grouped(total)) letters") }
+            guard isShown, done.isMultiple(of: BulkDeletion.maximumCount) || done == total else { return }
+            Output.prompt("\r\(Wording.grouped(done)) of \(Wording.grouped(total)) letters")
         }
 
         func end() { if isShown { Output.complain("") } }
-    }
-
-    private func report(_ result: BulkDeletion) throws {
-        if json {
-            let failed = result.failed.map {
-                MessageValue.map(["id": .string($0.id), "error": .string($0.error.words)])
-            }
-            Output.json(["deleted": .array(result.deleted.map { .string($0) }), "failed": .array(failed)])
-        } else {
-            for id in result.deleted { Output.line(id) }
-        }
-        guard let failure = result.failed.first else { return }
-        if json { throw ExitCode(CommandFailure(failure.error).code) }
-        for failure in result.failed.dropLast() { Output.complain("parley: \(failure.error.words)") }
-        throw CommandFailure(result.failed[result.failed.count - 1].error)
     }
 }

@@ -239,10 +239,11 @@ package struct Delivery: Sendable {
     package mutating func recipientAnswered(
         id: String, _ state: RecipientReply.State?, isRefused: Bool, at now: ContinuousClock.Instant
     ) -> [Action] {
-        // A refused letter that is under way again brings its own news, unless this is certain.
+        // A refused letter that is under way again brings its own news, unless this is certain: a full postbox may have room
+        // again, and its stream says itself that it has none.
         let isUnderWay = outbox.state(of: id) == .sending
         guard case .postbox(let user, let postbox)? = outbox.destination(of: id), state != .accepting,
-            state == nil ? isRefused && !isUnderWay : isRefused || isUnderWay
+            state == nil || state == .full ? isRefused && !isUnderWay : isRefused || isUnderWay
         else { return [] }
         var actions: [Action] = []
         finish(id, .failed(.postboxNotAccepting("\(user)/\(postbox)", because: state)), into: &actions)

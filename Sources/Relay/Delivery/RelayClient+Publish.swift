@@ -232,8 +232,8 @@ extension RelayClient {
     /// Sends a letter to a user's postbox and waits until it is stored.
     ///
     /// - Parameter subject: what it is about, in a line of at most 256 bytes; nil or empty for none.
-    /// - Throws: ``RelayError/postboxNotAccepting(_:because:)`` for a postbox that is disabled or does not exist,
-    ///   ``RelayError/invalidArgument(_:)`` for a name or a subject that is none.
+    /// - Throws: ``RelayError/postboxNotAccepting(_:because:)`` for a postbox that is disabled or full, or does not
+    ///   exist, ``RelayError/invalidArgument(_:)`` for a name or a subject that is none.
     public nonisolated(nonsending) func post(
         to recipient: String, postbox: String, subject: String? = nil, text: String, id: String? = nil,
         timeout: Duration = .seconds(10)

@@ -30,8 +30,7 @@ extension StreamSource: LetterSource {
     func letters(
         from start: UInt64, limit: Int, bytes: Int
     ) async throws(NATSError) -> (messages: [StoredMessage], next: UInt64?) {
-        let part = try await jetStream.page(
-            of: name, filter: filter, from: .sequence(start), limit: limit, bytes: bytes)
+        let part = try await page(from: start, limit: limit, bytes: bytes)
         guard part.pending > 0, let last = part.messages.last else { return (part.messages, nil) }
         return (part.messages, last.sequence + 1)
     }
@@ -45,7 +44,6 @@ extension StreamSource: LetterSource {
         guard end >= first else { return ([], nil) }
         let low = try await sequence(before: end + 1, newest: limit, in: extent)
         let part = try await newest(limit, from: low, through: end, bytes: bytes)
-        let reached = part.isWhole ? low : part.messages.first?.sequence ?? low
-        return (part.messages.reversed(), reached > first ? reached - 1 : nil)
+        return (part.messages.reversed(), part.reached > first ? part.reached - 1 : nil)
     }
 }

@@ -132,6 +132,7 @@ extension RelayClient {
     ) async throws(RelayError) -> PostboxSnapshot {
         // What is wrong with the question is found before anything is begun.
         _ = try LetterPage(limit: limit, nextToken: nil, postbox: postbox, order: order)
+        await wake()
         guard link?.connection != nil else { throw .notConnected }
         let live = try postboxMessages()
         var iterator = live.makeAsyncIterator()

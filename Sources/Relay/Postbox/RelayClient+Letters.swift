@@ -113,9 +113,7 @@ extension RelayClient {
         let deletion = try result.get()
         // What the network does not have any more goes here too.
         let missing = deletion.failed.filter { $0.error == .notFound($0.id) }.map(\.id)
-        if let store = await keptStore() {
-            await store.append([], (deletion.deleted + missing).map { .letterDeleted(.received, id: $0) })
-        }
+        await keptStore()?.forgetLetters(deletion.deleted + missing)
         return deletion
     }
 }

@@ -105,10 +105,12 @@ extension RelayClient {
         return link.personas.assigned(to: letters)
     }
 
-    /// Reads the letters. A new user has none yet, until the network is asked for the postboxes.
+    /// Reads the letters, for which a resting connection comes back. A new user has none yet, until the network is asked for
+    /// the postboxes.
     func inLetters<Value: Sendable>(
         _ read: @Sendable (Letters) async throws(RelayError) -> Value
     ) async throws(RelayError) -> Value {
+        await wake()
         do throws(RelayError) {
             return try await read(letters())
         } catch {

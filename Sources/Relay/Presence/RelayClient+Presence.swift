@@ -6,14 +6,16 @@ import NIOCore
 extension RelayClient {
     /// Lets others see this user in these topics, and in no others, from now on and on every connection.
     ///
-    /// An entry is written for each and renewed while there is a connection. It is withdrawn when the session ends and when
-    /// the background suspends it, and it ends by itself when the client dies.
+    /// An entry is written for each and renewed while there is a connection, which comes back for it where it rests because
+    /// nobody needed it. It is withdrawn when the session ends and when the background suspends it, and it ends by itself
+    /// when the client dies.
     ///
     /// - Parameter topics: the most important topic first. Those beyond ``PresencePolicy/topics``, and those that the
     ///   network does not grant, are left out. None makes the user invisible, as it is at first.
     /// - Throws: ``RelayError/invalidTopic(_:)`` for a text that is no topic, or that has wildcards.
     public func appear(in topics: [String]) throws(RelayError) {
         for topic in topics { try Self.checkPlace(topic) }
+        if !topics.isEmpty { connectionIsNeeded() }
         handlePresence(.appeared(in: topics))
     }
 
@@ -55,17 +57,19 @@ extension RelayClient {
         reader.onTermination = { [weak self] _ in
             Task { await self?.handlePresence(.readerLeft(id: id, topic: topic)) }
         }
+        connectionIsNeeded()
         handlePresence(.readerCame(reader, id: id, topic: topic))
         return rosters
     }
 
-    /// Who is in a topic now.
+    /// Who is in a topic now. A connection that rests because nobody needed it comes back for that.
     ///
     /// - Returns: the roster; an unknown one where the network keeps no presence.
     /// - Throws: ``RelayError/invalidTopic(_:)``, ``RelayError/notConnected``, ``RelayError/notAuthorized(_:)`` for a topic
     ///   that is not granted, ``RelayError/timeout(_:)``, or the server's refusal.
     public func presenceNow(topic: String) async throws(RelayError) -> PresenceRoster {
         try Self.checkPlace(topic)
+        await wake()
         guard status.state == .connected, let jetStream = link?.jetStream else { throw .notConnected }
         guard isPresenceAvailable != false else { return .unknown }
         guard PresenceAnnouncement.isGranted(topic, namespace?.topics) else {

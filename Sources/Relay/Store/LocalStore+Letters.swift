@@ -49,6 +49,19 @@ extension LocalStore {
         return letters
     }
 
+    /// So many deletions are written together at most: whoever reads or writes something else meanwhile has its turn.
+    package static let deletionsAtOnce = 1_000
+
+    /// Forgets letters that the network does not have any more, however many, within a moment.
+    ///
+    /// - Parameter ids: the identifiers of received letters.
+    package func forgetLetters(_ ids: [String]) async {
+        for start in stride(from: 0, to: ids.count, by: Self.deletionsAtOnce) {
+            let part = ids[start..<min(ids.count, start + Self.deletionsAtOnce)]
+            await append([], part.map { .letterDeleted(.received, id: $0) })
+        }
+    }
+
     /// Which letters were read on this machine, after all is written that waits.
     ///
     /// - Parameter ids: the letters that are asked about.

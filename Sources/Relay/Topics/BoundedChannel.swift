@@ -21,6 +21,8 @@ final class BoundedChannel<Element: Sendable>: Sendable {
         var queue: Deque<Element> = []
         /// What the elements that wait count.
         var waiting = ChannelWeight(count: 0)
+        /// What is added as soon as there is room.
+        var late: Element?
         var reader: Completion<Wakeup>?
         var writer: Completion<Wakeup>?
         var ending: Result<Void, RelayError>?
@@ -96,15 +98,41 @@ final class BoundedChannel<Element: Sendable>: Sendable {
     }
 
     /// Adds an element without waiting, beyond the bound if the channel is full: for rare events.
-    func mark(_ element: Element) {
+    ///
+    /// - Parameter isLast: whether it takes the place of what waits for room.
+    func mark(_ element: Element, isLast: Bool = false) {
         let weight = weight(element)
         let reader = state.withLockedValue { state -> Completion<Wakeup>? in
             guard state.ending == nil else { return nil }
+            if isLast { state.late = nil }
             append(element, weight, &state)
             defer { state.reader = nil }
             return state.reader
         }
         reader?.fulfil(.ready)
+    }
+
+    /// Adds an element without waiting: at once where there is room, and otherwise as soon as the reader has made some, in
+    /// place of one that waits for that. It comes before whatever a writer adds later.
+    func markWithRoom(_ element: Element) {
+        let weight = weight(element)
+        let reader = state.withLockedValue { state -> Completion<Wakeup>? in
+            guard state.ending == nil else { return nil }
+            guard !isFull(state) else {
+                state.late = element
+                return nil
+            }
+            append(element, weight, &state)
+            defer { state.reader = nil }
+            return state.reader
+        }
+        reader?.fulfil(.ready)
+    }
+
+    /// Adds what has waited for room.
+    private func appendLate(_ state: inout State) {
+        guard let late = exchange(&state.late, with: nil) else { return }
+        append(late, weight(late), &state)
     }
 
     private func append(_ element: Element, _ weight: ChannelWeight, _ state: inout State) {
@@ -141,6 +169,7 @@ final class BoundedChannel<Element: Sendable>: Sendable {
             let (found, writer) = state.withLockedValue { state -> (Found<Value>, Completion<Wakeup>?) in
                 if !state.queue.isEmpty {
                     let value = take(&state)
+                    if !isFull(state) { appendLate(&state) }
                     guard state.waiting.count <= capacity / 2, state.waiting.bytes <= byteLimit / 2 else {
                         return (.value(value), nil)
                     }
@@ -167,7 +196,10 @@ final class BoundedChannel<Element: Sendable>: Sendable {
     /// No element follows; what is queued can still be read.
     func close(_ ending: Result<Void, RelayError> = .success(())) {
         let (reader, writer) = state.withLockedValue { state in
-            if state.ending == nil { state.ending = ending }
+            if state.ending == nil {
+                state.ending = ending
+                appendLate(&state)
+            }
             defer {
                 state.reader = nil
                 state.writer = nil

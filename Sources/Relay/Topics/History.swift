@@ -116,10 +116,10 @@ struct History: Sendable {
     ) async throws(RelayError) -> (messages: [StoredMessage], pending: UInt64) {
         let (nanoseconds, overflow) = max(0, start?.milliseconds ?? 0).multipliedReportingOverflow(by: 1_000_000)
         let time = ServerTime(nanoseconds: overflow ? .max : nanoseconds)
-        let position = sequence.map { StartPosition.sequence(max(1, $0)) } ?? .time(time)
         do throws(NATSError) {
+            if let sequence { return try await source.page(from: sequence, limit: count, bytes: bytes) }
             return try await source.jetStream.page(
-                of: source.name, filter: source.filter, from: position, limit: count, bytes: bytes)
+                of: source.name, filter: source.filter, from: .time(time), limit: count, bytes: bytes)
         } catch { throw RelayError(error, during: "reading the history") }
     }
 
@@ -184,8 +184,7 @@ struct History: Sendable {
         do throws(NATSError) {
             let start = try await source.sequence(before: part.upperBound + 1, newest: count, in: extent)
             let low = min(max(start, part.lowerBound), part.upperBound)
-            let found = try await source.newest(count, from: low, through: part.upperBound, bytes: bytes)
-            return (found.messages, found.isWhole ? low : found.messages.first?.sequence ?? low, found.isWhole)
+            return try await source.newest(count, from: low, through: part.upperBound, bytes: bytes)
         } catch { throw RelayError(error, during: "reading the history") }
     }
 

@@ -27,6 +27,21 @@ struct StreamSource: Sendable {
     /// Has the network make the stream that is not there yet; nil where nobody does on request.
     var make: (@Sendable () async -> Void)?
 
+    /// The messages from a sequence on, and how many match behind them: read without a consumer where the server gives
+    /// batches and the user may read the whole stream.
+    func page(
+        from sequence: UInt64, limit: Int, bytes: Int
+    ) async throws(NATSError) -> (messages: [StoredMessage], pending: UInt64) {
+        if mayAsk,
+            let page = try await jetStream.batch(
+                of: name, filter: filter, from: sequence, limit: limit, bytes: bytes)
+        {
+            return page
+        }
+        return try await jetStream.page(
+            of: name, filter: filter, from: .sequence(max(1, sequence)), limit: limit, bytes: bytes)
+    }
+
     /// How far the stream goes now.
     func extent() async throws(NATSError) -> StreamExtent {
         if mayAsk {
@@ -91,31 +106,33 @@ struct StreamSource: Sendable {
     ///   - start: where the part begins; it holds hardly more messages than are asked for.
     ///   - end: the last sequence of the part.
     ///   - bytes: most bytes of all of them together.
-    /// - Returns: the messages in order, and whether the part holds no others.
+    /// - Returns: the messages in order, from which sequence on they are all there are, and whether that is the part's
+    ///   beginning. What was deleted meanwhile may leave no message at all of a part that is not whole.
     func newest(
         _ count: Int, from start: UInt64, through end: UInt64, bytes: Int = 64 << 20
-    ) async throws(NATSError) -> (messages: [StoredMessage], isWhole: Bool) {
+    ) async throws(NATSError) -> (messages: [StoredMessage], reached: UInt64, isWhole: Bool) {
         let most = min(40_000, count * 4)
         // Lines of chat are short: most often all of them are read without a look at their sizes.
-        let glance = try await jetStream.page(
-            of: name, filter: filter, from: .sequence(start), limit: most, bytes: min(bytes, 4 << 20))
+        let glance = try await page(from: start, limit: most, bytes: min(bytes, 4 << 20))
         let seen = glance.messages.filter { $0.sequence <= end }
         if glance.pending == 0 || seen.count < glance.messages.count || seen.last?.sequence == end {
-            return (Array(seen.suffix(count)), seen.count <= count)
+            let newest = Array(seen.suffix(count))
+            guard seen.count > count, let first = newest.first else { return (newest, start, true) }
+            return (newest, first.sequence, false)
         }
         let sizes = try await sizes(from: start, through: end, atOnce: most)
         var wanted = Self.fitting(sizes, count: count, bytes: bytes)
         while wanted > 0 {
-            let page = try await jetStream.page(
-                of: name, filter: filter, from: .sequence(sizes[sizes.count - wanted].sequence), limit: wanted,
-                bytes: bytes)
-            if page.messages.count == wanted || page.pending == 0 {
-                return (page.messages.filter { $0.sequence <= end }, wanted == sizes.count)
+            let first = sizes[sizes.count - wanted].sequence
+            let found = try await page(from: first, limit: wanted, bytes: bytes)
+            if found.messages.count == wanted || found.pending == 0 {
+                let isWhole = wanted == sizes.count
+                return (found.messages.filter { $0.sequence <= end }, isWhole ? start : first, isWhole)
             }
             // A sender can have a message look smaller than it is. What was left out is the newest, so begin later.
             wanted /= 2
         }
-        return ([], true)
+        return ([], start, true)
     }
 
     /// The places and sizes of a part's messages.

@@ -43,14 +43,13 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var task: Task<Void, Never>?
         /// What the cursor has passed and the channel had no room for when the connection was lost.
         var held: [Held] = []
-        /// Whether the reader has been sent the news that what comes next was stored before, or that nothing comes: a reader
-        /// that never reads gets it once, however often the connection is lost.
+        /// Whether the reader has been sent the news that what comes next was stored before: a reader that never reads gets it
+        /// once, however often the connection is lost.
         var isCatchingUp = false
+        /// Whether an interruption is among what is held.
         var isInterruptionHeld = false
         /// What the reader knows of the connection.
         var standing = SubscriptionStanding(.resubscribe)
-        /// What it hears of it once there is room.
-        var heldStanding: PlatformSubscriptionStatus?
 
         /// Keeps a loss to be reported, in one figure with one that has not been reported yet.
         mutating func holdLoss(_ count: UInt64) {
@@ -144,17 +143,14 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         case .nothing: break
         case .tell(let status): tell(status)
         case .end(let status):
-            channel.mark(.event(told(status)))
+            channel.mark(.event(told(status)), isLast: true)
             if case .error(let error) = status { end(.failure(error)) } else { end() }
         }
     }
 
-    /// Tells of the connection. A reader without room for it hears the newest before anything else.
+    /// Tells of the connection. A reader without room for it hears the newest as soon as it has some.
     private func tell(_ status: PlatformSubscriptionStatus) {
-        guard let told = words.standing?.told else { return }
-        let hasRoom = !channel.isFull
-        state.withLockedValue { $0.heldStanding = hasRoom ? nil : status }
-        if hasRoom { channel.mark(.event(told(status))) }
+        if let told = words.standing?.told { channel.markWithRoom(.event(told(status))) }
     }
 
     private func run(
@@ -223,16 +219,17 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         if isNews { channel.mark(.catchingUp) }
     }
 
-    /// Reports an interruption. A reader that has no room for it now hears of it when the subscription works again.
+    /// Reports an interruption. A reader without room for it hears it as soon as it has some.
     private func tell(interruption event: Event) {
         let hasRoom = !channel.isFull
-        state.withLockedValue { state in
+        let isHeld = state.withLockedValue { state -> Bool in
             state.isCatchingUp = false
-            guard !hasRoom, !state.isInterruptionHeld else { return }
-            state.isInterruptionHeld = true
-            state.held.append(.news(.event(event)))
+            // Messages of several topics are put in order: what is held for want of room comes before it.
+            guard !hasRoom, words.standing == nil, !state.held.isEmpty else { return false }
+            if !exchange(&state.isInterruptionHeld, with: true) { state.held.append(.news(.event(event))) }
+            return true
         }
-        if hasRoom { channel.mark(.event(event)) }
+        if !isHeld { channel.markWithRoom(.event(event)) }
     }
 
     /// Whether a subscription worked for so long that what ends it now has nothing to do with what failed before.
@@ -403,12 +400,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             }
             state.withLockedValue { _ = $0.held.removeFirst() }
         }
-        let standing = state.withLockedValue { state in
-            state.isInterruptionHeld = false
-            return exchange(&state.heldStanding, with: nil)
-        }
-        guard let standing, let told = words.standing?.told else { return true }
-        return await channel.send(.event(told(standing)))
+        state.withLockedValue { $0.isInterruptionHeld = false }
+        return true
     }
 
     /// Where to begin on this connection: behind the cursor, or where the subscription was asked to.

@@ -7,14 +7,17 @@ enum NetworkAccount {
     /// How long the server remembers a pull that it gives nothing to. Heartbeats renew it; pulls of other clients come
     /// without and wait for up to 30 s.
     static let pullThreshold: Int64 = 120 * 1_000_000_000
+    /// How long the server remembers a batch whose next message does not come.
+    static let batchThreshold: Int64 = 10 * 1_000_000_000
 
     /// What the account exports.
     ///
-    /// An answer to a single-answer service ends the server's memory of the request; a pull has many answers and is
-    /// remembered until its reader stops listening.
+    /// An answer to a single-answer service ends the server's memory of the request; a pull and a batch of stored messages
+    /// have many answers and are remembered until their reader stops listening. A subject's newest message is one answer,
+    /// so reading keys leaves nothing behind.
     static func exports(hash: String) -> [AccountExport] {
         let calls = [
-            "INFO", "STREAM.INFO.*", "STREAM.MSG.GET.*", "STREAM.MSG.DELETE.*", "DIRECT.GET.>", "CONSUMER.CREATE.>",
+            "INFO", "STREAM.INFO.*", "STREAM.MSG.GET.*", "STREAM.MSG.DELETE.*", "DIRECT.GET.*.>", "CONSUMER.CREATE.>",
             "CONSUMER.INFO.*.*", "CONSUMER.DELETE.*.*",
         ].map { "$JS.API.\($0)" }
         let services = [
@@ -24,6 +27,7 @@ enum NetworkAccount {
         ]
         return (calls + services).map { AccountExport.service($0) } + [
             .service("$JS.API.CONSUMER.MSG.NEXT.>", responses: .stream, threshold: pullThreshold),
+            .service("$JS.API.DIRECT.GET.*", responses: .stream, threshold: batchThreshold),
             .stream(NetworkNames.control(of: "*")), .stream("_INBOX.>"),
         ]
     }

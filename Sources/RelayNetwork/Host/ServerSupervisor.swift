@@ -38,9 +38,9 @@ struct ServerSupervisor: Sendable {
 
     /// Lays the accounts' tokens where the server reads them.
     private func installTokens() throws(NetworkError) {
-        for (account, token) in [
-            (identity.systemAccount, identity.systemToken), (identity.account, identity.accountToken),
-        ] {
+        // The network's own is signed anew, since an earlier version exported something else.
+        let network = try AccountSigner(directory, identity).networkToken(acceptsMessages: true)
+        for (account, token) in [(identity.systemAccount, identity.systemToken), (identity.account, network)] {
             try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: account.text))
         }
         try directory.identified { identity throws(NetworkError) in

@@ -29,6 +29,8 @@ struct NamespaceService: Sendable {
             var topics: [String]
             /// When the stream of topics was made, in nanoseconds since 1970; nil when that is not known now.
             var created: Int64?
+            /// That what is read directly may have many answers, as this version's exports let them through.
+            var batches = true
         }
 
         var status: String

@@ -51,9 +51,12 @@ struct PostboxService: Sendable {
             return Wire.json(RecipientReply(state: .unknownUser))
         }
         guard let register = try? await register(of: user).0 else { return Wire.json(RecipientReply(state: nil)) }
-        let postbox = register.postboxes.first { $0.id == id }
-        return Wire.json(
-            RecipientReply(state: postbox.map { $0.isEnabled ? .accepting : .disabled } ?? .unknownPostbox))
+        guard let postbox = register.postboxes.first(where: { $0.id == id }) else {
+            return Wire.json(RecipientReply(state: .unknownPostbox))
+        }
+        guard postbox.isEnabled else { return Wire.json(RecipientReply(state: .disabled)) }
+        let isFull = (try? await jetStream.streamInfo(user.postboxStream))?.isFull ?? false
+        return Wire.json(RecipientReply(state: isFull ? .full : .accepting))
     }
 
     /// The answer to a request of the user's own.
@@ -170,5 +173,18 @@ struct PostboxService: Sendable {
 
     private static func isConflict(_ error: NATSError) -> Bool {
         if case .jetStream(let failure) = error { KeyValueBucket.isConflict(failure) } else { false }
+    }
+}
+
+extension StreamInfo {
+    /// The bytes of a letter that says hardly anything.
+    private static let smallestLetter: UInt64 = 64
+
+    /// Whether the stream takes no letter: it holds as many as it may, or so many bytes that none fits any more. Where it
+    /// takes small ones, it says itself that a large one does not fit.
+    var isFull: Bool {
+        func isReached(_ bound: Int64?, by held: UInt64) -> Bool { bound.map { $0 > 0 && held >= UInt64($0) } ?? false }
+        return isReached(configuration.maximumMessages, by: state.messages)
+            || isReached(configuration.maximumBytes, by: state.bytes + Self.smallestLetter)
     }
 }

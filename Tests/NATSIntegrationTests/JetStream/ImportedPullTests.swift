@@ -18,7 +18,10 @@ struct ImportedPullTests {
             users: [{ user: net, password: net }]
             exports: [
               { service: "$JS.API.CONSUMER.MSG.NEXT.>", response_type: stream }
-              { service: "$JS.API.>", response_type: singleton }
+              { service: "$JS.API.CONSUMER.CREATE.>", response_type: singleton }
+              { service: "$JS.API.CONSUMER.DELETE.>", response_type: singleton }
+              { service: "$JS.API.DIRECT.GET.*", response_type: stream }
+              { service: "$JS.API.DIRECT.GET.*.>", response_type: singleton }
             ]
           }
           USER {
@@ -27,7 +30,8 @@ struct ImportedPullTests {
               { service: { account: NET, subject: "$JS.API.CONSUMER.MSG.NEXT.>" }, to: "$JS.net.API.CONSUMER.MSG.NEXT.>" }
               { service: { account: NET, subject: "$JS.API.CONSUMER.CREATE.>" }, to: "$JS.net.API.CONSUMER.CREATE.>" }
               { service: { account: NET, subject: "$JS.API.CONSUMER.DELETE.>" }, to: "$JS.net.API.CONSUMER.DELETE.>" }
-              { service: { account: NET, subject: "$JS.API.DIRECT.GET.>" }, to: "$JS.net.API.DIRECT.GET.>" }
+              { service: { account: NET, subject: "$JS.API.DIRECT.GET.S" }, to: "$JS.net.API.DIRECT.GET.S" }
+              { service: { account: NET, subject: "$JS.API.DIRECT.GET.S.>" }, to: "$JS.net.API.DIRECT.GET.S.>" }
             ]
           }
         }
@@ -136,6 +140,14 @@ struct ImportedPullTests {
         let page = try await accounts.user.page(of: "S", from: .sequence(1), limit: 1_000)
         #expect(page.messages.count == 1_000)
         try await eventually("the page's entries are gone") { try await accounts.entries() == 0 }
+        // A batch has as many answers as messages, which come through where the export says so.
+        var direct = accounts.user
+        direct.readsBatches = true
+        let batch = try await direct.batch(of: "S", from: 1, limit: 1_500, bytes: 16 << 20)
+        let isBatched = direct.connection.info.isAtLeast(2, 11)
+        #expect(batch?.messages.map(\.sequence) == (isBatched ? Array(1...1_500) : nil))
+        #expect(batch?.pending == (isBatched ? 18_500 : nil))
+        try await eventually("the batch's entries are gone") { try await accounts.entries() == 0 }
         await accounts.close()
     }
 }

@@ -41,6 +41,8 @@ struct InboxCommandTests {
             ["inbox", "save", "abc", "x.txt"], ["inbox", "save"], ["inbox", "post"], ["inbox", "forward", "abc"],
             ["inbox", "delete"], ["inbox", "delete", "--all", "x"], ["inbox", "delete", "x", "--yes"],
             ["inbox", "delete", "x", "--postbox", "work"], ["inbox", "delete", "x", "--sudo-id", "seller"],
+            ["inbox", "list", "--limit", "0"], ["inbox", "list", "--limit", "101"], ["inbox", "read"],
+            ["inbox", "watch", "--count", "0"], ["postbox", "create"], ["postbox", "enable"], ["postbox", "delete"],
         ])
     func misuse(_ words: [String]) {
         let error = #expect(throws: (any Error).self) { try ParleyCommand.parseAsRoot(words) }
@@ -63,7 +65,59 @@ struct InboxCommandTests {
             CommandFailure(.postboxNotAccepting("bob/work", because: state)).code
         }
         #expect(code(.unknownUser) == 65 && code(.unknownPostbox) == 65)
-        #expect(code(.disabled) == 69 && code(nil) == 69)
+        #expect(code(.disabled) == 69 && code(.full) == 69 && code(nil) == 69)
+    }
+
+    @Test("Scripts read letters and postboxes by these keys")
+    func keys() {
+        let letter = Self.letter(1, in: "work").json.entries.compactMap(\.key.stringValue)
+        #expect(
+            letter == [
+                "id", "createdAt", "updatedAt", "ownerId", "sudoId", "postboxId", "from", "message", "subject",
+            ])
+        let postbox = Self.known[0].json.entries.compactMap(\.key.stringValue)
+        #expect(postbox == ["id", "name", "sudoId", "isEnabled", "createdAt"])
+        let deletion = DeletionReport(BulkDeletion()) { CommandFailure($0) }.json
+        #expect(deletion.entries.compactMap(\.key.stringValue) == ["deleted", "failed"])
+    }
+
+    @Test("B50 a deletion names letters that are not there, and tells each other reason once with its number")
+    func deletionReport() {
+        let lost = RelayError.timeout("deleting a letter")
+        var deletion = BulkDeletion(deleted: ["a"], failed: [.init(id: "b", error: .notFound("b"))])
+        func report() -> DeletionReport { DeletionReport(deletion) { CommandFailure($0) } }
+        #expect(report().complaints.map(\.text) == ["b does not exist, or was deleted."])
+        #expect(report().complaints.last?.code == 65 && deletion.gone == ["a", "b"])
+        deletion.failed += (1...2_000).map { .init(id: "f\($0)", error: .notConnected) }
+        deletion.failed.append(.init(id: "c", error: .cancelled))
+        deletion.unknown = [.init(id: "u", error: lost)]
+        #expect(
+            report().complaints.map(\.text) == [
+                "b does not exist, or was deleted.",
+                "2,000 letters were not deleted. There is no connection. Connect first.",
+                "1 letter was not deleted.",
+                "Of 1 letter it is not known whether it is gone. deleting a letter was not answered in time. It is safe "
+                    + "to try again.",
+            ])
+        #expect(report().complaints.map(\.code) == [65, 69, 130, 75])
+        // Scripts read each letter's reason.
+        let json = report().json
+        #expect(json["deleted"] == .array([.string("a")]))
+        #expect(json["failed"]?.arrayValue?.count == 2_003)
+        #expect(report().json["failed"]?.arrayValue?.last?["id"] == .string("u"))
+        #expect(DeletionReport(BulkDeletion(deleted: ["a"])) { CommandFailure($0) }.complaints.isEmpty)
+    }
+
+    @Test("B49 B50 all letters of a page that are meant are deleted, those that cannot be read, too")
+    func deletingAll() {
+        let unreadable = UnreadableLetter(
+            id: "x", createdAt: Desk.wall, postboxId: "shop", from: "bob", bytes: 3)
+        let letters = [Self.letter(1, in: "shop"), Self.letter(2, in: "diary")]
+        let page = ListOutput(items: letters, nextToken: nil, unreadable: [unreadable])
+        #expect(InboxSelection.all.ids(in: page) == letters.map(\.id) + ["x"])
+        #expect(InboxSelection.postboxes(["shop", "stall"]).ids(in: page) == [letters[0].id, "x"])
+        #expect(InboxSelection.postbox("diary").ids(in: page) == [letters[1].id])
+        #expect(InboxSelection.postbox("diary").onlyPostbox == "diary" && InboxSelection.all.onlyPostbox == nil)
     }
 
     @Test("B51 letters are chosen by postbox and persona, and what is not there is not taken for empty")

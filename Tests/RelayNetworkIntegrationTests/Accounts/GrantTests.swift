@@ -351,6 +351,42 @@ struct BoundsTests {
         #expect(throws: NetworkError.self) { try folder.network.settings() }
     }
 
+    @Test(
+        "Postboxes that are full by count or by bytes say so to each sender, and take letters again after a deletion",
+        arguments: TestServers.all,
+        [#"{"maximumLetters":3}"#, #"{"postboxes":{"maximumBytes":65536}}"#])
+    func fullPostboxes(server: String, settings: String) async throws {
+        let folder = try TemporaryFolder()
+        try folder.network.prepare()
+        try PrivateFile.write(Array(settings.utf8), to: folder.network.settingsFile)
+        try await TestNetwork.run(server: server, in: folder) { network in
+            let (alice, bob) = (try network.client(as: "alice"), try network.client(as: "bob"))
+            for client in [alice, bob] { try await client.connect(timeLimit: 60) }
+            #expect(try await alice.postboxes().map(\.id) == ["personal"])
+            let text = String(repeating: "x", count: 25_000)
+            func post() async throws {
+                _ = try await bob.post(to: "alice", postbox: "personal", text: text, timeout: .seconds(60))
+            }
+            for _ in 0..<2 { try await post() }
+            let full = RelayError.postboxNotAccepting("alice/personal", because: .full)
+            await #expect(throws: full) { try await post() }
+            let letters = try await alice.listMessages(limit: 10).items
+            #expect(letters.count == 3)
+            let asker = try await network.connect(as: "bob")
+            func state() async throws -> RecipientReply.State? {
+                let reply = try await asker.request(ByteBuffer(), to: "relay.recipient.alice.personal")
+                return try JSONDecoder().decode(RecipientReply.self, from: Data(reply.bytes)).state
+            }
+            // A small letter would fit where the bytes alone are bounded.
+            #expect(try await state() == (settings.contains("maximumLetters") ? .full : .accepting))
+            try await alice.deleteMessage(withMessageId: #require(letters.last).id)
+            #expect(try await state() == .accepting)
+            try await post()
+            for client in [alice, bob] { await client.close() }
+            await asker.close()
+        }
+    }
+
     #if os(Linux)
         @Test("Host and server inherit no secret of the person's environment", arguments: TestServers.all)
         func environment(server: String) async throws {

@@ -38,6 +38,7 @@ struct IsolationTests {
                     let consumer = #"{"stream_name":"PB_alice","config":{"name":"\#(name)","ack_policy":"none"}}"#
                     asked += [
                         ("\(prefix).DIRECT.GET.PB_alice", #"{"seq":\#(first)}"#),
+                        ("\(prefix).DIRECT.GET.PB_alice", #"{"seq":1,"next_by_subj":">","batch":3}"#),
                         ("\(prefix).STREAM.MSG.GET.PB_alice", #"{"seq":\#(first)}"#),
                         ("\(prefix).STREAM.INFO.PB_alice", ""), ("\(prefix).INFO", ""),
                         ("\(prefix).CONSUMER.MSG.NEXT.PB_alice.pull", batch),

@@ -42,6 +42,31 @@ struct LetterSubscriptionClientTests {
         #expect(heard.all.count { $0 == "disconnected" } == 1)
     }
 
+    @Test("B42 a reader that was slow hears of an outage as soon as it reads, and not with the next connection")
+    func slowReader() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let events = try await client.postboxMessages()
+        let channel = events.stream.channel
+        var iterator = events.makeAsyncIterator()
+        while let event = try await iterator.next(), event != .status(.connected) {}
+        // More than the client takes in for its reader.
+        for number in 1...4_000 { try network.postLetter("\(number)") }
+        try await eventually("what its reader has not taken is full") { channel.isFull }
+        network.server.refuseDials(with: .connectionRefused("memory"))
+        network.server.disconnectAll()
+        try await eventually("the outage") { client.status.state != .connected }
+        let heard = Collected()
+        let reading = Task {
+            for try await event in events { if case .status(let status) = event { heard.add(status.name) } }
+        }
+        try await eventually("the outage is heard of") { heard.all == ["connecting"] }
+        network.server.refuseDials(with: nil)
+        try await network.letTimePass("the way back") { heard.all.last == "connected" }
+        await client.close()
+        try await reading.value
+    }
+
     @Test("B42 a rest in the background is told as disconnected, and the way back as connecting")
     func suspension() async throws {
         let network = try MemoryNetwork()
@@ -95,6 +120,28 @@ struct LetterSubscriptionClientTests {
         await client.close()
     }
 
+    @Test("B42 by the seed's policy the background ends the subscription, and the caller subscribes again")
+    func seedInBackground() async throws {
+        let network = try MemoryNetwork()
+        var configuration = network.configuration(lifecycle: .immediate)
+        configuration.subscriptions = .seed
+        let client = try await network.connected(configuration)
+        let heard = Collected()
+        let token = try await subscribe(client, heard)
+        await client.setAppStateActive(false)
+        try await network.letTimePass("the rest") { client.status.state == .suspended }
+        try await eventually("the end") { heard.all.last == "disconnected" }
+        await client.setAppStateActive(true)
+        try await client.state(is: .connected)
+        let again = Collected()
+        let second = try await subscribe(client, again)
+        try network.postLetter("heard")
+        try await eventually("the letter") { again.all.last == "heard" }
+        #expect(heard.all == ["initialized", "connecting", "connected", "disconnected"])
+        withExtendedLifetime((token, second)) {}
+        await client.close()
+    }
+
     @Test("A new user's subscription finds the postbox that the network makes for it")
     func newUsersSubscription() async throws {
         let network = try MemoryNetwork()
@@ -136,6 +183,8 @@ struct LetterSubscriptionClientTests {
         try await network.letTimePass("the next rest") { client.status.state == .suspended }
         try client.enqueueLetter(to: "alice", postbox: "personal", text: "wake up", id: "letter-1")
         try await eventually("the letter") { network.server.messages(in: "PB_alice").count == 1 }
+        try await network.letTimePass("the rest after the letter") { client.status.state == .suspended }
+        #expect(try await client.listMessages().items.map(\.message) == ["wake up"])
         await client.close()
     }
 }

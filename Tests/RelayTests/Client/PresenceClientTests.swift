@@ -71,6 +71,34 @@ struct PresenceClientTests {
         #expect(stored(network, of: "alice").isEmpty && stored(network, of: "bob").isEmpty)
     }
 
+    @Test("A connection that rests comes back for whoever asks who is here, looks on, or appears")
+    func resting() async throws {
+        let network = try network()
+        let client = try await connected("alice", network) { $0.idleTimeout = .seconds(50) }
+        func rest() async throws {
+            try await client.messages(topic: "chat.other").cancel()
+            try await network.letTimePass("the rest") { client.status.state == .suspended }
+        }
+        try await rest()
+        #expect(try await client.presenceNow(topic: Self.topic).isKnown)
+        #expect(client.status.state == .connected)
+        try await rest()
+        do {
+            let seen = Gathered(try await client.presence(topic: Self.topic))
+            try await wait(for: [], seen)
+            #expect(client.status.state == .connected)
+        }
+        try await rest()
+        try await client.appear(in: [Self.topic])
+        try await eventually("the own entry") { stored(network) == [Self.topic] }
+        // Where it does not come back, that is the answer.
+        try await client.appear(in: [])
+        try await rest()
+        network.server.refuseDials(with: .connectionRefused("memory"))
+        await #expect(throws: RelayError.notConnected) { try await client.presenceNow(topic: Self.topic) }
+        await client.close()
+    }
+
     @Test("Entries are renewed while there is a connection, and who does not renew is gone after the lifetime")
     func renewal() async throws {
         let network = try network()

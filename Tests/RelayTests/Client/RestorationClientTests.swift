@@ -72,6 +72,22 @@ struct RestorationClientTests {
 
     // MARK: Streams
 
+    @Test(
+        "A network that lets batches through is believed, and of any other pages are read by consumers",
+        arguments: [true, false])
+    func batches(areSaid: Bool) async throws {
+        let network = try MemoryNetwork()
+        network.server.info.version = "2.12.0"
+        network.server.service(Self.question) { _ in Self.names(areSaid ? #","batches":true"# : "") }
+        let client = try await network.connected(asking(network, ["memory"]))
+        try network.postLetter("hello")
+        #expect(try await client.listMessages().items.map(\.message) == ["hello"])
+        let asked = network.server.received
+        #expect(asked.contains("$JS.API.DIRECT.GET.PB_alice") == areSaid)
+        #expect(asked.contains { $0.hasPrefix("$JS.API.CONSUMER.CREATE.PB_alice.") } != areSaid)
+        await client.close()
+    }
+
     /// A user that was not granted all topics must not ask the server about their stream: the answer could name them. The
     /// network tells when the stream was made.
     @Test(

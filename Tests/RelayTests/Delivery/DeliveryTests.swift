@@ -131,6 +131,17 @@ import Testing
         }
     }
 
+    @Test("B51: that a postbox is full ends a letter that was refused, and not one that its stream has yet to answer")
+    func fullWhileUnderWay() throws {
+        let error = RelayError.postboxNotAccepting("bob/work", because: .full)
+        var delivery = try opened(letter, tellsOfRecipients: false)
+        #expect(delivery.recipientAnswered(id: "1", .full, isRefused: false, at: now).isEmpty)
+        #expect(delivery.recipientAnswered(id: "1", .full, isRefused: true, at: now).isEmpty)
+        _ = delivery.answered([("1", .failure(.noResponders(subject: "p")))], at: now)
+        #expect(
+            delivery.recipientAnswered(id: "1", .full, isRefused: true, at: now) == [ended("1", .failed(error))])
+    }
+
     @Test("B51: where the server does not tell, each letter is asked about while it is under way")
     func lettersOfOldServers() throws {
         for state in [RecipientReply.State.unknownUser, .unknownPostbox, .disabled] {

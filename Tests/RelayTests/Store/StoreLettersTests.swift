@@ -59,6 +59,19 @@ struct StoreLettersTests {
         #expect(try await store.search(SearchQuery("letter")).hits.count == 3)
     }
 
+    @Test("B50 any number of letters is forgotten, where the store takes only some at a time, too")
+    func manyDeleted() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open(StoreBatching(rows: 10, maximumRows: 1_000))
+        let letters = (1...3_500).map { Self.letter(UInt64($0)) }
+        try await store.commit(letters.map { .letter($0) })
+        await store.forgetLetters(letters.dropLast().map(\.id))
+        try await store.flush()
+        #expect(try await texts(store) == ["letter 3500"])
+        try await store.close()
+        withExtendedLifetime(fixture) {}
+    }
+
     @Test("Letters go with their age, and all of them when they are to be forgotten")
     func gone() async throws {
         let fixture = try StoreFixture()

@@ -62,6 +62,33 @@ struct BoundedChannelTests {
         #expect(most <= 15)
     }
 
+    @Test("B40 what waits for room comes once the reader has taken one, the newest alone, before what is written later")
+    func late() async throws {
+        let channel = numbers(capacity: 2, bytes: 1_000)
+        channel.markWithRoom(1)
+        #expect(await channel.send(2))
+        #expect(channel.isFull)
+        channel.markWithRoom(3)
+        channel.markWithRoom(4)
+        let writer = Task { await channel.send(5) }
+        for number in [1, 2, 4, 5] { #expect(try await channel.next() == number) }
+        #expect(await writer.value)
+        #expect(!channel.isFull && channel.waitingBytes == 0)
+    }
+
+    @Test("B40 what waits for room is read at the end, too, unless something else has taken its place")
+    func lateAtTheEnd() async throws {
+        for (isReplaced, numbers) in [(false, [1, 2]), (true, [1, 3])] {
+            let channel = self.numbers(capacity: 1, bytes: 1_000)
+            #expect(await channel.send(1))
+            channel.markWithRoom(2)
+            if isReplaced { channel.mark(3, isLast: true) }
+            channel.close()
+            for number in numbers { #expect(try await channel.next() == number) }
+            #expect(try await channel.next() == nil)
+        }
+    }
+
     @Test("B40 a writer that waits for bytes is released when the reader leaves")
     func closed() async throws {
         let channel = numbers(bytes: 10)

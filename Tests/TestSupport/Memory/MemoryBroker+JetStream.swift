@@ -268,17 +268,59 @@ extension MemoryBroker {
             answer(frame, [], block: HeaderText.block(status: "408 Empty Request"))
             return true
         }
+        if let count = request["batch"]?.integerValue, count > 0, givesBatches {
+            readBatch(of: Int(clamping: count), request, from: name, frame)
+            return true
+        }
         guard let message = streams[name].flatMap({ Self.find(request, in: $0.store) }) else {
             answer(frame, [], block: HeaderText.block(status: "404 Message Not Found"))
             return true
         }
-        let fields = [
-            (name: "Nats-Stream", value: name), (name: "Nats-Subject", value: message.frame.subject),
+        answer(
+            frame, message.frame.payload,
+            block: HeaderText.block(message.frame.block, adding: Self.place(of: message, in: name)))
+        return true
+    }
+
+    /// What is written behind the headers of a message that is read directly.
+    private static func place(of message: MessageStore.Message, in stream: String) -> [(name: String, value: String)] {
+        [
+            (name: "Nats-Stream", value: stream), (name: "Nats-Subject", value: message.frame.subject),
             (name: "Nats-Sequence", value: "\(message.sequence)"),
             (name: "Nats-Time-Stamp", value: ServerTime(nanoseconds: message.time).description),
         ]
-        answer(frame, message.frame.payload, block: HeaderText.block(message.frame.block, adding: fields))
-        return true
+    }
+
+    /// Servers from 2.11 on answer a direct get with as many messages as are asked for.
+    private var givesBatches: Bool {
+        let numbers = info.version.split(separator: ".").prefix(2).compactMap { Int($0) }
+        return numbers.count == 2 && (numbers[0], numbers[1]) >= (2, 11)
+    }
+
+    /// Answers with the messages from a sequence on, and says how many are left.
+    private mutating func readBatch(of count: Int, _ request: JSON, from name: String, _ frame: MemoryFrame) {
+        guard let store = streams[name]?.store else { return }
+        let filter = SubjectPattern(request["next_by_subj"]?.stringValue ?? ">")
+        let room = request["max_bytes"]?.integerValue.map { Int(clamping: $0) } ?? 64 << 20
+        var next = request["seq"]?.unsignedValue ?? 1
+        var pending = store.count(from: next, matching: filter)
+        var last: UInt64 = 0
+        var (sent, bytes) = (0, 0)
+        func counts() -> [(name: String, value: String)] {
+            [(name: "Nats-Num-Pending", value: "\(pending)"), (name: "Nats-Last-Sequence", value: "\(last)")]
+        }
+        while sent < count, sent == 0 || bytes < room, let message = store.next(from: next, matching: filter) {
+            let fields = Self.place(of: message, in: name) + counts()
+            answer(frame, message.frame.payload, block: HeaderText.block(message.frame.block, adding: fields))
+            sent += 1
+            bytes += message.frame.subject.utf8.count + message.frame.size
+            pending -= 1
+            (last, next) = (message.sequence, message.sequence + 1)
+        }
+        answer(
+            frame, [],
+            block: sent == 0
+                ? HeaderText.block(status: "404 Message Not Found") : HeaderText.block(status: "204 EOB", counts()))
     }
 
     // MARK: Consumers

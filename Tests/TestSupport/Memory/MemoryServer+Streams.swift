@@ -122,6 +122,11 @@ extension MemoryServer {
         perform { broker in _ = broker.streams[stream]?.purge(before: sequence) }
     }
 
+    /// Deletes one message; nothing happens when there is none.
+    public func deleteMessage(_ sequence: UInt64, in stream: String) {
+        perform { broker in _ = broker.streams[stream]?.remove(sequence) }
+    }
+
     /// Loses a stream's newest messages, as a server does whose power fails before its disk has them: their sequences are
     /// given out again, and their identifiers are forgotten.
     public func dropNewest(_ count: Int, in stream: String) {

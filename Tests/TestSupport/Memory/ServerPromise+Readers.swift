@@ -77,6 +77,68 @@ extension PromiseScene {
         try await eventually("no consumer is left") { try await jetStream.streamInfo(name).state.consumers == 0 }
     }
 
+    func batches() async throws {
+        try await makeStream()
+        try await fill(1...50)
+        for number in [1, 2, 20, 21, 22, 49, 50] {
+            try await jetStream.deleteMessage(in: name, sequence: UInt64(number))
+        }
+        let (name, left) = (name, (3...48).filter { !(20...22).contains($0) })
+        var jetStream = jetStream
+        let (without, block) = (jetStream, ByteBuffer(repeating: 7, count: 100_000))
+        jetStream.readsBatches = true
+        let reader = jetStream
+        func batch(
+            from sequence: UInt64, filter: String? = nil, limit: Int, bytes: Int = 1 << 20
+        ) async throws -> (messages: [StoredMessage], pending: UInt64)? {
+            try await reader.batch(of: name, filter: filter, from: sequence, limit: limit, bytes: bytes)
+        }
+        let unasked = try await without.batch(of: name, from: 1, limit: 5, bytes: 1 << 20)?.messages.count
+        #expect(unasked == nil)
+        guard connection.info.isAtLeast(2, 11) else {
+            let count = try await batch(from: 1, limit: 5)?.messages.count
+            #expect(count == nil)
+            return
+        }
+        for limit in [1_000, 43, 7] {
+            var texts: [String] = []
+            var next: UInt64 = 0
+            while true {
+                let page = try #require(try await batch(from: next, limit: limit))
+                texts += page.messages.map(\.payloadText)
+                #expect(page.messages.count <= limit && page.pending == UInt64(left.count - texts.count))
+                guard page.pending > 0, let last = page.messages.last else { break }
+                next = last.sequence + 1
+            }
+            #expect(texts == left.map(String.init))
+        }
+        let filtered = try #require(try await batch(from: 10, filter: "\(name).1", limit: 3))
+        #expect(filtered.messages.map(\.sequence) == [10, 13, 16])
+        #expect(filtered.messages.allSatisfy { $0.subject == "\(name).1" })
+        #expect(filtered.pending == UInt64(left.filter { $0 > 16 && $0 % 3 == 1 }.count))
+        let behind = try #require(try await batch(from: 51, limit: 5))
+        #expect(behind.messages.isEmpty && behind.pending == 0)
+        let nothing = try #require(try await batch(from: 1, filter: "\(name).none.*", limit: 5))
+        #expect(nothing.messages.isEmpty && nothing.pending == 0)
+        // One message comes however large it is, and no more than fit.
+        let one = try #require(try await batch(from: 3, limit: 50, bytes: 1))
+        #expect(one.messages.map(\.sequence) == [3] && one.pending == UInt64(left.count - 1))
+        for _ in 0..<60 { _ = try await without.publish(block, to: "\(name).large") }
+        let some = try #require(try await batch(from: 51, limit: 50, bytes: 1_000_000))
+        #expect((8...9).contains(some.messages.count) && some.pending == UInt64(60 - some.messages.count))
+        let large = try #require(try await batch(from: 51, limit: 1_000, bytes: 64 << 20))
+        #expect(large.messages.map(\.sequence) == Array(51...110) && large.pending == 0)
+        #expect(large.messages.allSatisfy { $0.payload.readableBytes == 100_000 })
+        // A sender can write what a server writes of a message, and is not believed.
+        _ = try await without.publish(
+            ByteBuffer(string: "forged"), to: "\(name).1",
+            headers: ["Nats-Sequence": "7", "Nats-Subject": "\(name).x", "Nats-Last-Sequence": "1"])
+        let forged = try #require(try await batch(from: 111, limit: 5))
+        #expect(forged.messages.map(\.sequence) == [111] && forged.messages.first?.subject == "\(name).1")
+        #expect(try await without.lastMessageDirect(in: name, subject: "\(name).1")?.sequence == 111)
+        #expect(try await without.streamInfo(name).state.consumers == 0)
+    }
+
     func pulls() async throws {
         try await makeStream()
         let configuration = ConsumerConfiguration(name: "reader", acknowledgement: .none, isDurable: true)

@@ -19,6 +19,7 @@ public enum ServerPromise: String, CaseIterable, Sendable, CustomTestStringConve
     case orderedReading = "readers begin where they are asked to and go on with what is stored"
     case lostConsumers = "a reader goes on exactly once when its consumer is deleted"
     case pages = "pages run through a stream with holes, without gap or repeat"
+    case batches = "stored messages come in batches without a consumer, or not at all from older servers"
     case pulls = "a fetch takes what is there, waits for more, and gives up in time"
     case acknowledgements = "what is acknowledged does not come again, and what is not does"
     case deletedConsumers = "a fetch whose consumer is deleted gives what has come"
@@ -55,6 +56,7 @@ public enum ServerPromise: String, CaseIterable, Sendable, CustomTestStringConve
         case .orderedReading: try await scene.orderedReading()
         case .lostConsumers: try await scene.lostConsumers()
         case .pages: try await scene.pages()
+        case .batches: try await scene.batches()
         case .pulls: try await scene.pulls()
         case .acknowledgements: try await scene.acknowledgements()
         case .deletedConsumers: try await scene.deletedConsumers()

@@ -24,6 +24,8 @@ struct IdleRest: Sendable, Hashable {
     let time: Duration?
     /// Whether the connection was let go.
     private(set) var isResting = false
+    /// Whether it was brought back since, and nobody has seen yet what became of that.
+    private(set) var isReturning = false
     /// Whether there has been a subscription in this session.
     private var hasFollowed = false
     private var timer: TimerID?
@@ -45,7 +47,7 @@ struct IdleRest: Sendable, Hashable {
     mutating func needed(isFollowed: Bool, at now: ContinuousClock.Instant) -> [Action] {
         var actions: [Action] = []
         if isResting {
-            isResting = false
+            (isResting, isReturning) = (false, true)
             actions = [.resume]
         } else {
             actions = settle()
@@ -63,13 +65,16 @@ struct IdleRest: Sendable, Hashable {
         guard timer == id else { return [] }
         timer = nil
         guard !isNeeded else { return wait(at: now) }
-        isResting = true
+        (isResting, isReturning) = (true, false)
         return [.rest]
     }
 
+    /// It is known what became of the way back.
+    mutating func returned() { isReturning = false }
+
     /// The session has ended, or the user has asked for a connection: nothing rests any more.
     mutating func reset() -> [Action] {
-        (isResting, hasFollowed) = (false, false)
+        (isResting, isReturning, hasFollowed) = (false, false, false)
         return settle()
     }
 

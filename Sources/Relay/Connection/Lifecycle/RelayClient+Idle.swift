@@ -14,6 +14,17 @@ extension RelayClient {
         }
     }
 
+    /// Brings a connection back that rests because nobody needed it, for a question over it. Waits until it stands, or until
+    /// there is something that keeps it from that.
+    func wake() async {
+        guard !isInBackground, endRest() else { return }
+        for await status in statuses {
+            let isOnItsWay = status.state == .connecting || status.state == .reconnecting
+            guard isOnItsWay, status.reason == nil, status.nextRetryAt == nil else { break }
+        }
+        restEnded()
+    }
+
     /// Whether anything needs the connection now. An exclusive session is held by being connected. Who waits for a
     /// connection, or for an answer over it, needs it.
     var isConnectionNeeded: Bool {

@@ -15,7 +15,7 @@ extension LiveLink {
         start { link in
             do throws(NATSError) {
                 let namespace = try await link.namespace(configuration, known: known, connection)
-                link.speak(under: namespace.apiPrefix)
+                link.speak(as: namespace)
                 if let claim = await link.inClient({ $0.sessionToTake }) ?? nil {
                     guard try await link.take(claim.claim, of: claim.user) else { return }
                 }
@@ -49,6 +49,7 @@ extension LiveLink {
             var api: String?
             var topics: [String]?
             var created: UInt64?
+            var batches: Bool?
         }
         var status: String
         var data: Names?
@@ -73,7 +74,7 @@ extension LiveLink {
                 else { throw .protocolViolation("the namespace service refused this user") }
                 return RelayConfiguration.Namespace(
                     name: names.namespace, hash: names.hash, apiPrefix: names.api ?? JetStream.standardPrefix,
-                    topics: names.topics, streamCreated: names.created)
+                    topics: names.topics, streamCreated: names.created, readsBatches: names.batches ?? false)
             } catch .noResponders(let subject) {
                 // The names of an earlier connection hold until the service names others.
                 if let known { return known }

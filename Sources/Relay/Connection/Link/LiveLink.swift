@@ -10,6 +10,7 @@ final class LiveLink: Sendable {
     private struct State {
         var connection: NATSConnection?
         var apiPrefix = JetStream.standardPrefix
+        var readsBatches = false
         var tasks: [Task<Void, Never>] = []
         /// The one that hears the administrator; it ends when all that came before the connection's end is heard.
         var control: Task<Void, Never>?
@@ -37,7 +38,12 @@ final class LiveLink: Sendable {
 
     /// JetStream over this connection, as the network has it.
     var jetStream: JetStream? {
-        state.withLockedValue { state in state.connection.map { JetStream($0, apiPrefix: state.apiPrefix) } }
+        state.withLockedValue { state in
+            guard let connection = state.connection else { return nil }
+            var jetStream = JetStream(connection, apiPrefix: state.apiPrefix)
+            jetStream.readsBatches = state.readsBatches
+            return jetStream
+        }
     }
 
     /// Runs `body` where the client's state is: the one way there. Nil when this link has ended or its client is gone.
@@ -68,7 +74,9 @@ final class LiveLink: Sendable {
     }
 
     /// Speaks to JetStream as the network has it from now on.
-    func speak(under apiPrefix: String) { state.withLockedValue { $0.apiPrefix = apiPrefix } }
+    func speak(as namespace: RelayConfiguration.Namespace) {
+        state.withLockedValue { ($0.apiPrefix, $0.readsBatches) = (namespace.apiPrefix, namespace.readsBatches) }
+    }
 
     /// Ends everything that belongs to this link, but for the socket.
     func end() {

@@ -47,6 +47,9 @@ struct IdleRestTests {
         #expect(idle.timerFired(id, isNeeded: false, at: now) == [.rest])
         #expect(idle.isResting && idle.subscriptionsEnded(at: now).isEmpty)
         #expect(idle.needed(isFollowed: true, at: now) == [.resume])
+        #expect(idle.isReturning && !idle.isResting)
+        idle.returned()
+        #expect(!idle.isReturning)
         #expect(idle.needed(isFollowed: true, at: now).isEmpty)
     }
 
