@@ -61,6 +61,8 @@ struct Inbox: Equatable, Sendable {
     var pending: PendingDeletion?
     /// Letters being deleted.
     var deletion: Deletion?
+    /// What marks letters on whichever page; nil where nothing does.
+    var marking: Marking?
 
     /// The most letters that stay on the screen when new ones are added to a page.
     static let screenLimit = 100
@@ -149,7 +151,7 @@ struct Inbox: Equatable, Sendable {
         switch next {
         // These need no page, and that one is being listed already.
         case .action(.write), .action(.refresh), .action(.filter), .action(.sortBy), .action(.undo),
-            .action(.unmarkAll):
+            .action(.unmarkAll), .action(.markMatching):
             return false
         // No two pages are fetched at once.
         case .action(.nextPage), .action(.previousPage), .action(.firstPage), .action(.lastPage),
@@ -303,6 +305,7 @@ struct Inbox: Equatable, Sendable {
         filter = nil
         marked = []
         lastMark = nil
+        marking = nil
         open = nil
     }
 
@@ -362,6 +365,7 @@ struct Inbox: Equatable, Sendable {
     mutating func unmarkAll() {
         marked = []
         lastMark = nil
+        marking = nil
     }
 
     /// The ids of the rows from the letter that was marked last to the selected one; nil where that letter is not shown.

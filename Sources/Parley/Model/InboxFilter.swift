@@ -46,8 +46,10 @@ extension Inbox {
         }
 
         /// Whether a letter is shown.
-        func lets(through letter: PostboxMessage, of inbox: Inbox) -> Bool {
-            if isUnread, !inbox.isUnread(letter) { return false }
+        ///
+        /// - Parameter isRead: whether it is known to be read, where the inbox itself may not know.
+        func lets(through letter: PostboxMessage, of inbox: Inbox, isRead: Bool = false) -> Bool {
+            if isUnread, isRead || !inbox.isUnread(letter) { return false }
             let words: [[UInt8]] = terms.compactMap {
                 if case .word(let word) = $0 { Array(word.utf8) } else { nil }
             }

@@ -139,6 +139,8 @@ actor ChatEngine {
         case .keepLetterRead(let id, let postbox): await keepLetterRead(id, postbox)
         case .listPage(let request, let postbox, let token, let limit, let order):
             listPage(request, postbox, token, limit, order)
+        case .readLetters(let request, let postbox, let token, let source):
+            readLetters(request, postbox, token, from: source)
         case .deleteMessage(let request, let id): delete(request, [id])
         case .bulkDelete(let request, let ids): delete(request, ids)
         case .postLetter(let id, let user, let postbox, let text): await postLetter(id, user, postbox, text)

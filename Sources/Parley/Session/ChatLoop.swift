@@ -225,10 +225,9 @@ struct ChatLoop {
         case .suspendProcess: suspend()
         case .openStore, .keepJoined, .keepLine, .keepDraft, .keepIgnored, .keepMuted, .keepChoice, .keepReadMark,
             .search, .readAround, .subscribe, .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop,
-            .openPostbox, .countLetters, .listPage, .deleteMessage, .bulkDelete, .postLetter, .saveLetter, .postboxes,
-            .listSent,
-            .keyValue, .changeKey, .watchPeople, .appear, .setPresence,
-            .typing, .setActive, .nudge, .disconnect, .reconnect:
+            .openPostbox, .countLetters, .listPage, .readLetters, .deleteMessage, .bulkDelete, .postLetter, .saveLetter,
+            .postboxes, .listSent, .keyValue, .changeKey, .watchPeople, .appear, .setPresence, .typing, .setActive,
+            .nudge, .disconnect, .reconnect:
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }
         }

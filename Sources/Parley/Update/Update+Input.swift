@@ -241,7 +241,7 @@ extension ChatModel {
     mutating func escape() {
         if notice != nil { notice = nil }
         tour = nil
-        if stopDeletion() { return }
+        if stopDeletion() || stopMarking() { return }
         if view.pane.escape(on: &self) { return }
         if let back = trail.popLast() {
             if let found, let scroll = found.scrollBefore {

@@ -26,6 +26,7 @@ extension Frame {
         let inbox = model.inbox
         var words = box.map { "postbox \(inbox.name(ofBox: $0))" } ?? "postbox"
         if let box, inbox.boxes.first(where: { $0.id == box })?.isEnabled == false { words += " (off)" }
+        if let marking = inbox.marking { return words + " ─ \(markingWords(marking))" }
         words += " ─ \(inbox.pageWords(box: box))" + (inbox.order == .oldestFirst ? ", oldest first" : "")
         if let kept = inbox.kept { words += keptWords(kept) }
         if !inbox.marked.isEmpty { words += " ─ \(markWords)" }
@@ -39,6 +40,14 @@ extension Frame {
     private var markWords: String {
         let (all, here) = (model.inbox.marked.count, model.inbox.markedHere)
         return "\(Wording.grouped(all)) marked" + (here < all ? ", \(here) on this page" : "")
+    }
+
+    /// How far the letters have been gone through that are marked, and how that ends.
+    private func markingWords(_ marking: Inbox.Marking) -> String {
+        let total = marking.total.map { " of \(Wording.grouped(max($0, marking.seen)))" } ?? ""
+        let stop = model.settings.keys.label(of: .escape).map { ", \($0) stops" } ?? ""
+        let seen = "\(Wording.grouped(marking.seen))\(total) looked at"
+        return "\(Wording.grouped(model.inbox.marked.count)) marked, \(seen)\(stop)"
     }
 
     /// That the page is what this machine keeps, and as of when.
