@@ -269,6 +269,7 @@ struct ChatModel: Equatable, Sendable {
             let tick = pending.nextChange(after: instant)
             next = next.map { min($0, tick) } ?? tick
         }
+        if let tick = nextAge(after: instant) { next = next.map { min($0, tick) } ?? tick }
         for began in [status.isLongOutage ? status.outageBegan : nil, attemptBegan].compactMap(\.self) {
             let tick = instant.advanced(by: Wording.untilElapsedChanges(began.duration(to: instant)))
             next = next.map { min($0, tick) } ?? tick

@@ -202,6 +202,7 @@ struct ChatLoop {
         let outage: String?
         let attempt: String?
         let undo: String?
+        let ages: [String]
     }
 
     private var shownTime: ShownTime {
@@ -209,7 +210,7 @@ struct ChatLoop {
         return ShownTime(
             notice: model.notice, outage: StatusText.longOutage(model.status, now: now),
             attempt: StatusText.trying(since: model.attemptBegan, now: now),
-            undo: model.inbox.pending.map { Wording.wait(now.duration(to: $0.deadline)) })
+            undo: model.inbox.pending.map { Wording.wait(now.duration(to: $0.deadline)) }, ages: model.agesInView)
     }
 
     // MARK: Effects

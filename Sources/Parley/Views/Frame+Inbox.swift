@@ -86,18 +86,6 @@ extension Frame {
         canvas.write(isUnread ? "•" : " ", row: row.row, column: row.column + 2, style: theme.unread)
         var column = row.column + InboxLayout.markColumns
         func next(_ width: Int) { if width > 0 { column += width + 2 } }
-        if columns.time > 0 {
-            let stamp = InboxColumns.stamp(letter, model)
-            // Days and times of day end alike.
-            let start = column + max(0, columns.time - stamp.utf8.count)
-            canvas.write(stamp, row: row.row, column: start, style: theme.time)
-            next(columns.time)
-        }
-        let name = InboxColumns.sender(letter).shortened(columns: columns.from)
-        let nameStyle =
-            isLeaving ? theme.dimmed : theme.style(ofName: letter.from.flatMap { $0.isEmpty ? nil : $0 } ?? "?")
-        canvas.write(name, row: row.row, column: column, style: nameStyle)
-        next(columns.from)
         if columns.persona > 0 {
             let name = InboxColumns.persona(letter).shortened(columns: columns.persona)
             canvas.write(name, row: row.row, column: column, style: theme.dimmed)
@@ -108,9 +96,19 @@ extension Frame {
             canvas.write(name, row: row.row, column: column, style: theme.dimmed)
             next(columns.box)
         }
+        let name = InboxColumns.sender(letter).shortened(columns: columns.from)
+        let nameStyle =
+            isLeaving ? theme.dimmed : theme.style(ofName: letter.from.flatMap { $0.isEmpty ? nil : $0 } ?? "?")
+        canvas.write(name, row: row.row, column: column, style: nameStyle)
+        next(columns.from)
         let firstLine = letter.message.prefix(512).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         let words = LetterSubject.prefix(letter.subject) + firstLine
         canvas.write(SafeText(words).truncated(columns: columns.line), row: row.row, column: column, style: style)
+        if columns.age > 0 {
+            let age = InboxColumns.age(letter, model)
+            let start = row.endColumn - InboxColumns.margin - age.utf8.count
+            canvas.write(age, row: row.row, column: start, style: theme.time)
+        }
         guard isSelected, model.focus == .main else { return }
         let selection = theme.selection(over:)
         canvas.restyle(row) { $0 = selection($0) }

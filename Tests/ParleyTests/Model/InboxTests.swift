@@ -164,7 +164,7 @@ struct InboxTests {
 
         desk.send(.postbox(.read(["l3"], counts: ["b2": 1])))
         #expect(desk.screen().first?.hasSuffix("✉ 1") == true)
-        #expect(!desk.screen().contains { $0.contains("•") && $0.contains("10:03") })
+        #expect(desk.screen().count { $0.contains("•") } == 1)
         // More read than there are, as when another machine has deleted some, is no negative number.
         desk.send(.postbox(.read([], counts: ["b1": 9])))
         #expect(desk.screen().first?.hasSuffix("✉ 1") == true)
