@@ -311,6 +311,15 @@ struct Inbox: Equatable, Sendable {
 
     // MARK: Filter and sort
 
+    /// Takes in what was chosen at an earlier start, but for what was chosen again, or is being listed, since the program
+    /// began.
+    mutating func bringBack(_ order: LetterOrder, _ sort: Sort) {
+        if !isLoaded, fetch == nil { trail = Trail(order: order) }
+        guard self.sort == .list else { return }
+        self.sort = sort
+        arrange()
+    }
+
     /// Shows what a filter lets through; nil shows the whole page.
     mutating func setFilter(_ new: Filter?) {
         let isSame = filter?.terms == new?.terms
