@@ -197,7 +197,7 @@ struct ChatModel: Equatable, Sendable {
     /// What the client core is asked to deliver.
     enum Outgoing: Hashable, Sendable {
         case line(conversation: String)
-        case letter(user: String, postbox: String, text: String)
+        case letter(user: String, postbox: String, subject: String?, text: String)
         case key(KeyValueRequest.Change)
     }
 

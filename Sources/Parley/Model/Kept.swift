@@ -89,6 +89,8 @@ struct UnsentMessage: Equatable, Sendable {
     /// When the person sent it.
     let since: Timestamp
     let state: PendingLine.State
+    /// What a letter is about.
+    var subject: String?
 
     /// Whether it waits for the network, and not for the person.
     var waits: Bool { if case .failed = state { false } else { true } }
@@ -104,7 +106,8 @@ extension UnsentMessage {
             case .notSent(let reason): .failed("\(message.mayBeStored ? "perhaps" : "not") sent: \(reason)")
             }
         self.init(
-            id: message.id, destination: message.destination, text: kept.text, since: kept.since, state: state)
+            id: message.id, destination: message.destination, text: kept.text, since: kept.since, state: state,
+            subject: kept.subject)
     }
 }
 

@@ -22,7 +22,7 @@ struct InboxPane: Pane {
         .bind(.refresh, [.control("r")], "list again"),
         .bind(.markRange, [.alt("m")], "mark from the last mark to here"),
         .bind(.markAll, [.control("a")], "mark all on this page, or none"),
-        .bind(.markMatching, [.alt("*")], "mark what the filter finds, or all, on whichever page; Esc stops"),
+        .bind(.markMatching, [.alt("*")], "mark all that match, here or elsewhere; Esc stops"),
         .bind(.unmarkAll, [.alt("t")], "take all marks away, on every page"),
         .bind(.write, [.alt("c")], "write a letter"),
         .bind(.quote, [.alt("q")], "reply below what the letter says"),

@@ -64,7 +64,7 @@ enum ChatEffect: Equatable, Sendable {
     case deleteMessage(request: UInt64, id: String)
     /// Delete letters, at most `Inbox.Deletion.chunk` at once.
     case bulkDelete(request: UInt64, ids: [String])
-    case postLetter(id: String, user: String, postbox: String, text: String)
+    case postLetter(id: String, user: String, postbox: String, subject: String?, text: String)
     /// Do something with the person's postboxes; `postboxes` tells what became of it.
     case postboxes(PostboxAct)
     /// Tell which letters were sent from here, at most `limit`, the newest.
