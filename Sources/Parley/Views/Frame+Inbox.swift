@@ -173,18 +173,28 @@ extension Frame {
             SafeText(words).truncated(columns: area.columns), row: area.row, column: area.column, style: theme.marker)
     }
 
+    /// How far a deletion is: a bar where there is room for one, the figures, the rate where it fits, and what stops it.
     private mutating func drawProgress(_ parts: InboxLayout) {
         guard let area = parts.progress, let deletion = model.inbox.deletion else { return }
-        let width = min(20, max(0, area.columns - 48))
-        let filled = deletion.total > 0 ? width * min(deletion.done, deletion.total) / deletion.total : 0
-        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+        let total = Wording.grouped(deletion.total)
+        // It stays as wide as it is while the figures grow.
+        let width = min(20, area.columns - Self.progressColumns - 2 * total.count)
+        let filled = deletion.total > 0 ? max(0, width) * min(deletion.done, deletion.total) / deletion.total : 0
+        let bar =
+            width < Self.leastBar
+            ? "" : String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled) + " "
         let key = deletion.waitingCount == 0 || deletion.isStopped ? nil : model.settings.keys.label(of: .escape)
         let stop = key.map { "   \($0) stops" } ?? ""
         let rate = deletion.rate(now: model.now.instant).map { ", \(Wording.grouped($0)) a second" } ?? ""
-        let figures = "\(Wording.grouped(deletion.done)) of \(Wording.grouped(deletion.total))"
-        let words = " \(bar) deleting \(figures)\(rate)\(stop)"
+        let figures = " \(bar)deleting \(Wording.grouped(deletion.done)) of \(total)"
+        let words = SafeText(figures + rate + stop)
+        let shown = words.width <= area.columns ? words : SafeText(figures + stop).truncated(columns: area.columns)
         canvas.fill(area)
-        canvas.write(
-            SafeText(words).truncated(columns: area.columns), row: area.row, column: area.column, style: theme.marker)
+        canvas.write(shown, row: area.row, column: area.column, style: theme.marker)
     }
+
+    /// What the words beside the bar take, but for the figures: ` deleting  of , 999 a second   Esc stops` and a blank.
+    private static let progressColumns = 41
+    /// Columns of a bar that says something.
+    private static let leastBar = 4
 }

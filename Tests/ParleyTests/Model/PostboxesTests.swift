@@ -128,6 +128,10 @@ struct PostboxesTests {
         desk.send(.postboxes(.changed(.enable("work"), work, all: [Self.boxes[0], work])))
         #expect(desk.screen().last?.contains("The postbox work takes letters.") == true)
         #expect(!desk.screen().contains { $0.contains("work (off)") })
+        #expect(desk.enter("/postbox disable work") == [.postboxes(.disable("work"))])
+        desk.send(.postboxes(.changed(.disable("work"), Self.boxes[1], all: Self.boxes)))
+        #expect(desk.screen().last?.contains("The postbox work takes no more letters") == true)
+        #expect(desk.screen().contains { $0.contains("work (off)") })
     }
 
     @Test("What the network refuses is said, and nothing else changes")
