@@ -205,6 +205,36 @@ extension EndToEndTests {
             }
         }
 
+        @Test("What the filter finds is marked beyond the page too, and deleted together after a question")
+        func marking() async throws {
+            try await PrivateNetworkFixture.run { network in
+                #expect(try await network.letters(of: "bob").count == 1)
+                try await network.post(1...9, to: "bob")
+                // Seven letters have room.
+                let bob = try await network.connected("bob", rows: 12)
+                try bob.press(.f(3))
+                try await bob.waitFor("the newest letters") {
+                    $0.contains("page 1 of about 2") && $0.contains("letter 9") && !$0.contains("letter 2")
+                }
+                try bob.press(.alt("l"))
+                try bob.type("alice")
+                try bob.press(.enter)
+                try await bob.waitFor("the filter") { $0.contains("filter: alice") && !$0.contains("Enter keeps") }
+                try bob.press(.alt("*"))
+                try await bob.waitFor("all marks") {
+                    $0.contains("All 9 letters that match are marked.") && $0.contains("9 marked")
+                }
+                try bob.press(.alt("d"))
+                try await bob.waitFor(text: "Delete 9 letters, 2 of them on other pages?")
+                try bob.type("y")
+                try await bob.waitFor("nine letters fewer") {
+                    $0.contains("Deleted 9 letters.") && !$0.contains("letter 9")
+                }
+                let left = try await network.letters(of: "bob")
+                #expect(left.count == 1 && left.allSatisfy { $0.hasPrefix("Welcome") })
+            }
+        }
+
         @Test("B41 Letters that arrive while the list is asked for are on the screen afterwards, each once")
         func arrivals() async throws {
             try await PrivateNetworkFixture.run { network in
