@@ -102,7 +102,12 @@ extension Frame {
         canvas.write(name, row: row.row, column: column, style: nameStyle)
         next(columns.from)
         let firstLine = letter.message.prefix(512).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
-        let words = LetterSubject.prefix(letter.subject) + firstLine
+        if columns.subject > 0 {
+            let subject = InboxColumns.subject(letter).truncated(columns: columns.subject)
+            canvas.write(subject, row: row.row, column: column, style: style)
+            next(columns.subject)
+        }
+        let words = (columns.subject > 0 ? "" : LetterSubject.prefix(letter.subject)) + firstLine
         canvas.write(SafeText(words).truncated(columns: columns.line), row: row.row, column: column, style: style)
         if columns.age > 0 {
             let age = InboxColumns.age(letter, model)

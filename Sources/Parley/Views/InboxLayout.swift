@@ -89,6 +89,8 @@ struct InboxColumns: Hashable {
     let persona: Int
     let box: Int
     let from: Int
+    /// Where it is 0, what a letter is about stands before its words.
+    let subject: Int
     let line: Int
     let age: Int
 
@@ -98,12 +100,12 @@ struct InboxColumns: Hashable {
     /// What is between the age and the pane's edge.
     static let margin = 1
 
-    /// On a narrow pane the persona goes first, then the postbox, then the age.
+    /// On a narrow pane the subject's column goes first, then the persona, the postbox and the age.
     init(columns: Int, showsBox: Bool, model: ChatModel) {
         let inbox = model.inbox
         let rest = columns - InboxLayout.markColumns
         func widest(_ limit: Int, _ width: (PostboxMessage) -> Int) -> Int {
-            min(limit, inbox.letters.reduce(1) { max($0, width($1)) })
+            min(limit, inbox.letters.reduce(0) { max($0, width($1)) })
         }
         age = rest >= 40 ? widest(12) { Self.age($0, model).utf8.count } : 0
         let hasBoxes = showsBox && inbox.boxes.count > 1
@@ -112,8 +114,9 @@ struct InboxColumns: Hashable {
             ? widest(Self.nameLimit) { Self.boxName($0, inbox).width } : 0
         persona =
             inbox.hasPersonas && rest >= 70 ? widest(Self.nameLimit) { Self.persona($0).width } : 0
-        from = widest(min(Conversation.nameColumnLimit, max(6, rest / 5))) { Self.sender($0).width }
-        let used = [persona, box, from, age].reduce(age > 0 ? Self.margin : 0) { $0 + ($1 > 0 ? $1 + 2 : 0) }
+        from = max(1, widest(min(Conversation.nameColumnLimit, max(6, rest / 5))) { Self.sender($0).width })
+        subject = rest >= 90 ? widest(rest / 4) { Self.subject($0).width } : 0
+        let used = [persona, box, from, subject, age].reduce(age > 0 ? Self.margin : 0) { $0 + ($1 > 0 ? $1 + 2 : 0) }
         line = max(0, rest - used)
     }
 
@@ -125,6 +128,8 @@ struct InboxColumns: Hashable {
     static func sender(_ letter: PostboxMessage) -> SafeText {
         NameBook.shown(letter.from.flatMap { $0.isEmpty ? nil : $0 } ?? "?")
     }
+
+    static func subject(_ letter: PostboxMessage) -> SafeText { SafeText(LetterSubject.shown(letter.subject) ?? "") }
 
     static func boxName(_ letter: PostboxMessage, _ inbox: Inbox) -> SafeText {
         SafeText(String(inbox.name(ofBox: letter.postboxId).prefix(64)))

@@ -41,6 +41,20 @@ struct InboxViewTests {
         #expect(desk.screen(Size(rows: 24, columns: 120)).contains { $0.contains("• personal  al  A sentence") })
     }
 
+    @Test("What letters are about has a column where the pane is wide, as wide as the longest, and none without any")
+    func subjects() {
+        let wide = Size(rows: 24, columns: 120)
+        var desk = Desk.inbox(
+            [letter(1, "See below.", subject: "The figures"), letter(2, "Twelve?", subject: "Lunch"), letter(3, "Hi.")])
+        #expect(desk.screen(wide).contains { $0.contains("bob  The figures  See below.") })
+        #expect(desk.screen(wide).contains { $0.contains("bob  Lunch        Twelve?") })
+        #expect(desk.screen(wide).contains { $0.contains("bob               Hi.") })
+        #expect(desk.screen().contains { $0.contains("bob  The figures · See below.") })
+        desk.press(.control("r"))
+        desk.answerPage([letter(3, "Hi.")])
+        #expect(desk.screen(wide).contains { $0.contains("bob  Hi.") })
+    }
+
     @Test("A letter's age stands at the edge, and nowhere on a pane without room for it")
     func ages() throws {
         var desk = Desk.inbox([letter(0, "new"), letter(-3, "three"), letter(-120, "two"), letter(-1_440, "day")])
