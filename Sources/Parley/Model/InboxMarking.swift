@@ -95,7 +95,10 @@ extension Inbox {
         func words(_ end: End) -> String {
             let letters = Wording.count(matched, "letter")
             let isOne = matched == 1
-            let part = "\(letters) \(isOne ? "is" : "are") marked of the \(Wording.grouped(seen)) that were looked at"
+            let part =
+                seen == 0
+                ? "No letter was looked at"
+                : "\(letters) \(isOne ? "is" : "are") marked of the \(Wording.grouped(seen)) that were looked at"
             switch end {
             case .complete:
                 let matching = filter == nil ? "" : isOne ? " that matches" : " that match"
@@ -108,7 +111,8 @@ extension Inbox {
                 return source == .kept ? all + " Without a connection these are the ones that are kept here." : all
             case .full: return "\(Wording.grouped(Inbox.markLimit)) letters are marked, no more can be. \(part)."
             case .tooMany: return "\(part), the oldest ones. The others were not."
-            case .stopped: return "Stopped: \(part)."
+            case .stopped: return "Stopped. \(part)."
+            case .failed(let words) where seen == 0: return "The letters could not be listed. \(words)"
             case .failed(let words): return "\(part). The others could not be listed. \(words)"
             }
         }

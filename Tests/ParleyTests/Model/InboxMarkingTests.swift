@@ -91,7 +91,7 @@ struct InboxMarkingTests {
         desk.answerPortion(Self.portion(1...100, next: "p2"))
         let late = desk.model.inbox.marking?.request ?? 0
         desk.press(.escape)
-        #expect(desk.model.notice?.text == "Stopped: 10 letters are marked of the 100 that were looked at.")
+        #expect(desk.model.notice?.text == "Stopped. 10 letters are marked of the 100 that were looked at.")
         #expect(desk.model.inbox.filter != nil && !shows(desk, "looked at, Esc"))
         // What was on its way changes nothing any more.
         #expect(desk.send(.postbox(.portion(request: late, Self.portion(101...200, next: "p3")))) == [])
