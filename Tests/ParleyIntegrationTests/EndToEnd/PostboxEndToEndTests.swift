@@ -131,7 +131,7 @@ extension EndToEndTests {
             try await PrivateNetworkFixture.run { network in
                 #expect(try await network.parley("postbox", "list", "--as", "bob").status.isSuccess)
                 let alice = try await network.connected("alice")
-                try alice.type("/post bob/personal from the screen")
+                try alice.type("/post bob/personal Subject: Hello | from the screen")
                 try alice.press(.enter)
                 try await alice.waitFor(text: "bob/personal has the letter")
                 try alice.press(.ctrl("q"))
@@ -144,7 +144,7 @@ extension EndToEndTests {
                 try again.type("/sent")
                 try again.press(.enter)
                 try await again.waitFor("the list") {
-                    $0.contains("Letters you sent") && $0.contains("bob/personal: from the screen")
+                    $0.contains("Letters you sent") && $0.contains("bob/personal: Hello · from the screen")
                         && $0.contains("bob/personal: Figures · by the command")
                 }
                 try again.press(.enter)
