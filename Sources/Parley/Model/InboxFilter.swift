@@ -23,6 +23,16 @@ extension Inbox {
         private static let textLimit = 16_384
 
         var isUnread: Bool { terms.contains(.unread) }
+        /// Whether it is kept and says `is:unread` alone, which is a way to read any postbox.
+        var isUnreadAlone: Bool { !isTyped && terms == [.unread] }
+
+        /// The one for letters that were not read.
+        static var unread: Filter {
+            var filter = Filter()
+            filter.insert("is:unread")
+            filter.isTyped = false
+            return filter
+        }
 
         /// Takes a key.
         mutating func edit(_ key: Key) {

@@ -30,6 +30,8 @@ struct DeskChoices: Hashable, Sendable {
     var areLettersBySender: Bool?
     /// Whether a page of letters is sorted by postbox; nil for as it was listed.
     var areLettersByPostbox: Bool?
+    /// Whether the postbox shows the letters alone that were not read; nil for all.
+    var areUnreadLettersAlone: Bool?
 
     /// One choice; its raw value is its name in the local store, and stays.
     enum Name: String, CaseIterable, Hashable, Sendable {
@@ -38,6 +40,7 @@ struct DeskChoices: Hashable, Sendable {
         case lettersOldestFirst = "letters-oldest-first"
         case lettersBySender = "letters-by-sender"
         case lettersByPostbox = "letters-by-postbox"
+        case unreadLettersAlone = "unread-letters-alone"
     }
 
     init() {}
@@ -67,6 +70,7 @@ struct DeskChoices: Hashable, Sendable {
             case .lettersOldestFirst: areLettersOldestFirst
             case .lettersBySender: areLettersBySender
             case .lettersByPostbox: areLettersByPostbox
+            case .unreadLettersAlone: areUnreadLettersAlone
             }
         }
         set {
@@ -76,6 +80,7 @@ struct DeskChoices: Hashable, Sendable {
             case .lettersOldestFirst: areLettersOldestFirst = newValue
             case .lettersBySender: areLettersBySender = newValue
             case .lettersByPostbox: areLettersByPostbox = newValue
+            case .unreadLettersAlone: areUnreadLettersAlone = newValue
             }
         }
     }

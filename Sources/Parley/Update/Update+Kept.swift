@@ -77,7 +77,9 @@ extension ChatModel {
         if sidebar.foldChoice == nil { sidebar.foldChoice = kept.areTopicsFolded }
         // Without a screen no key would change it again.
         guard hasScreen else { return }
-        inbox.bringBack(kept.areLettersOldestFirst == true ? .oldestFirst : .newestFirst, kept.letterSort)
+        inbox.bringBack(
+            kept.areLettersOldestFirst == true ? .oldestFirst : .newestFirst, kept.letterSort,
+            isUnreadAlone: kept.areUnreadLettersAlone == true)
     }
 
     // MARK: Keeping
@@ -89,6 +91,7 @@ extension ChatModel {
         choices.areTopicsFolded = sidebar.foldChoice
         if inbox.order == .oldestFirst { choices.areLettersOldestFirst = true }
         choices.letterSort = inbox.sort
+        if inbox.filter?.isUnreadAlone == true { choices.areUnreadLettersAlone = true }
         return choices
     }
 

@@ -401,6 +401,27 @@ struct KeptTests {
         #expect(again.effects.contains(.keepChoice(.lettersOldestFirst, nil)))
     }
 
+    @Test("That unread letters alone are shown comes back at the next start, and ends for good with Escape")
+    func unreadLettersAlone() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.a"]))
+        desk.press(.function(3))
+        desk.answerPage([letter(2), letter(1)])
+        desk.press(.alt("l"))
+        desk.type("is:unread")
+        #expect(!desk.effects.contains { if case .keepChoice = $0 { true } else { false } })
+        #expect(desk.press(.enter).contains(.keepChoice(.unreadLettersAlone, true)))
+
+        var again = Self.opened(
+            KeptDesk(topics: ["chat.a"], choices: DeskChoices(["unread-letters-alone": true])))
+        again.press(.function(3))
+        again.answerPage([letter(2), letter(1)])
+        again.send(.postbox(.read(["l2"], counts: nil)))
+        #expect(again.model.inbox.letters.map(\.id) == ["l1"])
+        #expect(again.screen().contains { $0.contains("filter: is:unread") && $0.contains("1 of 2") })
+        #expect(again.press(.escape).contains(.keepChoice(.unreadLettersAlone, nil)))
+        #expect(again.model.inbox.letters.count == 2)
+    }
+
     @Test("A postbox that was opened before the local store is listed as it was begun")
     func letterChoicesCameLate() {
         var desk = Desk(state: .connecting)
