@@ -28,6 +28,55 @@ extension ChatEngine {
         }
     }
 
+    // MARK: Going through letters
+
+    /// Reads a portion of a postbox from its oldest letters on, with what of it was read.
+    func readLetters(_ request: UInt64, _ postbox: String?, _ token: String?, from known: LetterPortion.Source?) {
+        Task { [client, queue] in
+            do throws(RelayError) {
+                let source: LetterPortion.Source
+                if let known { source = known } else { source = await Self.source(of: postbox, client) }
+                let page = try await Self.portion(of: postbox, token, from: source, client)
+                var portion = LetterPortion(letters: page.items, nextToken: page.nextToken)
+                portion.unreadableCount = page.unreadable.count
+                portion.source = source
+                if let store = await client.keptStore(),
+                    let read = try? await store.readLetters(among: page.items.map(\.id))
+                {
+                    portion.readIDs = read.ids
+                }
+                await queue.send(.postbox(.portion(request: request, portion)))
+            } catch {
+                await queue.send(.postbox(.portionFailed(request: request, error)))
+            }
+        }
+    }
+
+    private static func portion(
+        of postbox: String?, _ token: String?, from source: LetterPortion.Source, _ client: RelayClient
+    ) async throws(RelayError) -> ListOutput<PostboxMessage> {
+        guard source != .network else {
+            return try await client.listMessages(limit: LetterPortion.limit, nextToken: token, postbox: postbox)
+        }
+        let kept = try await client.keptLetters(limit: LetterPortion.limit, nextToken: token, postbox: postbox)
+        guard let kept else { throw .notConnected }
+        return kept.page
+    }
+
+    /// Where the letters of a postbox are read.
+    private static func source(of postbox: String?, _ client: RelayClient) async -> LetterPortion.Source {
+        var counts: [String: Int]?
+        if client.status.state == .connected {
+            guard let counted = try? await client.countMessages() else { return .network }
+            counts = counted
+        }
+        let store = await client.keptStore()
+        let kept = try? await store?.readLetters(among: []).kept
+        return .of(postbox, counts: counts, kept: kept)
+    }
+
+    // MARK: Sent letters
+
     /// Tells which letters were sent from here. It needs no connection.
     func listSent(_ limit: Int) {
         Task { [client, queue] in

@@ -139,9 +139,12 @@ actor ChatEngine {
         case .keepLetterRead(let id, let postbox): await keepLetterRead(id, postbox)
         case .listPage(let request, let postbox, let token, let limit, let order):
             listPage(request, postbox, token, limit, order)
+        case .readLetters(let request, let postbox, let token, let source):
+            readLetters(request, postbox, token, from: source)
         case .deleteMessage(let request, let id): delete(request, [id])
         case .bulkDelete(let request, let ids): delete(request, ids)
-        case .postLetter(let id, let user, let postbox, let text): await postLetter(id, user, postbox, text)
+        case .postLetter(let id, let user, let postbox, let subject, let text):
+            await postLetter(id, user, postbox, subject, text)
         case .postboxes(let act): perform(act)
         case .listSent(let limit): listSent(limit)
         case .saveLetter(let text, let path, let overwrites):
@@ -369,9 +372,11 @@ actor ChatEngine {
         }
     }
 
-    private func postLetter(_ id: String, _ user: String, _ postbox: String, _ text: String) async {
+    private func postLetter(
+        _ id: String, _ user: String, _ postbox: String, _ subject: String?, _ text: String
+    ) async {
         do throws(RelayError) {
-            try client.enqueueLetter(to: user, postbox: postbox, text: text, id: id)
+            try client.enqueueLetter(to: user, postbox: postbox, subject: subject, text: text, id: id)
         } catch {
             await failed(id, error)
         }

@@ -202,6 +202,7 @@ struct ChatLoop {
         let outage: String?
         let attempt: String?
         let undo: String?
+        let ages: [String]
     }
 
     private var shownTime: ShownTime {
@@ -209,7 +210,7 @@ struct ChatLoop {
         return ShownTime(
             notice: model.notice, outage: StatusText.longOutage(model.status, now: now),
             attempt: StatusText.trying(since: model.attemptBegan, now: now),
-            undo: model.inbox.pending.map { Wording.wait(now.duration(to: $0.deadline)) })
+            undo: model.inbox.pending.map { Wording.wait(now.duration(to: $0.deadline)) }, ages: model.agesInView)
     }
 
     // MARK: Effects
@@ -225,10 +226,9 @@ struct ChatLoop {
         case .suspendProcess: suspend()
         case .openStore, .keepJoined, .keepLine, .keepDraft, .keepIgnored, .keepMuted, .keepChoice, .keepReadMark,
             .search, .readAround, .subscribe, .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop,
-            .openPostbox, .countLetters, .listPage, .deleteMessage, .bulkDelete, .postLetter, .saveLetter, .postboxes,
-            .listSent,
-            .keyValue, .changeKey, .watchPeople, .appear, .setPresence,
-            .typing, .setActive, .nudge, .disconnect, .reconnect:
+            .openPostbox, .countLetters, .listPage, .readLetters, .deleteMessage, .bulkDelete, .postLetter, .saveLetter,
+            .postboxes, .listSent, .keyValue, .changeKey, .watchPeople, .appear, .setPresence, .typing, .setActive,
+            .nudge, .disconnect, .reconnect:
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }
         }

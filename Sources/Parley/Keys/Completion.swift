@@ -41,7 +41,12 @@ struct Completion: Hashable, Sendable {
         case "unmute": words = muted()
         case "help": words = SlashCommand.entries.map(\.name)
         case "ignore", "unignore": words = names()
-        case "post": words = names().map { "\($0)/" }
+        case "post":
+            // Everyone begins with one postbox, and others have to be known.
+            if let slash = word.firstIndex(of: "/") {
+                return complete(prefix: "/post ", word: word, among: ["\(word[...slash])personal"], isFinal: true)
+            }
+            words = names().map { "\($0)/" }
         case "postbox": words = PostboxAct.verbs.map { "\($0) " }
         default: return nil
         }

@@ -63,6 +63,7 @@ enum KeyAction: String, Hashable, Sendable {
     // Postbox
     case mark
     case markAll
+    case markMatching
     case delete
     case reply
     case write

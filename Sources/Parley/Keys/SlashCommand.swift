@@ -5,7 +5,7 @@ enum SlashCommand: Hashable, Sendable {
     case join(String)
     case leave(String?)
     case say(String)
-    case post(user: String, postbox: String, text: String)
+    case post(user: String, postbox: String, subject: String?, text: String)
     /// The unsent line with a number, or all of them.
     case resend(Int?)
     case discard(Int?)
@@ -69,7 +69,9 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "join", arguments: "TOPIC", words: "join a topic, or a pattern with * or >"),
         Entry(name: "leave", arguments: "[TOPIC]", words: "leave this topic, or that one"),
         Entry(name: "say", arguments: "TEXT", words: "send TEXT as it is; a line that begins with // does the same"),
-        Entry(name: "post", arguments: "USER/POSTBOX TEXT", words: "put a letter into somebody's postbox"),
+        Entry(
+            name: "post", arguments: "USER/POSTBOX TEXT",
+            words: "put a letter into somebody's postbox; Subject: WORDS | before TEXT is its subject"),
         Entry(name: "resend", arguments: "[NUMBER]", words: "send this topic's unsent lines again, or that one"),
         Entry(name: "discard", arguments: "[NUMBER]", words: "drop this topic's unsent lines, or that one"),
         Entry(name: "unsent", arguments: "", words: "list this topic's unsent lines, with their numbers"),
@@ -165,11 +167,10 @@ enum SlashCommand: Hashable, Sendable {
             return .say(argument)
         case "post":
             let address = word.split(separator: "/", omittingEmptySubsequences: false)
-            let letter = String(rest.dropFirst(word.count).drop { $0.isWhitespace })
-            guard address.count == 2, !address[0].isEmpty, !address[1].isEmpty, !letter.isEmpty else {
-                throw usage("post")
-            }
-            return .post(user: String(address[0]), postbox: String(address[1]), text: letter)
+            let (subject, letter) = LetterSubject.split(String(rest.dropFirst(word.count).drop { $0.isWhitespace }))
+            guard address.count == 2, !address[0].isEmpty, !address[1].isEmpty else { throw usage("post") }
+            guard !letter.isEmpty else { throw subject == nil ? usage("post") : .usage(LetterSubject.usage) }
+            return .post(user: String(address[0]), postbox: String(address[1]), subject: subject, text: letter)
         case "resend": return .resend(try number(topic, of: "resend"))
         case "discard": return .discard(try number(topic, of: "discard"))
         case "unsent": return .unsent

@@ -70,8 +70,8 @@ extension ChatModel {
     /// Topics that are looked at for names, besides the one in view.
     private static let otherTopics = 100
 
-    /// The names that can be completed: who wrote last in the topic in view, who is in it, who wrote elsewhere. Names that
-    /// would not be one word, or that have characters which cannot be typed, are left out.
+    /// The names that can be completed: who wrote last in the topic in view, who is in it, who wrote elsewhere, and who sent
+    /// letters. Names that would not be one word, or that have characters which cannot be typed, are left out.
     var namesToComplete: [String] {
         var seen: Set<String> = [identity.user, ""]
         var names: [String] = []
@@ -91,6 +91,8 @@ extension ChatModel {
         for conversation in conversations.all.prefix(Self.otherTopics) {
             add(conversation.rows.suffix(Self.otherRows).reversed())
         }
+        // The network itself answers nobody.
+        for case let sender? in inbox.letters.map(\.from) where !sender.hasPrefix("~") { add(sender) }
         return names
     }
 

@@ -86,45 +86,50 @@ struct InboxLayout: Hashable {
 
 /// The columns of the letters' table: as wide as what is in them, within bounds. The words have the rest.
 struct InboxColumns: Hashable {
-    let time: Int
-    let from: Int
-    let box: Int
     let persona: Int
+    let box: Int
+    let from: Int
+    /// Where it is 0, what a letter is about stands before its words.
+    let subject: Int
     let line: Int
+    let age: Int
 
     /// The widest a postbox or persona is shown.
     private static let nameLimit = 16
 
-    /// On a narrow pane the persona goes first, then the postbox, then the time.
+    /// What is between the age and the pane's edge.
+    static let margin = 1
+
+    /// On a narrow pane the subject's column goes first, then the persona, the postbox and the age.
     init(columns: Int, showsBox: Bool, model: ChatModel) {
         let inbox = model.inbox
         let rest = columns - InboxLayout.markColumns
         func widest(_ limit: Int, _ width: (PostboxMessage) -> Int) -> Int {
-            min(limit, inbox.letters.reduce(1) { max($0, width($1)) })
+            min(limit, inbox.letters.reduce(0) { max($0, width($1)) })
         }
-        let stamps = widest(12) { Self.stamp($0, model).utf8.count }
-        time = rest >= 40 ? stamps : 0
+        age = rest >= 40 ? widest(12) { Self.age($0, model).utf8.count } : 0
         let hasBoxes = showsBox && inbox.boxes.count > 1
         box =
             hasBoxes && rest >= 56
             ? widest(Self.nameLimit) { Self.boxName($0, inbox).width } : 0
         persona =
             inbox.hasPersonas && rest >= 70 ? widest(Self.nameLimit) { Self.persona($0).width } : 0
-        from = widest(min(Conversation.nameColumnLimit, max(6, rest / 5))) { Self.sender($0).width }
-        let used = [time, from, box, persona].reduce(0) { $0 + ($1 > 0 ? $1 + 2 : 0) }
+        from = max(1, widest(min(Conversation.nameColumnLimit, max(6, rest / 5))) { Self.sender($0).width })
+        subject = rest >= 90 ? widest(rest / 4) { Self.subject($0).width } : 0
+        let used = [persona, box, from, subject, age].reduce(age > 0 ? Self.margin : 0) { $0 + ($1 > 0 ? $1 + 2 : 0) }
         line = max(0, rest - used)
     }
 
-    /// When a letter came: today the time of day alone.
-    static func stamp(_ letter: PostboxMessage, _ model: ChatModel) -> String {
-        let time = CivilTime(letter.createdAt, zone: model.zone)
-        let today = CivilTime(model.now.wall, zone: model.zone).dayNumber
-        return time.dayNumber == today ? time.clock : time.shortStamp
+    /// How old a letter is.
+    static func age(_ letter: PostboxMessage, _ model: ChatModel) -> String {
+        LetterAge.words(of: letter.createdAt, at: model.now.wall, zone: model.zone)
     }
 
     static func sender(_ letter: PostboxMessage) -> SafeText {
         NameBook.shown(letter.from.flatMap { $0.isEmpty ? nil : $0 } ?? "?")
     }
+
+    static func subject(_ letter: PostboxMessage) -> SafeText { SafeText(LetterSubject.shown(letter.subject) ?? "") }
 
     static func boxName(_ letter: PostboxMessage, _ inbox: Inbox) -> SafeText {
         SafeText(String(inbox.name(ofBox: letter.postboxId).prefix(64)))

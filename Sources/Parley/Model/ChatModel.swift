@@ -197,7 +197,7 @@ struct ChatModel: Equatable, Sendable {
     /// What the client core is asked to deliver.
     enum Outgoing: Hashable, Sendable {
         case line(conversation: String)
-        case letter(user: String, postbox: String, text: String)
+        case letter(user: String, postbox: String, subject: String?, text: String)
         case key(KeyValueRequest.Change)
     }
 
@@ -278,6 +278,7 @@ struct ChatModel: Equatable, Sendable {
             let tick = pending.nextChange(after: instant)
             next = next.map { min($0, tick) } ?? tick
         }
+        if let tick = nextAge(after: instant) { next = next.map { min($0, tick) } ?? tick }
         for began in [status.isLongOutage ? status.outageBegan : nil, attemptBegan].compactMap(\.self) {
             let tick = instant.advanced(by: Wording.untilElapsedChanges(began.duration(to: instant)))
             next = next.map { min($0, tick) } ?? tick

@@ -61,6 +61,8 @@ struct Inbox: Equatable, Sendable {
     var pending: PendingDeletion?
     /// Letters being deleted.
     var deletion: Deletion?
+    /// What marks letters on whichever page; nil where nothing does.
+    var marking: Marking?
 
     /// The most letters that stay on the screen when new ones are added to a page.
     static let screenLimit = 100
@@ -149,7 +151,7 @@ struct Inbox: Equatable, Sendable {
         switch next {
         // These need no page, and that one is being listed already.
         case .action(.write), .action(.refresh), .action(.filter), .action(.sortBy), .action(.undo),
-            .action(.unmarkAll):
+            .action(.unmarkAll), .action(.markMatching):
             return false
         // No two pages are fetched at once.
         case .action(.nextPage), .action(.previousPage), .action(.firstPage), .action(.lastPage),
@@ -190,9 +192,11 @@ struct Inbox: Equatable, Sendable {
     ///
     /// - Parameter counts: how many were read of each postbox; nil where something was read since it was asked.
     mutating func noteRead(_ ids: Set<String>, counts: [String: Int]?) {
+        // What is being read stays; what was read at an earlier start only looked as if it had not been.
+        let isOld = selectedLetter.map { isUnread($0) && ids.contains($0.id) } ?? false
         for id in ids { opened.insert(id) }
         if let counts { readCounts = counts }
-        if filter?.isUnread == true { arrange() }
+        if filter?.isUnread == true { arrange(keepsSelected: !isOld) }
     }
 
     // MARK: The page
@@ -284,7 +288,8 @@ struct Inbox: Equatable, Sendable {
         firstVisible = min(max(0, firstVisible), max(0, letters.count - 1))
     }
 
-    /// Forgets the page, as when another postbox is opened. In which order letters are listed stays.
+    /// Forgets the page, as when another postbox is opened. In which order letters are listed stays, and that those alone are
+    /// shown which were not read.
     mutating func reset() {
         page = []
         letters = []
@@ -300,13 +305,23 @@ struct Inbox: Equatable, Sendable {
         isLoaded = false
         selected = 0
         firstVisible = 0
-        filter = nil
+        if filter?.isUnreadAlone != true { filter = nil }
         marked = []
         lastMark = nil
+        marking = nil
         open = nil
     }
 
     // MARK: Filter and sort
+
+    /// Takes in what was chosen at an earlier start, but for what was chosen again, or is being listed, since the program
+    /// began.
+    mutating func bringBack(_ order: LetterOrder, _ sort: Sort, isUnreadAlone: Bool) {
+        if !isLoaded, fetch == nil { trail = Trail(order: order) }
+        if self.sort == .list { self.sort = sort }
+        if filter == nil, isUnreadAlone { filter = .unread }
+        arrange()
+    }
 
     /// Shows what a filter lets through; nil shows the whole page.
     mutating func setFilter(_ new: Filter?) {
@@ -362,6 +377,7 @@ struct Inbox: Equatable, Sendable {
     mutating func unmarkAll() {
         marked = []
         lastMark = nil
+        marking = nil
     }
 
     /// The ids of the rows from the letter that was marked last to the selected one; nil where that letter is not shown.
@@ -383,23 +399,4 @@ struct Inbox: Equatable, Sendable {
 
     /// How many of the marked letters are shown: on this page, and let through by the filter.
     var markedShown: Int { letters.count { marked.contains($0.id) } }
-}
-
-/// A set that forgets its oldest members beyond a limit.
-struct BoundedSet: Equatable, Sendable {
-    private var members: Set<String> = []
-    private var order: [String] = []
-    private let limit: Int
-
-    init(limit: Int) { self.limit = limit }
-
-    func contains(_ member: String) -> Bool { members.contains(member) }
-
-    mutating func insert(_ member: String) {
-        guard members.insert(member).inserted else { return }
-        order.append(member)
-        guard order.count > limit + limit / 8 else { return }
-        for old in order.prefix(order.count - limit) { members.remove(old) }
-        order.removeFirst(order.count - limit)
-    }
 }

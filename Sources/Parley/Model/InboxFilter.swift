@@ -23,6 +23,16 @@ extension Inbox {
         private static let textLimit = 16_384
 
         var isUnread: Bool { terms.contains(.unread) }
+        /// Whether it is kept and says `is:unread` alone, which is a way to read any postbox.
+        var isUnreadAlone: Bool { !isTyped && terms == [.unread] }
+
+        /// The one for letters that were not read.
+        static var unread: Filter {
+            var filter = Filter()
+            filter.insert("is:unread")
+            filter.isTyped = false
+            return filter
+        }
 
         /// Takes a key.
         mutating func edit(_ key: Key) {
@@ -46,8 +56,10 @@ extension Inbox {
         }
 
         /// Whether a letter is shown.
-        func lets(through letter: PostboxMessage, of inbox: Inbox) -> Bool {
-            if isUnread, !inbox.isUnread(letter) { return false }
+        ///
+        /// - Parameter isRead: whether it is known to be read, where the inbox itself may not know.
+        func lets(through letter: PostboxMessage, of inbox: Inbox, isRead: Bool = false) -> Bool {
+            if isUnread, isRead || !inbox.isUnread(letter) { return false }
             let words: [[UInt8]] = terms.compactMap {
                 if case .word(let word) = $0 { Array(word.utf8) } else { nil }
             }

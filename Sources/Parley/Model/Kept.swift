@@ -24,11 +24,23 @@ struct DeskChoices: Hashable, Sendable {
     var areTopicsByActivity: Bool?
     /// Whether the topics are folded away; nil for what the configuration says.
     var areTopicsFolded: Bool?
+    /// Whether the postbox lists the oldest letters first; nil for the newest.
+    var areLettersOldestFirst: Bool?
+    /// Whether a page of letters is sorted by sender; nil for as it was listed.
+    var areLettersBySender: Bool?
+    /// Whether a page of letters is sorted by postbox; nil for as it was listed.
+    var areLettersByPostbox: Bool?
+    /// Whether the postbox shows the letters alone that were not read; nil for all.
+    var areUnreadLettersAlone: Bool?
 
     /// One choice; its raw value is its name in the local store, and stays.
     enum Name: String, CaseIterable, Hashable, Sendable {
         case topicsByActivity = "topics-by-activity"
         case topicsFolded = "topics-folded"
+        case lettersOldestFirst = "letters-oldest-first"
+        case lettersBySender = "letters-by-sender"
+        case lettersByPostbox = "letters-by-postbox"
+        case unreadLettersAlone = "unread-letters-alone"
     }
 
     init() {}
@@ -38,17 +50,37 @@ struct DeskChoices: Hashable, Sendable {
         for name in Name.allCases { self[name] = kept[name.rawValue] }
     }
 
+    /// How a page of letters is sorted.
+    var letterSort: Inbox.Sort {
+        get {
+            if areLettersBySender == true { return .sender }
+            return areLettersByPostbox == true ? .postbox : .list
+        }
+        set {
+            areLettersBySender = newValue == .sender ? true : nil
+            areLettersByPostbox = newValue == .postbox ? true : nil
+        }
+    }
+
     subscript(name: Name) -> Bool? {
         get {
             switch name {
             case .topicsByActivity: areTopicsByActivity
             case .topicsFolded: areTopicsFolded
+            case .lettersOldestFirst: areLettersOldestFirst
+            case .lettersBySender: areLettersBySender
+            case .lettersByPostbox: areLettersByPostbox
+            case .unreadLettersAlone: areUnreadLettersAlone
             }
         }
         set {
             switch name {
             case .topicsByActivity: areTopicsByActivity = newValue
             case .topicsFolded: areTopicsFolded = newValue
+            case .lettersOldestFirst: areLettersOldestFirst = newValue
+            case .lettersBySender: areLettersBySender = newValue
+            case .lettersByPostbox: areLettersByPostbox = newValue
+            case .unreadLettersAlone: areUnreadLettersAlone = newValue
             }
         }
     }
@@ -62,6 +94,8 @@ struct UnsentMessage: Equatable, Sendable {
     /// When the person sent it.
     let since: Timestamp
     let state: PendingLine.State
+    /// What a letter is about.
+    var subject: String?
 
     /// Whether it waits for the network, and not for the person.
     var waits: Bool { if case .failed = state { false } else { true } }
@@ -77,7 +111,8 @@ extension UnsentMessage {
             case .notSent(let reason): .failed("\(message.mayBeStored ? "perhaps" : "not") sent: \(reason)")
             }
         self.init(
-            id: message.id, destination: message.destination, text: kept.text, since: kept.since, state: state)
+            id: message.id, destination: message.destination, text: kept.text, since: kept.since, state: state,
+            subject: kept.subject)
     }
 }
 

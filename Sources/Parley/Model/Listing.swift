@@ -9,6 +9,17 @@ struct Listing: Equatable, Sendable {
     var scroll = 0
     /// The line that Enter opens; nil for a list that is only read.
     var selected: Int?
+    /// What the lines stand for.
+    var content = Content.words
+
+    /// What the lines of a list stand for, and its keys are for.
+    enum Content: Hashable, Sendable {
+        case words
+        /// The letters that were listed last.
+        case sentLetters
+        /// The postboxes of these names.
+        case postboxes([String])
+    }
 
     /// Selects a line on a screen of some size, and shows all of it.
     mutating func select(_ index: Int, on size: Size) {

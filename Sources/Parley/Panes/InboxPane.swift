@@ -22,6 +22,7 @@ struct InboxPane: Pane {
         .bind(.refresh, [.control("r")], "list again"),
         .bind(.markRange, [.alt("m")], "mark from the last mark to here"),
         .bind(.markAll, [.control("a")], "mark all on this page, or none"),
+        .bind(.markMatching, [.alt("*")], "mark all that match, here or elsewhere; Esc stops"),
         .bind(.unmarkAll, [.alt("t")], "take all marks away, on every page"),
         .bind(.write, [.alt("c")], "write a letter"),
         .bind(.quote, [.alt("q")], "reply below what the letter says"),
@@ -47,6 +48,7 @@ struct InboxPane: Pane {
             model.inbox.selected = min(model.inbox.selected + 1, model.inbox.letters.count - 1)
         case .markRange: model.markRange()
         case .markAll: model.markAllShown()
+        case .markMatching: return model.markMatching()
         case .unmarkAll: model.inbox.unmarkAll()
         case .delete: return model.deleteMarked()
         case .undo: model.undoDeletion()
@@ -73,7 +75,7 @@ struct InboxPane: Pane {
     func takes(_ key: Key, as action: KeyAction, in model: ChatModel) -> Bool {
         if model.inbox.filter?.isTyped == true {
             if key.modifiers.isEmpty, case .character = key.code { return false }
-            return [.open, .up, .down, .filter].contains(action)
+            return [.open, .up, .down, .filter, .markMatching].contains(action)
         }
         return key != .plain(" ") || model.compose.isEmpty
     }

@@ -179,7 +179,8 @@ extension PlainAnnouncer {
         case .keptPage(let request, _):
             return request == awaitedPage ? ["Without a connection, as kept here:"] + letters(model) : []
         case .pageFailed(_, let error): return ["The letters could not be listed. \(error.words)"]
-        case .boxes, .counts, .read, .deletion, .deletionFailed, .saving, .subscription: return []
+        case .boxes, .counts, .read, .portion, .portionFailed, .deletion, .deletionFailed, .saving, .subscription:
+            return []
         }
     }
 

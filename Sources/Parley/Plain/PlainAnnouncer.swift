@@ -193,7 +193,7 @@ struct PlainAnnouncer {
         switch effect {
         case .publish(let publish, _, let line): (id, text) = (publish, line)
         case .sendAgain(let publish, _, let line): (id, text, isAgain) = (publish, line, true)
-        case .postLetter(let letter, _, _, let line): (id, text) = (letter, line)
+        case .postLetter(let letter, _, _, _, let line): (id, text) = (letter, line)
         case .listPage(let request, _, _, _, _):
             awaitedPage = request
             return []

@@ -84,6 +84,12 @@ struct CivilTime: Hashable, Sendable {
         return "\(dayText) \(Self.months[month - 1].prefix(3)) \(clock)"
     }
 
+    /// `21 Nov`, with the year when it is not `currentYear`.
+    func shortDate(currentYear: Int) -> String {
+        let text = "\(day) \(Self.months[month - 1].prefix(3))"
+        return year == currentYear ? text : "\(text) \(year)"
+    }
+
     /// `Friday 21 November`, with the year when it is not `currentYear`.
     func dateLine(currentYear: Int?) -> String {
         let text = "\(weekday) \(day) \(Self.months[month - 1])"

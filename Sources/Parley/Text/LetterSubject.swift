@@ -1,4 +1,5 @@
 import Relay
+import Terminal
 
 /// What a letter is about, as lists show it, and what one is about that is sent on: the same, marked once.
 enum LetterSubject {
@@ -13,6 +14,54 @@ enum LetterSubject {
         guard let subject, !subject.isEmpty else { return nil }
         return String(subject.prefix(PostboxLetter.maximumSubjectBytes).map { $0.isNewline ? " " : $0 })
     }
+
+    // MARK: Writing
+
+    /// How a letter with a subject is written in the chat.
+    static let usage = "/post USER/POSTBOX \(mark) WORDS | TEXT"
+    private static let mark = "Subject:"
+
+    /// Takes a letter apart that may begin with what it is about: `Subject: Lunch | Twelve?`, or the subject in a line of
+    /// its own and the letter below it. Without words in between, as in `Subject: | TEXT`, it has none.
+    static func split(_ letter: String) -> (subject: String?, text: String) {
+        guard isMarked(letter) else { return (nil, letter) }
+        let rest = letter.dropFirst(mark.count)
+        let line = rest.prefix { !$0.isNewline }
+        let stroke = place(ofStrokeIn: line)
+        let words = line[..<(stroke ?? line.endIndex)].drop { $0.isWhitespace }
+        let subject = String(words.reversed().drop { $0.isWhitespace }.reversed())
+        let text = rest[(stroke.map { rest.index(after: $0) } ?? line.endIndex)...].drop { $0.isWhitespace }
+        return (subject.isEmpty ? nil : subject, String(text))
+    }
+
+    /// A letter as ``split(_:)`` takes it apart.
+    static func joined(_ subject: String?, _ text: String) -> String {
+        guard let subject, !subject.isEmpty else { return isMarked(text) ? "\(mark) | \(text)" : text }
+        let line = SafeText(String(subject.map { $0.isNewline ? " " : $0 })).description
+        // What parts the two is no part of a subject.
+        let words = line.split(separator: " ", omittingEmptySubsequences: false).map { $0 == "|" ? "/" : $0 }
+        let separator = text.contains(where: \.isNewline) ? "\n" : " | "
+        return "\(mark) " + words.joined(separator: " ") + separator + text
+    }
+
+    private static func isMarked(_ letter: String) -> Bool {
+        letter.prefix(mark.count).lowercased() == mark.lowercased()
+    }
+
+    /// Where a stroke stands by itself.
+    private static func place(ofStrokeIn line: Substring) -> Substring.Index? {
+        line.indices.first { place in
+            guard line[place] == "|" else { return false }
+            let next = line.index(after: place)
+            let isOpen = place == line.startIndex || line[line.index(before: place)].isWhitespace
+            return isOpen && (next == line.endIndex || line[next].isWhitespace)
+        }
+    }
+
+    // MARK: Answering
+
+    /// The subject of an answer.
+    static func replying(_ subject: String) -> String { marked(subject, "Re: ") }
 
     /// The subject of a letter that is sent on.
     static func forwarding(_ subject: String) -> String { marked(subject, "Fwd: ") }

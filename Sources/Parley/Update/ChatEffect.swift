@@ -57,11 +57,14 @@ enum ChatEffect: Equatable, Sendable {
     case keepLetterRead(id: String, postbox: String)
     /// Fetch a page of letters, of one postbox or of all.
     case listPage(request: UInt64, postbox: String?, token: String?, limit: Int, order: LetterOrder)
+    /// Go through a postbox, or all: fetch a portion of its letters, from the oldest on. What it was read from goes on to
+    /// be read; nil lets the session choose.
+    case readLetters(request: UInt64, postbox: String?, token: String?, from: LetterPortion.Source?)
     /// Delete one letter.
     case deleteMessage(request: UInt64, id: String)
     /// Delete letters, at most `Inbox.Deletion.chunk` at once.
     case bulkDelete(request: UInt64, ids: [String])
-    case postLetter(id: String, user: String, postbox: String, text: String)
+    case postLetter(id: String, user: String, postbox: String, subject: String?, text: String)
     /// Do something with the person's postboxes; `postboxes` tells what became of it.
     case postboxes(PostboxAct)
     /// Tell which letters were sent from here, at most `limit`, the newest.

@@ -118,6 +118,9 @@ enum ChatEvent: Equatable, Sendable {
         case pageFailed(request: UInt64, RelayError)
         /// The page that `listPage` asked for, as far as this machine keeps it: the network cannot be asked.
         case keptPage(request: UInt64, KeptLetters)
+        /// The letters that `readLetters` asked for.
+        case portion(request: UInt64, LetterPortion)
+        case portionFailed(request: UInt64, RelayError)
         /// A letter was just created.
         case created(PostboxMessage)
         /// What `deleteMessage` or `bulkDelete` did.
@@ -142,7 +145,7 @@ extension ChatEvent {
             }
         case .postbox(let news):
             switch news {
-            case .page, .pageFailed, .keptPage, .deletion, .deletionFailed, .saving: true
+            case .page, .pageFailed, .keptPage, .portion, .portionFailed, .deletion, .deletionFailed, .saving: true
             case .boxes, .counts, .read, .created, .subscription: false
             }
         default: false

@@ -37,8 +37,9 @@ extension ChatModel {
             guard let topic = writableTopic(), fits(text) else { return false }
             return !isLong(text, for: topic, .run(command))
         case .quote(let number, let text): return mayQuote(number, text)
-        case .post(let user, let postbox, let text):
-            return fits(text) && !isLong(text, for: "\(user)/\(postbox)", .run(command))
+        case .post(let user, let postbox, let subject, let text):
+            guard fits(subject: subject), fits(text) else { return false }
+            return !isLong(text, for: "\(user)/\(postbox)", .run(command))
         case .postbox(let act): return mayDo(act)
         default: return true
         }
@@ -63,6 +64,14 @@ extension ChatModel {
         return false
     }
 
+    /// Whether a letter can have a subject; says so where it cannot.
+    private mutating func fits(subject: String?) -> Bool {
+        let (bytes, limit) = (subject?.utf8.count ?? 0, PostboxLetter.maximumSubjectBytes)
+        guard bytes > limit else { return true }
+        say("The subject has \(Wording.grouped(bytes)) bytes, it can have \(limit).", .failure)
+        return false
+    }
+
     /// The topic that takes what is written; says why when there is none.
     mutating func writableTopic() -> String? {
         switch view.pane.addressee(in: self) {
@@ -80,7 +89,8 @@ extension ChatModel {
         case .say(let text):
             guard let topic = writableTopic() else { return [] }
             return publish(text, to: topic)
-        case .post(let user, let postbox, let text): return post(user: user, postbox: postbox, text: text)
+        case .post(let user, let postbox, let subject, let text):
+            return post(user: user, postbox: postbox, subject: subject, text: text)
         case .resend(let number): return resend(number)
         case .discard(let number): return discard(number)
         case .unsent: listUnsent()

@@ -7,6 +7,7 @@ extension ChatModel {
     /// Deletes the marked letters, or the selected one where none is marked. Where all are shown, nothing leaves until it
     /// can be undone no more; otherwise the person is asked.
     mutating func deleteMarked() -> [ChatEffect] {
+        guard !isStillMarking() else { return [] }
         let marked = inbox.markedInOrder.filter { !inbox.isBeingDeleted($0) }
         guard !marked.isEmpty else {
             guard let letter = inbox.selectedLetter, !inbox.isBeingDeleted(letter.id) else { return [] }
@@ -75,6 +76,7 @@ extension ChatModel {
 
     /// Asks before the marked letters are deleted, or the selected one where none is marked.
     mutating func askToDelete() {
+        guard !isStillMarking() else { return }
         let marked = inbox.markedInOrder.filter { !inbox.isBeingDeleted($0) }
         if marked.isEmpty { askToDeleteSelected() } else { askToDelete(marked) }
     }

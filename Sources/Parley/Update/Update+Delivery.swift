@@ -46,10 +46,10 @@ extension ChatModel {
         case .line(let name):
             linePublished(news.id, in: name, news.state)
             return []
-        case .letter(let user, let postbox, let text):
+        case .letter(let user, let postbox, let subject, let text):
             let recipient = "\(user)/\(postbox)"
             if isNew, news.state == .queued, isOffline { say("The letter to \(recipient) goes when connected.") }
-            return letterPublished(news.id, to: recipient, text, news.state)
+            return letterPublished(news.id, to: recipient, LetterSubject.joined(subject, text), news.state)
         case .key(let change):
             if isNew, news.state == .queued, isOffline { say(change.waitingWords) }
             return keyPublished(news.id, change, news.state)
@@ -95,24 +95,25 @@ extension ChatModel {
     // MARK: Letters
 
     /// Puts a letter into somebody's postbox.
-    mutating func post(user: String, postbox: String, text: String) -> [ChatEffect] {
+    mutating func post(user: String, postbox: String, subject: String? = nil, text: String) -> [ChatEffect] {
         let (id, _) = newMessage()
-        hand(.letter(user: user, postbox: postbox, text: text), id)
+        hand(.letter(user: user, postbox: postbox, subject: subject, text: text), id)
         if !isOffline { say("Sending to \(user)/\(postbox) …") }
-        return [.postLetter(id: id, user: user, postbox: postbox, text: text)]
+        return [.postLetter(id: id, user: user, postbox: postbox, subject: subject, text: text)]
     }
 
+    /// - Parameter letter: the letter as it was written, with its subject.
     private mutating func letterPublished(
-        _ id: String, to recipient: String, _ text: String, _ state: PublishState
+        _ id: String, to recipient: String, _ letter: String, _ state: PublishState
     ) -> [ChatEffect] {
         switch state {
         case .queued, .sending: return []
         case .acknowledged:
             say("✓ \(recipient) has the letter.")
             return []
-        case .failed(let error): letterFailed("/post \(recipient) \(text)", error.words)
-        case .discarded(let reason): letterFailed("/post \(recipient) \(text)", reason.words)
-        case .uncertain: letterFailed("/post \(recipient) \(text)", Self.uncertain)
+        case .failed(let error): letterFailed("/post \(recipient) \(letter)", error.words)
+        case .discarded(let reason): letterFailed("/post \(recipient) \(letter)", reason.words)
+        case .uncertain: letterFailed("/post \(recipient) \(letter)", Self.uncertain)
         }
         // The person has it back: sent once more, it would be another letter.
         return forget([id])

@@ -137,15 +137,18 @@ extension ChatModel {
         case .pageDown: listing.select(selected + page, on: size)
         case .toBeginning: listing.select(0, on: size)
         case .toEnd: listing.select(listing.lines.count - 1, on: size)
-        case .open:
-            openListed(selected)
-            return []
+        case .open: return openListed(selected)
         case .escape, .help, .interrupt:
             overlay = nil
             return []
         default:
             // It can be read and closed whatever the keys are.
-            if key == Key(.enter) { openListed(selected) }
+            if key == Key(.enter) { return openListed(selected) }
+            if case .postboxes(let names) = listing.content, names.indices.contains(selected),
+                let effects = manage(names[selected], by: key)
+            {
+                return effects
+            }
             if key == Key(.character("q")) || key == Key(.escape) { overlay = nil }
             return []
         }
@@ -241,7 +244,7 @@ extension ChatModel {
     mutating func escape() {
         if notice != nil { notice = nil }
         tour = nil
-        if stopDeletion() { return }
+        if stopDeletion() || stopMarking() { return }
         if view.pane.escape(on: &self) { return }
         if let back = trail.popLast() {
             if let found, let scroll = found.scrollBefore {

@@ -75,6 +75,11 @@ extension ChatModel {
     private mutating func bringBack(_ kept: DeskChoices) {
         if conversations.order == .byHand, kept.areTopicsByActivity == true { conversations.show(in: .byActivity) }
         if sidebar.foldChoice == nil { sidebar.foldChoice = kept.areTopicsFolded }
+        // Without a screen no key would change it again.
+        guard hasScreen else { return }
+        inbox.bringBack(
+            kept.areLettersOldestFirst == true ? .oldestFirst : .newestFirst, kept.letterSort,
+            isUnreadAlone: kept.areUnreadLettersAlone == true)
     }
 
     // MARK: Keeping
@@ -84,6 +89,9 @@ extension ChatModel {
         var choices = DeskChoices()
         if conversations.order == .byActivity { choices.areTopicsByActivity = true }
         choices.areTopicsFolded = sidebar.foldChoice
+        if inbox.order == .oldestFirst { choices.areLettersOldestFirst = true }
+        choices.letterSort = inbox.sort
+        if inbox.filter?.isUnreadAlone == true { choices.areUnreadLettersAlone = true }
         return choices
     }
 

@@ -21,15 +21,16 @@ extension ChatModel {
         let address = SafeAddress.of(from)
         // A letter names its sender and none of the sender's postboxes: everyone begins with this one.
         let command = address.contains("/") ? "/post \(address) " : "/post \(address)/personal "
-        beginLetter(command + (quotes ? Self.quotation(of: letter.message, within: .letter) + "\n\n" : ""))
+        let text = quotes ? Self.quotation(of: letter.message, within: .letter) + "\n\n" : ""
+        let subject = LetterSubject.shown(letter.subject).map { LetterSubject.replying($0) }
+        beginLetter(command + LetterSubject.joined(subject, text))
     }
 
     /// Begins to send the open or selected letter on: its address is asked for.
     mutating func forward() {
         guard let letter = chosenLetter else { return }
-        // A letter that is written here has no subject of its own: what this one is about stands in it.
-        let about = LetterSubject.shown(letter.subject).map { "About: \(LetterSubject.forwarding($0))\n" } ?? ""
-        let body = about + letter.forwarded(under: nil)
+        let subject = LetterSubject.shown(letter.subject).map { LetterSubject.forwarding($0) }
+        let body = LetterSubject.joined(subject, letter.forwarded(under: nil))
         guard body.utf8.count < Compose.messageBytes else {
             return say("The letter is too long to be sent on with a text; parley inbox forward sends it.", .failure)
         }

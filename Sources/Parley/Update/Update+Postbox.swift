@@ -37,6 +37,10 @@ extension ChatModel {
             if inbox.counts.isEmpty { inbox.counts = letters.counts }
             inbox.kept = Inbox.Kept(asOf: letters.asOf)
             return effects
+        case .portion(let request, let portion):
+            return handlePortion(portion, request)
+        case .portionFailed(let request, let error):
+            handleFailedPortion(error, request)
         case .created(let letter):
             return handleLetter(letter)
         case .deletion(let request, let result):

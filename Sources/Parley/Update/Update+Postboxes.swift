@@ -1,4 +1,5 @@
 import Relay
+import Terminal
 
 // The person's own postboxes, and the letters that were sent from here.
 extension ChatModel {
@@ -64,7 +65,50 @@ extension ChatModel {
             awaitsPostboxes = !isOffline
             return say(isOffline ? "Your postboxes are known when connected." : "One moment: the network is asked.")
         }
-        overlay = .listing(Listing(title: Self.postboxesTitle, lines: postboxLines))
+        var listing = Listing(title: Self.postboxesTitle, lines: [])
+        fill(&listing)
+        overlay = .listing(listing)
+    }
+
+    /// Has the list say how the postboxes are now; the selection stays on its postbox.
+    private func fill(_ listing: inout Listing) {
+        var selected: String?
+        if case .postboxes(let names) = listing.content, let index = listing.selected, names.indices.contains(index) {
+            selected = names[index]
+        }
+        let names = inbox.boxes.map(\.name)
+        listing.lines = postboxLines
+        listing.content = .postboxes(names)
+        listing.select(selected.flatMap { names.firstIndex(of: $0) } ?? listing.selected ?? 0, on: size)
+    }
+
+    /// Has the list of the postboxes say how they are now, where it is open; false where it is not.
+    private mutating func refreshPostboxList() -> Bool {
+        guard case .listing(var listing) = overlay, case .postboxes = listing.content else { return false }
+        fill(&listing)
+        overlay = .listing(listing)
+        return true
+    }
+
+    /// What the keys of the list are said to do, the whole of it first.
+    static let postboxKeys = ["  e on, off  n new  Del deletes", "  e on, off  Del deletes"]
+
+    /// What a key of the list does with a postbox; nil for a key that is none of the list's.
+    mutating func manage(_ name: String, by key: Key) -> [ChatEffect]? {
+        switch key {
+        case Key(.character("e")):
+            let isEnabled = inbox.boxes.first { $0.name == name }?.isEnabled ?? false
+            let act = isEnabled ? PostboxAct.disable(name) : .enable(name)
+            return mayDo(act) ? run(act) : []
+        case Key(.character("n")):
+            overlay = nil
+            beginLetter("/postbox create ")
+            return []
+        case Key(.delete):
+            let act = PostboxAct.delete(name)
+            return mayDo(act) ? run(act) : []
+        default: return nil
+        }
     }
 
     private var postboxLines: [HelpText.Line] {
@@ -90,10 +134,7 @@ extension ChatModel {
             let isAwaited = awaitsPostboxes
             awaitsPostboxes = false
             let effects = handlePostboxNews(.boxes(boxes))
-            if case .listing(var listing) = overlay, listing.title == Self.postboxesTitle {
-                listing.lines = postboxLines
-                overlay = .listing(listing)
-            } else if isAwaited, overlay == nil {
+            if !refreshPostboxList(), isAwaited, overlay == nil {
                 guard !boxes.isEmpty else {
                     say("You have no postbox. /postbox create NAME makes one.")
                     return effects
@@ -104,6 +145,7 @@ extension ChatModel {
         case .changed(let act, let postbox, let boxes):
             say(words(of: act, postbox))
             var effects = handlePostboxNews(.boxes(boxes))
+            _ = refreshPostboxList()
             if case .delete = act {
                 // Its letters are gone from the list of all, too.
                 effects += [.countLetters] + refreshInbox()
@@ -158,7 +200,8 @@ extension ChatModel {
             let stamp = CivilTime(letter.time, zone: zone).shortStamp.drop { $0 == " " }
             return .entry("\(index + 1)  \(stamp)", beginning(of: letter))
         }
-        overlay = .listing(Listing(title: "Letters you sent, the newest first", lines: lines, selected: 0))
+        overlay = .listing(
+            Listing(title: "Letters you sent, the newest first", lines: lines, selected: 0, content: .sentLetters))
     }
 
     private func beginning(of letter: KeptLetter) -> String {
@@ -172,11 +215,21 @@ extension ChatModel {
         "\((letter.person ?? "?").prefix(64))/\(letter.postbox.prefix(64))"
     }
 
-    /// Opens the selected letter of the list.
-    mutating func openListed(_ index: Int) {
+    /// Opens the selected letter or postbox of the list that lies over the panes.
+    mutating func openListed(_ index: Int) -> [ChatEffect] {
+        guard case .listing(let listing) = overlay else { return [] }
         overlay = nil
-        guard listedSent.indices.contains(index) else { return }
-        readSent(listedSent[index])
+        switch listing.content {
+        case .words: break
+        case .sentLetters: if listedSent.indices.contains(index) { readSent(listedSent[index]) }
+        case .postboxes(let names):
+            guard names.indices.contains(index), let box = inbox.boxes.first(where: { $0.name == names[index] }) else {
+                break
+            }
+            focus = .main
+            return openInbox(box.id)
+        }
+        return []
     }
 
     private mutating func readSent(_ letter: KeptLetter) {

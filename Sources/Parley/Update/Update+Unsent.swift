@@ -18,7 +18,8 @@ extension ChatModel {
                 unjoined[topic, default: []].append(line)
             case .postbox(let user, let postbox):
                 guard message.waits else { continue }
-                outgoing[message.id] = .letter(user: user, postbox: postbox, text: message.text)
+                outgoing[message.id] = .letter(
+                    user: user, postbox: postbox, subject: message.subject, text: message.text)
             // A change of a key has no row, and its command is not known any more.
             case .key: continue
             }

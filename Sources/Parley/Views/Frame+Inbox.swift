@@ -26,6 +26,7 @@ extension Frame {
         let inbox = model.inbox
         var words = box.map { "postbox \(inbox.name(ofBox: $0))" } ?? "postbox"
         if let box, inbox.boxes.first(where: { $0.id == box })?.isEnabled == false { words += " (off)" }
+        if let marking = inbox.marking { return words + " ─ \(markingWords(marking))" }
         words += " ─ \(inbox.pageWords(box: box))" + (inbox.order == .oldestFirst ? ", oldest first" : "")
         if let kept = inbox.kept { words += keptWords(kept) }
         if !inbox.marked.isEmpty { words += " ─ \(markWords)" }
@@ -39,6 +40,14 @@ extension Frame {
     private var markWords: String {
         let (all, here) = (model.inbox.marked.count, model.inbox.markedHere)
         return "\(Wording.grouped(all)) marked" + (here < all ? ", \(here) on this page" : "")
+    }
+
+    /// How far the letters have been gone through that are marked, and how that ends.
+    private func markingWords(_ marking: Inbox.Marking) -> String {
+        let total = marking.total.map { " of \(Wording.grouped(max($0, marking.seen)))" } ?? ""
+        let stop = model.settings.keys.label(of: .escape).map { ", \($0) stops" } ?? ""
+        let seen = "\(Wording.grouped(marking.seen))\(total) looked at"
+        return "\(Wording.grouped(model.inbox.marked.count)) marked, \(seen)\(stop)"
     }
 
     /// That the page is what this machine keeps, and as of when.
@@ -77,18 +86,6 @@ extension Frame {
         canvas.write(isUnread ? "•" : " ", row: row.row, column: row.column + 2, style: theme.unread)
         var column = row.column + InboxLayout.markColumns
         func next(_ width: Int) { if width > 0 { column += width + 2 } }
-        if columns.time > 0 {
-            let stamp = InboxColumns.stamp(letter, model)
-            // Days and times of day end alike.
-            let start = column + max(0, columns.time - stamp.utf8.count)
-            canvas.write(stamp, row: row.row, column: start, style: theme.time)
-            next(columns.time)
-        }
-        let name = InboxColumns.sender(letter).shortened(columns: columns.from)
-        let nameStyle =
-            isLeaving ? theme.dimmed : theme.style(ofName: letter.from.flatMap { $0.isEmpty ? nil : $0 } ?? "?")
-        canvas.write(name, row: row.row, column: column, style: nameStyle)
-        next(columns.from)
         if columns.persona > 0 {
             let name = InboxColumns.persona(letter).shortened(columns: columns.persona)
             canvas.write(name, row: row.row, column: column, style: theme.dimmed)
@@ -99,9 +96,24 @@ extension Frame {
             canvas.write(name, row: row.row, column: column, style: theme.dimmed)
             next(columns.box)
         }
+        let name = InboxColumns.sender(letter).shortened(columns: columns.from)
+        let nameStyle =
+            isLeaving ? theme.dimmed : theme.style(ofName: letter.from.flatMap { $0.isEmpty ? nil : $0 } ?? "?")
+        canvas.write(name, row: row.row, column: column, style: nameStyle)
+        next(columns.from)
         let firstLine = letter.message.prefix(512).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
-        let words = LetterSubject.prefix(letter.subject) + firstLine
+        if columns.subject > 0 {
+            let subject = InboxColumns.subject(letter).truncated(columns: columns.subject)
+            canvas.write(subject, row: row.row, column: column, style: style)
+            next(columns.subject)
+        }
+        let words = (columns.subject > 0 ? "" : LetterSubject.prefix(letter.subject)) + firstLine
         canvas.write(SafeText(words).truncated(columns: columns.line), row: row.row, column: column, style: style)
+        if columns.age > 0 {
+            let age = InboxColumns.age(letter, model)
+            let start = row.endColumn - InboxColumns.margin - age.utf8.count
+            canvas.write(age, row: row.row, column: start, style: theme.time)
+        }
         guard isSelected, model.focus == .main else { return }
         let selection = theme.selection(over:)
         canvas.restyle(row) { $0 = selection($0) }
@@ -166,18 +178,28 @@ extension Frame {
             SafeText(words).truncated(columns: area.columns), row: area.row, column: area.column, style: theme.marker)
     }
 
+    /// How far a deletion is: a bar where there is room for one, the figures, the rate where it fits, and what stops it.
     private mutating func drawProgress(_ parts: InboxLayout) {
         guard let area = parts.progress, let deletion = model.inbox.deletion else { return }
-        let width = min(20, max(0, area.columns - 48))
-        let filled = deletion.total > 0 ? width * min(deletion.done, deletion.total) / deletion.total : 0
-        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+        let total = Wording.grouped(deletion.total)
+        // It stays as wide as it is while the figures grow.
+        let width = min(20, area.columns - Self.progressColumns - 2 * total.count)
+        let filled = deletion.total > 0 ? max(0, width) * min(deletion.done, deletion.total) / deletion.total : 0
+        let bar =
+            width < Self.leastBar
+            ? "" : String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled) + " "
         let key = deletion.waitingCount == 0 || deletion.isStopped ? nil : model.settings.keys.label(of: .escape)
         let stop = key.map { "   \($0) stops" } ?? ""
         let rate = deletion.rate(now: model.now.instant).map { ", \(Wording.grouped($0)) a second" } ?? ""
-        let figures = "\(Wording.grouped(deletion.done)) of \(Wording.grouped(deletion.total))"
-        let words = " \(bar) deleting \(figures)\(rate)\(stop)"
+        let figures = " \(bar)deleting \(Wording.grouped(deletion.done)) of \(total)"
+        let words = SafeText(figures + rate + stop)
+        let shown = words.width <= area.columns ? words : SafeText(figures + stop).truncated(columns: area.columns)
         canvas.fill(area)
-        canvas.write(
-            SafeText(words).truncated(columns: area.columns), row: area.row, column: area.column, style: theme.marker)
+        canvas.write(shown, row: area.row, column: area.column, style: theme.marker)
     }
+
+    /// What the words beside the bar take, but for the figures: ` deleting  of , 999 a second   Esc stops` and a blank.
+    private static let progressColumns = 41
+    /// Columns of a bar that says something.
+    private static let leastBar = 4
 }

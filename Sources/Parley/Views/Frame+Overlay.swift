@@ -12,7 +12,7 @@ extension Frame {
         case .listing(let listing):
             draw(
                 HelpLayout(size: layout.size, lines: listing.lines), SafeText(" \(listing.title) "), listing.scroll,
-                selected: listing.selectedRows(on: layout.size))
+                selected: listing.selectedRows(on: layout.size), content: listing.content)
         case .palette(let palette): drawPalette(palette)
         // The log has the main pane's place, a question the bottom line's.
         case .log, .question, nil: break
@@ -21,8 +21,13 @@ extension Frame {
 
     /// Draws a list over the panes.
     ///
-    /// - Parameter selected: the rows of the line that Enter opens.
-    private mutating func draw(_ list: HelpLayout, _ title: SafeText, _ scroll: Int, selected: Range<Int> = 0..<0) {
+    /// - Parameters:
+    ///   - selected: the rows of the line that Enter opens.
+    ///   - content: what the lines stand for.
+    private mutating func draw(
+        _ list: HelpLayout, _ title: SafeText, _ scroll: Int, selected: Range<Int> = 0..<0,
+        content: Listing.Content = .words
+    ) {
         let (box, inner) = (list.box, list.inner)
         canvas.fill(box, style: theme.overlay)
         drawBorder(box)
@@ -39,10 +44,13 @@ extension Frame {
         let pageDown = model.settings.keys.label(of: .pageDown)
         let close = model.settings.keys.labelOfClosing
         let goesOn = pageDown.map { [" \($0) more  \(close) closes ", " \($0)  \(close) "] } ?? []
-        let forms =
+        var forms =
             !selected.isEmpty
             ? [" Enter opens  \(close) closes ", " Enter  \(close) "]
             : first < list.lastScroll ? goesOn : [" \(close) closes ", " \(close) "]
+        if case .postboxes = content {
+            forms.insert(contentsOf: ChatModel.postboxKeys.map { " Enter opens\($0)  \(close) closes " }, at: 0)
+        }
         let words = forms.first { $0.count <= inner.columns } ?? ""
         canvas.write(words, row: box.endRow - 1, column: box.column + 2)
         canvas.cursor = nil

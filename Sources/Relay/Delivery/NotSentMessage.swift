@@ -50,10 +50,16 @@ extension KeptPublish {
             let envelope = try? Envelope(
                 decoding: message.payload, fallbackID: message.id, fallbackRoom: topic, fallbackStart: since)
             return envelope.map { TopicMessage.text(of: $0.message) } ?? ""
-        case .postbox:
-            let letter = try? JSONDecoder().decode(PostboxLetter.self, from: Data(message.payload))
-            return letter?.message ?? ""
+        case .postbox: return letter?.message ?? ""
         case .key: return String(decoding: message.payload, as: UTF8.self)
         }
+    }
+
+    /// What it is about, where it is a letter that says so.
+    package var subject: String? { letter?.subject }
+
+    private var letter: PostboxLetter? {
+        guard case .postbox = message.destination else { return nil }
+        return try? JSONDecoder().decode(PostboxLetter.self, from: Data(message.payload))
     }
 }

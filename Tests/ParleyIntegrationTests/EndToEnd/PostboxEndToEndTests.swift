@@ -131,7 +131,7 @@ extension EndToEndTests {
             try await PrivateNetworkFixture.run { network in
                 #expect(try await network.parley("postbox", "list", "--as", "bob").status.isSuccess)
                 let alice = try await network.connected("alice")
-                try alice.type("/post bob/personal from the screen")
+                try alice.type("/post bob/personal Subject: Hello | from the screen")
                 try alice.press(.enter)
                 try await alice.waitFor(text: "bob/personal has the letter")
                 try alice.press(.ctrl("q"))
@@ -144,7 +144,7 @@ extension EndToEndTests {
                 try again.type("/sent")
                 try again.press(.enter)
                 try await again.waitFor("the list") {
-                    $0.contains("Letters you sent") && $0.contains("bob/personal: from the screen")
+                    $0.contains("Letters you sent") && $0.contains("bob/personal: Hello · from the screen")
                         && $0.contains("bob/personal: Figures · by the command")
                 }
                 try again.press(.enter)
@@ -202,6 +202,36 @@ extension EndToEndTests {
                 let left = try await network.letters(of: "bob")
                 #expect(left.count == 8 && left.last == "letter 8")
                 #expect(!left.contains("letter 1") && !left.contains("letter 9"))
+            }
+        }
+
+        @Test("What the filter finds is marked beyond the page too, and deleted together after a question")
+        func marking() async throws {
+            try await PrivateNetworkFixture.run { network in
+                #expect(try await network.letters(of: "bob").count == 1)
+                try await network.post(1...9, to: "bob")
+                // Seven letters have room.
+                let bob = try await network.connected("bob", rows: 12)
+                try bob.press(.f(3))
+                try await bob.waitFor("the newest letters") {
+                    $0.contains("page 1 of about 2") && $0.contains("letter 9") && !$0.contains("letter 2")
+                }
+                try bob.press(.alt("l"))
+                try bob.type("alice")
+                try bob.press(.enter)
+                try await bob.waitFor("the filter") { $0.contains("filter: alice") && !$0.contains("Enter keeps") }
+                try bob.press(.alt("*"))
+                try await bob.waitFor("all marks") {
+                    $0.contains("All 9 letters that match are marked.") && $0.contains("9 marked")
+                }
+                try bob.press(.alt("d"))
+                try await bob.waitFor(text: "Delete 9 letters, 2 of them on other pages?")
+                try bob.type("y")
+                try await bob.waitFor("nine letters fewer") {
+                    $0.contains("Deleted 9 letters.") && !$0.contains("letter 9")
+                }
+                let left = try await network.letters(of: "bob")
+                #expect(left.count == 1 && left.allSatisfy { $0.hasPrefix("Welcome") })
             }
         }
 

@@ -121,7 +121,9 @@ struct ComposeTests {
         desk.press(.escape)
         #expect(desk.model.compose.text == "/post bob/work " + lines)
         desk.press(.enter)
-        #expect(desk.press(.character("y")) == [.postLetter(id: "own-1", user: "bob", postbox: "work", text: lines)])
+        #expect(
+            desk.press(.character("y"))
+                == [.postLetter(id: "own-1", user: "bob", postbox: "work", subject: nil, text: lines)])
         #expect(desk.model.compose.isEmpty)
         desk.send(.input(.paste("/say " + lines)))
         #expect(desk.press(.enter) == [])

@@ -60,7 +60,7 @@ struct Desk {
     /// Tells that the core has accepted what was handed to it.
     private mutating func accept(_ effect: ChatEffect) {
         switch effect {
-        case .publish(let id, _, _), .postLetter(let id, _, _, _), .changeKey(let id, _):
+        case .publish(let id, _, _), .postLetter(let id, _, _, _, _), .changeKey(let id, _):
             let state = model.status.state == .connected ? PublishState.sending : .queued
             send(.published(PublishNews(id: id, state: state)))
         default: break

@@ -30,7 +30,7 @@ struct InboxDeletionTests {
         var desk = Desk.inbox([letter(1), letter(2)])
         #expect(desk.press(.delete) == [])
         #expect(shows(desk, "✕ 1 letter is deleted in 5 s, Alt-u undoes"))
-        #expect(desk.screen().contains { $0.contains("✕") && $0.contains("10:01") })
+        #expect(desk.screen().contains { $0.contains("✕") && $0.contains("bob") })
         #expect(desk.model.inbox.selectedLetter?.id == "l2")
         desk.wait(.seconds(2))
         #expect(shows(desk, "deleted in 3 s"))
@@ -201,6 +201,46 @@ struct InboxDeletionTests {
         #expect(sizes == [25, 25, 10])
         #expect(desk.model.inbox.marked == [kept])
         #expect(desk.model.notice?.text.hasPrefix("Deleted 59 letters, 1 was refused.") == true)
+    }
+
+    @Test("A bar grows with what is done, and on a narrow screen the figures and the key stay")
+    func bar() throws {
+        var desk = Self.deleting(60)
+        #expect(shows(desk, " ░░░░░░░░░░░░░░ deleting 0 of 60   Esc stops"))
+        desk.wait(.seconds(1))
+        let first = try #require(desk.model.inbox.deletion)
+        desk.send(.postbox(.deletion(request: first.request, BulkDeletion(deleted: first.current))))
+        #expect(shows(desk, " █████░░░░░░░░░ deleting 25 of 60, 25 a second   Esc stops"))
+        #expect(
+            desk.screen(Size(rows: 24, columns: 120)).contains {
+                $0.contains(" ████████░░░░░░░░░░░░ deleting 25 of 60, 25 a second   Esc stops")
+            })
+        let narrow = desk.screen(Size(rows: 12, columns: 40))
+        #expect(narrow.contains(" deleting 25 of 60   Esc stops"))
+    }
+
+    @Test("Thousands are deleted with a bar, the rate and the key on 80 columns; what Escape leaves is told as it is")
+    func thousands() throws {
+        var desk = Desk.inbox((1...19).map { letter($0) }, next: "t2")
+        desk.press(.control("a"))
+        desk.model.mark((20...10_000).map { "l\($0)" })
+        desk.press(.delete)
+        #expect(desk.screen().last?.contains("Delete 10,000 letters, 9,981 of them on other pages? y/N") == true)
+        desk.press(.character("y"))
+        for _ in 0..<200 {
+            desk.wait(.milliseconds(100))
+            let deletion = try #require(desk.model.inbox.deletion)
+            desk.send(.postbox(.deletion(request: deletion.request, BulkDeletion(deleted: deletion.current))))
+        }
+        #expect(shows(desk, " ███░░░ deleting 5,000 of 10,000, 250 a second   Esc stops"))
+        desk.press(.escape)
+        #expect(desk.model.notice?.text == "Stopping after this part.")
+        let last = try #require(desk.model.inbox.deletion)
+        var result = BulkDeletion(deleted: Array(last.current.dropLast()))
+        result.failed = [.init(id: last.current[24], error: .notFound(last.current[24]))]
+        desk.send(.postbox(.deletion(request: last.request, result)))
+        #expect(desk.model.inbox.deletion == nil && desk.model.inbox.marked.count == 4_975)
+        #expect(desk.model.notice?.text == "Deleted 5,024 of 10,000, 1 was gone already; 4,975 stay.")
     }
 
     @Test("Escape stops a deletion after the part that is under way, and says what is gone and what is not")

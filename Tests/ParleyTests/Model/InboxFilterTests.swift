@@ -176,4 +176,20 @@ struct InboxFilterTests {
         desk.answerPage([letter(1)])
         #expect(ids(desk) == ["l1"] && desk.model.inbox.filter == nil)
     }
+
+    @Test("That unread letters alone are shown stays from postbox to postbox")
+    func unreadElsewhere() {
+        var desk = Self.desk()
+        desk.press(.alt("l"))
+        desk.type("is:unread")
+        desk.press(.enter)
+        desk.press(.function(2))
+        desk.press(.down)
+        desk.press(.enter)
+        desk.send(.postbox(.read(["l1"], counts: nil)))
+        desk.answerPage([letter(1), letter(3)])
+        #expect(ids(desk) == ["l3"] && shows(desk, "filter: is:unread"))
+        desk.press(.escape)
+        #expect(ids(desk) == ["l1", "l3"])
+    }
 }

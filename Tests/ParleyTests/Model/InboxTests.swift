@@ -86,7 +86,7 @@ struct InboxTests {
         var desk = Desk.inbox([])
         desk.press(.tab)
         desk.type("/post bob/work lunch?")
-        guard case .postLetter(let id, "bob", "work", "lunch?") = try #require(desk.press(.enter).first) else {
+        guard case .postLetter(let id, "bob", "work", nil, "lunch?") = try #require(desk.press(.enter).first) else {
             Issue.record("no letter")
             return
         }
@@ -126,7 +126,7 @@ struct InboxTests {
     func replyAddress() {
         var desk = Desk.inbox([letter(1, from: "bob")])
         desk.press(.alt("r"))
-        guard case .postLetter(_, "bob", "personal", "twelve is fine") = desk.enter("twelve is fine").first else {
+        guard case .postLetter(_, "bob", "personal", nil, "twelve is fine") = desk.enter("twelve is fine").first else {
             Issue.record("no letter to bob: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -164,7 +164,7 @@ struct InboxTests {
 
         desk.send(.postbox(.read(["l3"], counts: ["b2": 1])))
         #expect(desk.screen().first?.hasSuffix("✉ 1") == true)
-        #expect(!desk.screen().contains { $0.contains("•") && $0.contains("10:03") })
+        #expect(desk.screen().count { $0.contains("•") } == 1)
         // More read than there are, as when another machine has deleted some, is no negative number.
         desk.send(.postbox(.read([], counts: ["b1": 9])))
         #expect(desk.screen().first?.hasSuffix("✉ 1") == true)

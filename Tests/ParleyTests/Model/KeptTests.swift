@@ -373,6 +373,66 @@ struct KeptTests {
         #expect(again.screen()[1].hasPrefix(" TOPICS  "))
     }
 
+    @Test("The order of the letters and their sort come back at the next start, and are kept as they change")
+    func letterChoices() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.a"]))
+        #expect(desk.press(.function(3)).isListing(token: nil, order: .newestFirst))
+        desk.answerPage([letter(2), letter(1)])
+        desk.press(.alt("o"))
+        // It counts from when the letters are there in that order.
+        #expect(!desk.effects.contains { if case .keepChoice = $0 { true } else { false } })
+        desk.answerPage([letter(1), letter(2)])
+        #expect(desk.effects.contains(.keepChoice(.lettersOldestFirst, true)))
+        #expect(desk.press(.alt("b")).contains(.keepChoice(.lettersBySender, true)))
+        let byPostbox = desk.press(.alt("b"))
+        #expect(byPostbox.contains(.keepChoice(.lettersBySender, nil)))
+        #expect(byPostbox.contains(.keepChoice(.lettersByPostbox, true)))
+        #expect(desk.press(.alt("b")).contains(.keepChoice(.lettersByPostbox, nil)))
+
+        let kept = DeskChoices(["letters-oldest-first": true, "letters-by-sender": true])
+        var again = Self.opened(KeptDesk(topics: ["chat.a"], choices: kept))
+        #expect(!again.effects.contains { if case .keepChoice = $0 { true } else { false } })
+        #expect(again.press(.function(3)).isListing(token: nil, order: .oldestFirst))
+        again.answerPage([letter(1, from: "carol"), letter(2, from: "bob")])
+        #expect(again.model.inbox.letters.map(\.id) == ["l2", "l1"])
+        #expect(again.screen().contains { $0.contains("oldest first ─ by sender") })
+        again.press(.alt("o"))
+        again.answerPage([letter(2, from: "bob"), letter(1, from: "carol")])
+        #expect(again.effects.contains(.keepChoice(.lettersOldestFirst, nil)))
+    }
+
+    @Test("That unread letters alone are shown comes back at the next start, and ends for good with Escape")
+    func unreadLettersAlone() {
+        var desk = Self.opened(KeptDesk(topics: ["chat.a"]))
+        desk.press(.function(3))
+        desk.answerPage([letter(2), letter(1)])
+        desk.press(.alt("l"))
+        desk.type("is:unread")
+        #expect(!desk.effects.contains { if case .keepChoice = $0 { true } else { false } })
+        #expect(desk.press(.enter).contains(.keepChoice(.unreadLettersAlone, true)))
+
+        var again = Self.opened(
+            KeptDesk(topics: ["chat.a"], choices: DeskChoices(["unread-letters-alone": true])))
+        again.press(.function(3))
+        again.answerPage([letter(2), letter(1)])
+        again.send(.postbox(.read(["l2"], counts: nil)))
+        #expect(again.model.inbox.letters.map(\.id) == ["l1"])
+        #expect(again.screen().contains { $0.contains("filter: is:unread") && $0.contains("1 of 2") })
+        #expect(again.press(.escape).contains(.keepChoice(.unreadLettersAlone, nil)))
+        #expect(again.model.inbox.letters.count == 2)
+    }
+
+    @Test("A postbox that was opened before the local store is listed as it was begun")
+    func letterChoicesCameLate() {
+        var desk = Desk(state: .connecting)
+        desk.send(.start(topics: [], keeps: true))
+        #expect(desk.press(.function(3)).isListing(token: nil, order: .newestFirst))
+        desk.send(.opened(KeptDesk(topics: ["chat.a"], choices: DeskChoices(["letters-oldest-first": true]))))
+        desk.answerPage([letter(2), letter(1)])
+        #expect(desk.model.inbox.order == .newestFirst && desk.model.inbox.letters.map(\.id) == ["l2", "l1"])
+        #expect(!desk.effects.contains { if case .keepChoice = $0 { true } else { false } })
+    }
+
     @Test("The configuration says whether the sidebar is there at first; what was chosen since counts before it")
     func choicesAndConfiguration() {
         var hidden = ChatSettings()

@@ -18,7 +18,7 @@ struct LetterTests {
         var desk = Desk.inbox([letter(1, "When?\nAt noon, or\u{1B}[2J later.", from: "bob")])
         desk.press(.alt("q"))
         #expect(desk.model.compose.text == "/post bob/personal > When?\n> At noon, or[2J later.\n\n")
-        guard case .postLetter(_, "bob", "personal", let text)? = desk.enter("Noon.").first else {
+        guard case .postLetter(_, "bob", "personal", nil, let text)? = desk.enter("Noon.").first else {
             Issue.record("no letter: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -37,7 +37,7 @@ struct LetterTests {
         #expect(desk.press(.enter) == [])
         #expect(desk.model.notice?.text.contains("/post USER/POSTBOX TEXT") == true)
         desk.type("carol/work")
-        guard case .postLetter(_, "carol", "work", let text)? = desk.press(.enter).first else {
+        guard case .postLetter(_, "carol", "work", nil, let text)? = desk.press(.enter).first else {
             Issue.record("no letter: \(desk.model.notice?.text ?? "")")
             return
         }
@@ -64,7 +64,125 @@ struct LetterTests {
         #expect(desk.model.inbox.letters.map(\.id) == ["l1"])
         desk.press(.enter)
         desk.press(.alt("f"))
-        #expect(desk.model.compose.text.hasPrefix("/post \n\nAbout: Fwd: The figures\nForwarded: from bob to b1, "))
+        #expect(desk.model.compose.text.hasPrefix("/post \n\nSubject: Fwd: The figures\nForwarded: from bob to b1, "))
+    }
+
+    @Test(
+        "A letter that is written says what it is about before a stroke, or in its first line",
+        arguments: [
+            ("Twelve?", nil, "Twelve?"), ("Subject: Lunch | Twelve?", "Lunch", "Twelve?"),
+            ("SUBJECT:  Lunch now  |  Twelve?\nOr one?", "Lunch now", "Twelve?\nOr one?"),
+            ("Subject: Lunch\n\nTwelve? | or one", "Lunch", "Twelve? | or one"),
+            ("Subject: a|b | c", "a|b", "c"), ("Subject: | Subject: x", nil, "Subject: x"),
+            ("The Subject: x | y", nil, "The Subject: x | y"),
+        ] as [(String, String?, String)])
+    func split(letter: String, subject: String?, text: String) {
+        #expect(LetterSubject.split(letter).subject == subject)
+        #expect(LetterSubject.split(letter).text == text)
+        let again = LetterSubject.split(LetterSubject.joined(subject, text))
+        #expect(again.subject == subject && again.text == text)
+    }
+
+    @Test("A subject of another's is written as one line that is taken apart as it was put together")
+    func hostileSubject() {
+        // Where nothing parts the two it is all subject.
+        #expect(LetterSubject.split("subject:Lunch |Twelve?").text.isEmpty)
+        let written = LetterSubject.joined("a | b\nc\u{1B}[2J", "text")
+        #expect(LetterSubject.split(written).text == "text" && !written.contains("\u{1B}"))
+        #expect(LetterSubject.split(written).subject?.hasPrefix("a / b c") == true)
+    }
+
+    @Test("/post sends a letter with its subject, and one that is not accepted comes back with it")
+    func post() {
+        var desk = Desk.joined("chat.lobby")
+        let command = "/post bob/work Subject: Lunch | Twelve?"
+        guard case .postLetter(let id, "bob", "work", "Lunch", "Twelve?")? = desk.enter(command).first else {
+            Issue.record("no letter: \(desk.model.notice?.text ?? "")")
+            return
+        }
+        desk.send(.published(PublishNews(id: id, state: .failed(.postboxNotAccepting("bob/work")))))
+        #expect(desk.model.compose.text == command)
+        desk.press(.control("c"))
+        // What has a subject and no text stays, and says how it is written.
+        #expect(desk.enter("/post bob/work Subject: Lunch") == [])
+        #expect(desk.model.notice?.text == "Write it as /post USER/POSTBOX Subject: WORDS | TEXT")
+        #expect(desk.model.compose.text == "/post bob/work Subject: Lunch")
+        desk.press(.control("c"))
+        let long = "/post bob/work Subject: \(String(repeating: "x", count: 257)) | text"
+        #expect(desk.enter(long) == [])
+        #expect(desk.model.notice?.text == "The subject has 257 bytes, it can have 256.")
+        #expect(desk.model.compose.text == long)
+    }
+
+    @Test("A reply is about the same, marked once, and the answer is typed behind it")
+    func replySubject() {
+        var desk = Desk.inbox([
+            letter(1, "Twelve?", subject: "Lunch"), letter(2, "One?", subject: "re: Lunch | Friday"),
+        ])
+        desk.press(.alt("r"))
+        #expect(desk.model.compose.text == "/post bob/personal Subject: Re: Lunch | ")
+        guard case .postLetter(_, "bob", "personal", "Re: Lunch", "Yes.")? = desk.enter("Yes.").first else {
+            Issue.record("no letter: \(desk.model.notice?.text ?? "")")
+            return
+        }
+        desk.press(.function(3))
+        desk.press(.down)
+        desk.press(.alt("q"))
+        #expect(desk.model.compose.text == "/post bob/personal Subject: re: Lunch / Friday\n> One?\n\n")
+        let subject = "re: Lunch / Friday"
+        guard case .postLetter(_, "bob", "personal", subject, "> One?\n\nNo.")? = desk.enter("No.").first else {
+            Issue.record("no letter: \(desk.model.notice?.text ?? "")")
+            return
+        }
+    }
+
+    @Test("A letter that is sent on keeps its subject, marked once")
+    func forwardedSubject() {
+        var desk = Desk.inbox([letter(1, "See below.", subject: "Figures")])
+        desk.press(.alt("f"))
+        desk.type("carol/work")
+        guard case .postLetter(_, "carol", "work", "Fwd: Figures", let text)? = desk.press(.enter).first else {
+            Issue.record("no letter: \(desk.model.notice?.text ?? "")")
+            return
+        }
+        #expect(text == letter(1, "See below.", subject: "Figures").forwarded(under: nil))
+    }
+
+    @Test("A letter that was begun is there after the next start, its subject too")
+    func draft() {
+        let begun = "/post bob/personal Subject: Lunch | Twel"
+        var desk = Desk.inbox([letter(1)])
+        desk.model.keepsDesk = true
+        desk.press(.alt("c"))
+        desk.press(.control("u"))
+        desk.send(.input(.paste(begun)))
+        #expect(desk.effects.contains(.keepDraft(Draft(text: begun))))
+
+        var again = Desk(state: .connecting)
+        again.send(.start(topics: [], keeps: true))
+        again.send(.opened(KeptDesk(topics: ["chat.lobby"], drafts: ["": begun])))
+        again.press(.function(3))
+        again.answerPage([letter(1)])
+        #expect(again.model.compose.text == begun)
+        guard case .postLetter(_, "bob", "personal", "Lunch", "Twelve?")? = again.finish("ve?") else {
+            Issue.record("no letter: \(again.model.notice?.text ?? "")")
+            return
+        }
+    }
+
+    @Test("Without a connection a letter waits, says so, and is handed over once")
+    func offline() throws {
+        var desk = Desk.joined("chat.lobby", state: .reconnecting)
+        let ids = desk.enter("/post bob/work Subject: Lunch | Twelve?").compactMap { effect -> String? in
+            if case .postLetter(let id, "bob", "work", "Lunch", "Twelve?") = effect { id } else { nil }
+        }
+        let id = try #require(ids.first)
+        #expect(ids.count == 1)
+        #expect(desk.model.notice?.text == "The letter to bob/work goes when connected.")
+        #expect(desk.model.queuedCount == 1 && desk.model.compose.isEmpty)
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.send(.published(PublishNews(id: id, state: .acknowledged(sequence: 4))))
+        #expect(desk.model.notice?.text == "✓ bob/work has the letter." && desk.model.queuedCount == 0)
     }
 
     @Test("A letter is saved under the name that is proposed, or another; over a file only after a question")
@@ -139,5 +257,13 @@ struct LetterTests {
         }
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["letter.txt", "link.txt"])
+    }
+}
+
+extension Desk {
+    /// Goes on with a text that is there, sends it, and tells what went to the core.
+    fileprivate mutating func finish(_ text: String) -> ChatEffect? {
+        model.focus = .compose
+        return enter(text).last { if case .postLetter = $0 { true } else { false } }
     }
 }

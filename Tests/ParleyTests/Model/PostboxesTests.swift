@@ -128,6 +128,40 @@ struct PostboxesTests {
         desk.send(.postboxes(.changed(.enable("work"), work, all: [Self.boxes[0], work])))
         #expect(desk.screen().last?.contains("The postbox work takes letters.") == true)
         #expect(!desk.screen().contains { $0.contains("work (off)") })
+        #expect(desk.enter("/postbox disable work") == [.postboxes(.disable("work"))])
+        desk.send(.postboxes(.changed(.disable("work"), Self.boxes[1], all: Self.boxes)))
+        #expect(desk.screen().last?.contains("The postbox work takes no more letters") == true)
+        #expect(desk.screen().contains { $0.contains("work (off)") })
+    }
+
+    @Test("The list manages the postboxes: e switches one on or off, Del deletes after a question, n makes one")
+    func keys() {
+        var desk = desk()
+        desk.enter("/postbox")
+        #expect(desk.screen().contains { $0.contains("Enter opens  e on, off") })
+        #expect(desk.press(.character("e")) == [.postboxes(.disable("personal"))])
+        let off = postbox("personal", "personal", isEnabled: false)
+        desk.send(.postboxes(.changed(.disable("personal"), off, all: [off, Self.boxes[1]])))
+        // The list stays, and says how it is now.
+        #expect(desk.screen().contains { $0.contains("personal") && $0.contains("off, 2 letters") })
+        desk.press(.down)
+        #expect(desk.press(.character("e")) == [.postboxes(.enable("work"))])
+        #expect(desk.press(.delete) == [])
+        #expect(desk.screen().last?.contains("Delete the postbox work with its 1,200 letters? y/N") == true)
+        #expect(desk.press(.character("y")) == [.postboxes(.delete("work"))])
+        desk.enter("/postbox")
+        desk.press(.character("n"))
+        #expect(desk.model.overlay == nil && desk.model.compose.text == "/postbox create ")
+    }
+
+    @Test("Enter in the list opens the letters of the selected postbox, which stays selected as others come")
+    func openListed() {
+        var desk = desk()
+        desk.enter("/postbox")
+        desk.press(.down)
+        desk.send(.postboxes(.listed([postbox("a", "a")] + Self.boxes)))
+        #expect(desk.press(.enter).isListing(token: nil, box: "work"))
+        #expect(desk.model.overlay == nil && desk.model.view == .inbox("work") && desk.model.focus == .main)
     }
 
     @Test("What the network refuses is said, and nothing else changes")

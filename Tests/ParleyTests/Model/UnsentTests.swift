@@ -135,11 +135,11 @@ struct UnsentTests {
     func letter() {
         let letter = UnsentMessage(
             id: "l", destination: .postbox(user: "bob", postbox: "work"), text: "dear Bob", since: Desk.wall,
-            state: .queued)
+            state: .queued, subject: "Lunch")
         var desk = Self.opened([letter])
         #expect(desk.model.queuedCount == 1)
         let effects = desk.send(.published(PublishNews(id: "l", state: .failed(.postboxNotAccepting("bob/work")))))
         #expect(effects.contains(.drop(ids: ["l"])))
-        #expect(desk.model.compose.text == "/post bob/work dear Bob")
+        #expect(desk.model.compose.text == "/post bob/work Subject: Lunch | dear Bob")
     }
 }

@@ -93,6 +93,7 @@ struct WordCompletionTests {
         var desk = desk()
         for (typed, whole) in [
             ("/jo", "/join "), ("/join chat.o", "/join chat.ops"), ("/post bo", "/post bob/"),
+            ("/post bob/", "/post bob/personal "), ("/post nobody/p", "/post nobody/personal "),
             ("/search from:bo", "/search from:bob"), ("/search plan in:chat.l", "/search plan in:chat.lobby"),
         ] {
             desk.type(typed)

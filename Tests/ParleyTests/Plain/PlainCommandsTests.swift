@@ -29,7 +29,7 @@ struct PlainCommandsTests {
         var lines = plain.enter("/\(entry.name) \(arguments[entry.name] ?? "")").lines
         for effect in plain.effects {
             switch effect {
-            case .publish(let id, _, _), .postLetter(let id, _, _, _):
+            case .publish(let id, _, _), .postLetter(let id, _, _, _, _):
                 lines += plain.send(.published(PublishNews(id: id, state: .queued)))
             case .search(let request, _, _):
                 lines += plain.send(.search(.found(request: request, [], isComplete: true)))

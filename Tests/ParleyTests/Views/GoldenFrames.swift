@@ -258,9 +258,9 @@ struct GoldenFrames {
             """
              parley  alice@local ────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   ✉ 30
              TOPICS             │── postbox ─ page 1 of about 2 ─ 1 marked ─────────────────
-             chat.lobby         │ *• 10:01  bob      Lunch on Friday?
-            ▌POSTBOX            │  • 10:02  builder  Your build finished.
-              personal    29/30 │▌   10:03  carol    A word about the release:
+             chat.lobby         │ *• bob      Lunch on Friday?                          now
+            ▌POSTBOX            │  • builder  Your build finished.                      now
+              personal    29/30 │▌   carol    A word about the release:                 now
               work            1 │
                                 │
                                 │
@@ -284,8 +284,8 @@ struct GoldenFrames {
             styles: """
                 0: t21 r26 .1 c18 t14
                 1: h7 .13 r1 h2 t40 h17
-                2: .20 r1 h1 m1 u1 .1 i5 .2 n3 .6 *16
-                3: h8 .12 r1 h1 m1 u1 .1 i5 .2 n7 .2 *20
+                2: .20 r1 h1 m1 u1 .1 n3 .6 *16 .26 i3
+                3: h8 .12 r1 h1 m1 u1 .1 n7 .2 *20 .22 i3
                 4: .1 u9 .4 u2 d3 .1 r1 =59
                 5: .1 u5 .12 u1 .1 r1
                 6-7: .20 r1
@@ -487,7 +487,7 @@ struct GoldenFrames {
             """
              parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS             │── chat.lobby ─────────────────────────────────────────────
-            ▌cha┌─ Commands ─────────────────────────────────────────────── 51 of 137 ─┐
+            ▌cha┌─ Commands ─────────────────────────────────────────────── 51 of 138 ─┐
              cha│ > lea                                                                │
              ale│──────────────────────────────────────────────────────────────────────│
              POS│ ▌/leave [TOPIC]  leave this topic, or that one                       │

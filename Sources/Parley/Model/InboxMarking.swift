@@ -1,0 +1,120 @@
+import Relay
+
+/// A part of a postbox that is gone through from its oldest letter on.
+struct LetterPortion: Equatable, Sendable {
+    /// Where letters are read that are gone through.
+    enum Source: Hashable, Sendable {
+        case network
+        /// This machine's store, which has as many letters as the network.
+        case store
+        /// What this machine keeps, as the network cannot be asked.
+        case kept
+
+        /// Chooses where the letters of a postbox are read: what this machine keeps need not come over the network, where
+        /// that is all there is.
+        ///
+        /// - Parameters:
+        ///   - postbox: the postbox's id; nil for all.
+        ///   - counts: letters in each postbox as the network counts them; nil where it cannot be asked.
+        ///   - kept: letters of each postbox that this machine keeps; nil where it keeps none.
+        static func of(_ postbox: String?, counts: [String: Int]?, kept: [String: Int]?) -> Source {
+            guard let counts else { return .kept }
+            guard let kept else { return .network }
+            if let postbox { return counts[postbox] ?? 0 == kept[postbox] ?? 0 ? .store : .network }
+            return counts.filter { $0.value > 0 } == kept.filter { $0.value > 0 } ? .store : .network
+        }
+    }
+
+    var letters: [PostboxMessage]
+    /// Letters among them, and others, that cannot be read and are passed over.
+    var unreadableCount = 0
+    /// Those of the letters that were read on this machine.
+    var readIDs: Set<String> = []
+    /// Where it goes on; nil at the end.
+    var nextToken: String?
+    var source = Source.network
+
+    /// Letters of one portion at most.
+    static let limit = RelayClient.maximumPage
+}
+
+extension Inbox {
+    /// What marks letters on whichever page they are: the whole postbox is gone through, a portion after the other.
+    struct Marking: Equatable, Sendable {
+        /// The portion that is on its way.
+        private(set) var request: UInt64
+        /// The postbox's id; nil for all.
+        let box: String?
+        /// What a letter has to have; nil for all.
+        let filter: Filter?
+        /// Letters that there are, as the network counts them; nil where nobody has counted.
+        let total: Int?
+        /// Where they are read; nil before the first portion is here.
+        private(set) var source: LetterPortion.Source?
+        /// Letters that were looked at.
+        private(set) var seen = 0
+        /// Those of them that are marked now.
+        private(set) var matched = 0
+
+        /// Letters that are looked at, at most.
+        static let limit = 100_000
+
+        init(_ filter: Filter?, ofBox box: String?, total: Int?, request: UInt64) {
+            // A filter that says nothing finds all.
+            self.filter = filter.flatMap { $0.terms.isEmpty ? nil : $0 }
+            self.box = box
+            self.total = total
+            self.request = request
+        }
+
+        /// Takes in a portion of which some letters are marked.
+        mutating func take(_ portion: LetterPortion, matched count: Int) {
+            source = portion.source
+            seen += portion.letters.count + portion.unreadableCount
+            matched += count
+        }
+
+        /// Goes on with the next portion.
+        mutating func goOn(_ request: UInt64) { self.request = request }
+
+        /// Why it ends.
+        enum End: Hashable, Sendable {
+            /// All letters were looked at.
+            case complete
+            /// No more can be marked.
+            case full
+            /// So many were looked at, and no more are.
+            case tooMany
+            /// The person has stopped it.
+            case stopped
+            /// The letters could not be read, and why.
+            case failed(String)
+        }
+
+        /// What became of it.
+        func words(_ end: End) -> String {
+            let letters = Wording.count(matched, "letter")
+            let isOne = matched == 1
+            let part =
+                seen == 0
+                ? "No letter was looked at"
+                : "\(letters) \(isOne ? "is" : "are") marked of the \(Wording.grouped(seen)) that were looked at"
+            switch end {
+            case .complete:
+                let matching = filter == nil ? "" : isOne ? " that matches" : " that match"
+                let all =
+                    switch matched {
+                    case 0: filter == nil ? "There is no letter to mark." : "No letter matches."
+                    case 1: "The only letter\(matching) is marked."
+                    default: "All \(letters)\(matching) are marked."
+                    }
+                return source == .kept ? all + " Without a connection these are the ones that are kept here." : all
+            case .full: return "\(Wording.grouped(Inbox.markLimit)) letters are marked, no more can be. \(part)."
+            case .tooMany: return "\(part), the oldest ones. The others were not."
+            case .stopped: return "Stopped. \(part)."
+            case .failed(let words) where seen == 0: return "The letters could not be listed. \(words)"
+            case .failed(let words): return "\(part). The others could not be listed. \(words)"
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Relay
+
+/// How old a letter is, as a list of letters has it: `now`, `3 min`, `2 h`, `yesterday`, `4 days`, then its date.
+enum LetterAge {
+    private static let minute: Int64 = 60_000
+    private static let hour = 60 * minute
+    private static let day = 24 * hour
+    /// From so many days on the date says more.
+    private static let daysLimit = 7
+
+    /// A letter's age in a word or two.
+    ///
+    /// - Parameters:
+    ///   - time: when it was stored, by the server's clock.
+    ///   - now: the time by the clock of this machine, which may be behind.
+    static func words(of time: Timestamp, at now: Timestamp, zone: DisplayZone) -> String {
+        let (then, today) = (CivilTime(time, zone: zone), CivilTime(now, zone: zone))
+        let age = milliseconds(from: time, to: now)
+        let days = today.dayNumber - then.dayNumber
+        if age < minute, age > -hour || days == 0 { return "now" }
+        if age >= minute, age < hour { return "\(age / minute) min" }
+        // What came late in the evening is not from yesterday for whoever is still awake.
+        if age >= hour, days == 0 || age < day / 2 { return "\(age / hour) h" }
+        switch days {
+        case 1: return "yesterday"
+        case 2..<daysLimit: return "\(days) days"
+        default: return then.shortDate(currentYear: today.year)
+        }
+    }
+
+    /// How much time passes until ``words(of:at:zone:)`` may say something else.
+    static func untilChange(of time: Timestamp, at now: Timestamp, zone: DisplayZone) -> Duration {
+        let clock = CivilTime(now, zone: zone)
+        let ofDay = Int64((clock.hour * 60 + clock.minute) * 60 + clock.second) * 1_000 + Int64(clock.millisecond)
+        let midnight = max(1, day - ofDay)
+        let age = milliseconds(from: time, to: now)
+        switch age {
+        case ...(-hour): return .milliseconds(min(midnight, 1 - hour - age))
+        case ..<minute: return .milliseconds(min(midnight, minute - age))
+        case ..<hour: return .milliseconds(min(midnight, minute - age % minute))
+        case ..<day: return .milliseconds(min(midnight, hour - age % hour))
+        default: return .milliseconds(midnight)
+        }
+    }
+
+    /// What lies between two moments, a century at most: a sender may claim any.
+    private static func milliseconds(from time: Timestamp, to now: Timestamp) -> Int64 {
+        let limit = 36_525 * day
+        let (difference, isTooLarge) = now.milliseconds.subtractingReportingOverflow(time.milliseconds)
+        guard !isTooLarge else { return now > time ? limit : -limit }
+        return min(max(-limit, difference), limit)
+    }
+}
+
+extension ChatModel {
+    /// The letters whose ages are on the screen.
+    private var lettersInView: ArraySlice<PostboxMessage> {
+        guard case .inbox = view else { return [] }
+        return inbox.letters.dropFirst(inbox.firstVisible).prefix(size.rows)
+    }
+
+    /// The ages that are on the screen.
+    var agesInView: [String] { lettersInView.map { LetterAge.words(of: $0.createdAt, at: now.wall, zone: zone) } }
+
+    /// When one of them may change next.
+    func nextAge(after instant: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        let passed = now.instant.duration(to: instant) / .milliseconds(1)
+        let wall = Timestamp(milliseconds: now.wall.milliseconds + Int64(min(max(0, passed), 1e12)))
+        return lettersInView.map { LetterAge.untilChange(of: $0.createdAt, at: wall, zone: zone) }.min()
+            .map { instant.advanced(by: $0) }
+    }
+}

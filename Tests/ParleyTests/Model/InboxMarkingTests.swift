@@ -1,0 +1,199 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Marking letters on every page")
+struct InboxMarkingTests {
+    private func shows(_ desk: Desk, _ words: String) -> Bool { desk.screen().contains { $0.contains(words) } }
+
+    /// The postbox with 250 letters, of which a page is shown, and a filter if one is given.
+    private static func desk(filter: String? = nil, size: Size = Size(rows: 24, columns: 120)) -> Desk {
+        var desk = Desk.inbox((232...250).reversed().map { letter($0) }, next: "t2", size: size)
+        desk.send(.postbox(.counts(["b1": 150, "b2": 100])))
+        if let filter {
+            desk.press(.alt("l"))
+            desk.type(filter)
+            desk.press(.enter)
+        }
+        desk.effects = []
+        return desk
+    }
+
+    /// Letters from the oldest on; each tenth is about lunch.
+    private static func portion(_ numbers: ClosedRange<Int>, next: String? = nil) -> LetterPortion {
+        LetterPortion(
+            letters: numbers.map { letter($0, $0.isMultiple(of: 10) ? "Lunch?" : "The build is green.") },
+            nextToken: next)
+    }
+
+    @Test("Alt-* marks what the filter finds on every page, says in the heading how far it is, and how many at the end")
+    func matching() {
+        var desk = Self.desk(filter: "lunch")
+        #expect(desk.press(.alt("*")).isReading(token: nil))
+        #expect(shows(desk, "postbox ─ 0 marked, 0 of 250 looked at, Esc stops"))
+        #expect(desk.answerPortion(Self.portion(1...100, next: "p2")).isReading(token: "p2", from: .network))
+        #expect(shows(desk, "postbox ─ 10 marked, 100 of 250 looked at, Esc stops"))
+        #expect(desk.answerPortion(Self.portion(101...200, next: "p3")).isReading(token: "p3", from: .network))
+        #expect(desk.answerPortion(Self.portion(201...250)) == [])
+        #expect(desk.model.inbox.marked.count == 25 && desk.model.inbox.marking == nil)
+        #expect(desk.model.notice?.text == "All 25 letters that match are marked.")
+        // They are deleted as marks on other pages are, after a question with their number.
+        desk.press(.escape)
+        desk.press(.delete)
+        #expect(desk.screen().last?.contains("Delete 25 letters, 23 of them on other pages? y/N") == true)
+    }
+
+    @Test("Without a filter all letters of the list are marked, those of one postbox where that is open")
+    func all() {
+        var desk = Self.desk()
+        desk.press(.function(2))
+        desk.press(.down)
+        desk.press(.enter)
+        desk.answerPage([letter(250)])
+        #expect(desk.press(.alt("*")).isReading(token: nil, box: "b1"))
+        #expect(shows(desk, "postbox personal ─ 0 marked, 0 of 150 looked at"))
+        desk.answerPortion(Self.portion(1...100, next: "p2"))
+        desk.answerPortion(Self.portion(101...150))
+        #expect(desk.model.inbox.marked.count == 150)
+        #expect(desk.model.notice?.text == "All 150 letters are marked.")
+    }
+
+    @Test("The person goes on meanwhile: reads, turns pages and writes, and the marks go on")
+    func meanwhile() {
+        var desk = Self.desk(filter: "lunch")
+        desk.press(.alt("*"))
+        desk.press(.alt("n"))
+        desk.answerPage([letter(230), letter(229)], next: "t3")
+        desk.answerPortion(Self.portion(1...100, next: "p2"))
+        desk.press(.function(4))
+        desk.type("a line")
+        #expect(desk.model.compose.text == "a line")
+        desk.answerPortion(Self.portion(101...130))
+        #expect(desk.model.inbox.marked.count == 13 && desk.model.inbox.marking == nil)
+    }
+
+    @Test("What is unread is what was read neither here nor earlier on this machine")
+    func unread() {
+        var desk = Self.desk(filter: "is:unread")
+        desk.press(.alt("*"))
+        var portion = Self.portion(1...10)
+        portion.readIDs = ["l1", "l2", "l3"]
+        desk.answerPortion(portion)
+        #expect(desk.model.inbox.marked == Set((4...10).map { "l\($0)" }))
+    }
+
+    @Test("Escape stops it, keeps the marks and says how many letters were looked at")
+    func stop() {
+        var desk = Self.desk(filter: "lunch")
+        desk.press(.alt("*"))
+        desk.answerPortion(Self.portion(1...100, next: "p2"))
+        let late = desk.model.inbox.marking?.request ?? 0
+        desk.press(.escape)
+        #expect(desk.model.notice?.text == "Stopped. 10 letters are marked of the 100 that were looked at.")
+        #expect(desk.model.inbox.filter != nil && !shows(desk, "looked at, Esc"))
+        // What was on its way changes nothing any more.
+        #expect(desk.send(.postbox(.portion(request: late, Self.portion(101...200, next: "p3")))) == [])
+        #expect(desk.model.inbox.marked.count == 10)
+    }
+
+    @Test("A connection that is lost meanwhile is told, and the marks made so far stay")
+    func failed() {
+        var desk = Self.desk()
+        desk.press(.alt("*"))
+        desk.answerPortion(Self.portion(1...100, next: "p2"))
+        desk.send(.postbox(.portionFailed(request: desk.model.inbox.marking?.request ?? 0, .notConnected)))
+        #expect(desk.model.inbox.marked.count == 100 && desk.model.inbox.marking == nil)
+        #expect(desk.model.notice?.kind == .failure)
+        #expect(
+            desk.model.notice?.text.hasPrefix(
+                "100 letters are marked of the 100 that were looked at. The others could not be listed.") == true)
+    }
+
+    @Test("Without a connection it says that these are the letters that are kept here, and nothing found is said so")
+    func kept() {
+        var desk = Self.desk(filter: "lunch")
+        desk.press(.alt("*"))
+        var portion = Self.portion(10...10)
+        portion.source = .kept
+        desk.answerPortion(portion)
+        #expect(
+            desk.model.notice?.text == "The only letter that matches is marked. "
+                + "Without a connection these are the ones that are kept here.")
+        desk.press(.alt("*"))
+        desk.answerPortion(Self.portion(1...9))
+        #expect(desk.model.notice?.text == "No letter matches.")
+    }
+
+    @Test("No more are marked than can be, and no letter that is being deleted")
+    func limit() {
+        var desk = Self.desk()
+        desk.model.mark((1...Inbox.markLimit - 5).map { "x\($0)" })
+        desk.press(.alt("*"))
+        desk.answerPortion(Self.portion(1...100, next: "p2"))
+        #expect(desk.model.inbox.marked.count == Inbox.markLimit && desk.model.inbox.marking == nil)
+        #expect(desk.model.notice?.text.hasPrefix("10,000 letters are marked, no more can be. 5 letters are") == true)
+
+        var deleting = Self.desk()
+        deleting.press(.delete)
+        #expect(deleting.model.inbox.pending?.ids == ["l250"])
+        deleting.press(.alt("*"))
+        deleting.answerPortion(Self.portion(249...250))
+        #expect(deleting.model.inbox.marked == ["l249"])
+    }
+
+    @Test("Nothing is deleted while letters are being marked, and taking all marks away ends it")
+    func unmark() {
+        var desk = Self.desk()
+        desk.press(.alt("*"))
+        desk.answerPortion(Self.portion(1...100, next: "p2"))
+        #expect(desk.press(.delete) == [])
+        #expect(desk.model.overlay == nil && desk.model.inbox.pending == nil)
+        #expect(desk.model.notice?.text == "Letters are still being marked; Esc stops that.")
+        #expect(desk.press(.alt("*")) == [])
+        desk.press(.alt("t"))
+        #expect(desk.model.inbox.marked.isEmpty && desk.model.inbox.marking == nil)
+    }
+
+    @Test("Whoever leaves the postbox has it end")
+    func leaving() {
+        var desk = Self.desk()
+        desk.press(.alt("*"))
+        desk.press(.alt("1"))
+        #expect(desk.answerPortion(Self.portion(1...100, next: "p2")) == [])
+        #expect(desk.model.inbox.marking == nil)
+    }
+
+    @Test("This machine's letters are read where they are as many as the network's, of the postbox that is wanted")
+    func source() {
+        let counts = ["b1": 5, "b2": 2, "empty": 0]
+        #expect(LetterPortion.Source.of(nil, counts: counts, kept: ["b1": 5, "b2": 2]) == .store)
+        #expect(LetterPortion.Source.of(nil, counts: counts, kept: ["b1": 5, "b2": 1]) == .network)
+        #expect(LetterPortion.Source.of("b1", counts: counts, kept: ["b1": 5]) == .store)
+        #expect(LetterPortion.Source.of("b2", counts: counts, kept: ["b1": 5]) == .network)
+        #expect(LetterPortion.Source.of("b1", counts: counts, kept: nil) == .network)
+        #expect(LetterPortion.Source.of("b1", counts: nil, kept: ["b1": 4]) == .kept)
+    }
+}
+
+extension Desk {
+    /// Answers the portion of letters that is awaited.
+    @discardableResult
+    fileprivate mutating func answerPortion(_ portion: LetterPortion) -> [ChatEffect] {
+        guard let request = model.inbox.marking?.request else { return [] }
+        return send(.postbox(.portion(request: request, portion)))
+    }
+}
+
+extension [ChatEffect] {
+    /// Whether a portion of letters is asked for.
+    fileprivate func isReading(
+        token: String?, box: String? = nil, from source: LetterPortion.Source? = nil
+    ) -> Bool {
+        contains { effect in
+            guard case .readLetters(_, box, token, source) = effect else { return false }
+            return true
+        }
+    }
+}
