@@ -82,7 +82,8 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "open", arguments: "NUMBER", words: "go to that one of what was found"),
         Entry(
             name: "find", arguments: "[LETTERS]",
-            words: "go to what has them here, in a message that is read whole too; alone, or by n and N, it goes on"),
+            words: "go to what has them here, in what is read whole and the open letter too; alone, or by n and N, it "
+                + "goes on"),
         Entry(name: "topics", arguments: "", words: "list your topics, with what is unread"),
         Entry(name: "next", arguments: "", words: "go to what calls you, or to the next topic with something unread"),
         Entry(

@@ -13,6 +13,8 @@ struct PlainAnnouncer {
     private static let textLimit = 16_384
     /// Messages of a topic that are said at most when it comes into view with something new.
     private static let newLimit = 100
+    /// Lines of a letter that are said where something was looked for in it.
+    private static let foundLimit = 20
     /// Own messages whose end is waited for; beyond it the oldest are forgotten.
     private static let ownLimit = 1_000
 
@@ -131,6 +133,9 @@ struct PlainAnnouncer {
             return []
         }
         defer { reader = shown }
+        if case .find? = command, let find = shown.find {
+            return shown.parts.lazy.map(String.init).filter { find.text.isIn($0) }.prefix(Self.foundLimit).map { $0 }
+        }
         let isAsked =
             switch command {
             case .read, .sent, .open: true

@@ -40,14 +40,7 @@ extension ChatModel {
 
     /// The links of the messages in view, the newest first; nil where no conversation is in view.
     private func linksInView() -> LinkList? {
-        let conversation: Conversation
-        switch view {
-        case .conversation(let name):
-            guard let shown = conversations.named(name) else { return nil }
-            conversation = shown
-        case .excerpt(let excerpt): conversation = excerpt.conversation
-        default: return nil
-        }
+        guard let conversation = conversationInView else { return nil }
         let area = layout(on: size).main
         let lines = conversationLayout(conversation, columns: area.columns).viewport(rows: area.rows).lines
         var entries: [LinkList.Entry] = []
