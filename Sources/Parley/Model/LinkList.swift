@@ -24,9 +24,7 @@ struct LinkList: Hashable, Sendable {
         entries.enumerated().flatMap { index, entry -> [HelpText.Line] in
             var lines = [HelpText.Line.entry("\(index + 1)  \(entry.name.prefix(64))", entry.link.text)]
             if entry.link.hidesHost { lines.append(.entry("", "↑ leads to \(entry.link.host)")) }
-            if let file = entry.link.file {
-                lines.append(.entry("", "↑ \(file.kind.rawValue) \(file.name.prefix(64))"))
-            }
+            if let file = entry.link.file { lines.append(.entry("", "↑ \(file.words)")) }
             return lines
         }
     }

@@ -244,6 +244,18 @@ struct PlainCommandsTests {
         #expect(plain.enter("/resend").lines == ["Sending again: three"])
     }
 
+    @Test("Behind a message with a long address the picture or file is said that it names")
+    func namedFiles() {
+        var plain = Self.lobby("one")
+        let link = "https://cdn.example.org/" + String(repeating: "attachments/", count: 6) + "cat.png?size=large"
+        #expect(
+            plain.send(.topic(Self.topic, .messages([message(2, "see \(link) now")])))
+                == ["10:00 bob: see \(link) now (image cat.png)"])
+        #expect(
+            plain.send(.topic(Self.topic, .messages([message(3, "http://a.b/cat.png")])))
+                == ["10:00 bob: http://a.b/cat.png"])
+    }
+
     @Test("A link of the list is said, whole however long it is, and nothing is copied")
     func links() {
         let link = "https://example.org/" + String(repeating: "a", count: 200)
