@@ -162,12 +162,12 @@ extension ChatModel {
     /// Gives a text to the terminal's clipboard, and keeps it for ^Y.
     mutating func copy(_ text: String) -> [ChatEffect] {
         compose.editor.keepForYank(text)
-        let yank = "^Y puts it into the text"
+        let yank = settings.keys.label(of: .yank).map { "; \($0) puts it into the text" } ?? ""
         guard text.utf8.count <= Self.copyLimit else {
-            say("It is too long for the terminal's clipboard; \(yank).")
+            say("It is too long for the terminal's clipboard\(yank).")
             return []
         }
-        say("Copied, where the terminal has a clipboard; \(yank).")
+        say("Copied, where the terminal has a clipboard\(yank).")
         return [.copy(text)]
     }
 
