@@ -145,7 +145,8 @@ struct PlainAnnouncer {
         }
         defer { reader = shown }
         if case .find? = command, let find = shown.find {
-            return shown.parts.lazy.map(String.init).filter { find.text.isIn($0) }.prefix(Self.foundLimit).map { $0 }
+            let found = shown.parts.lazy.map { String($0) }.filter { find.text.isIn($0) }
+            return Array(found.prefix(Self.foundLimit))
         }
         let isAsked =
             switch command {

@@ -134,7 +134,7 @@ struct KeyMapTests {
         desk.press(.alt("w"))
         #expect(desk.model.compose.text == " two")
         desk.press(.control("x"))
-        #expect(desk.screen().last?.hasPrefix(" ^X  w cut the word to the right  Esc cancel") == true)
+        #expect(desk.screen().last?.hasPrefix(" ^X  w cut a word to the right  Esc cancel") == true)
         desk.press(.character("w"))
         #expect(desk.model.compose.isEmpty)
         desk.press(.control("y"))
@@ -151,7 +151,7 @@ struct KeyMapTests {
         desk.press(.alt("z"))
         #expect(desk.model.compose.text == "one tw!")
         let help = HelpText.lines(desk.model.settings.keys)
-        #expect(help.contains(.entry("Alt-w ^X w", "cut the word to the right")))
+        #expect(help.contains(.entry("Alt-w ^X w", "cut a word to the right")))
         #expect(help.contains(.entry("–", "a character to the left")))
     }
 
