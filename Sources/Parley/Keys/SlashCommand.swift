@@ -94,7 +94,7 @@ enum SlashCommand: Hashable, Sendable {
             name: "quote", arguments: "[NUMBER] [TEXT]",
             words: "quote the newest message, or that one, counted from the newest; with TEXT, send that as the answer"),
         Entry(name: "details", arguments: "[NUMBER]", words: "what is known of it: id, sequence, times"),
-        Entry(name: "links", arguments: "", words: "list the links in view, newest first"),
+        Entry(name: "links", arguments: "", words: "list the links in view, newest first, or of what is read"),
         Entry(name: "link", arguments: "NUMBER", words: "copy that link of the list; without a screen, say it"),
         Entry(name: "who", arguments: "", words: "list who is in this topic, with away texts"),
         Entry(name: "ignore", arguments: "[NAME]", words: "hide what somebody writes in topics; alone: list them"),
