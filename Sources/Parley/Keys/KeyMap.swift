@@ -69,7 +69,7 @@ struct KeyMap: Hashable, Sendable {
         }
         if everywhere.contains(where: { $0.sequences.contains { $0.continues(keys) } }) { return .beginning }
         if let entry = editing.first(where: { $0.sequences.contains { $0.keys == keys } }) {
-            return entry.editorKey(for: keys).map { .editing($0) } ?? .nothing
+            return entry.editorKey(for: keys).map { Meaning.editing($0) } ?? .nothing
         }
         return editing.contains { $0.sequences.contains { $0.continues(keys) } } ? .beginning : .nothing
     }

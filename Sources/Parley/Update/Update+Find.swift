@@ -54,7 +54,10 @@ extension ChatModel {
         guard let find = find ?? findBeforeText, view.isPart(of: find.conversation, inExcerpt: find.isInExcerpt) else {
             return say("Nothing is looked for here. /find LETTERS begins.", .failure)
         }
-        if self.find == nil { (self.find, selection, focus) = (find, selectionBeforeText, .main) }
+        if self.find == nil {
+            (self.find, selection) = (find, selectionBeforeText)
+            focus = .main
+        }
         findNext(by: -1)
     }
 
