@@ -92,7 +92,8 @@ struct Setting: Hashable, Sendable {
             "keys",
             "The keys of each action: one, a list, or \"none\". Ctrl-, Alt- and Shift- stand before a key, ^X is Ctrl-x, and "
                 + "\"^X s\" is a chord: two keys, one after the other. A name without a pane counts in each that has the "
-                + "action. A key stands for one thing in a pane, and a pane's own keys come first.",
+                + "action. A key stands for one thing in a pane, and a pane's own keys come first. What edits the text has "
+                + "readline's names.",
             .keys),
         Setting(
             "profiles",

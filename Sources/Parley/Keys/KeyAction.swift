@@ -1,4 +1,4 @@
-/// What a key does outside the text being written. The configuration calls each by its name with dashes: `next-unread`.
+/// What a key does. The configuration calls each by its name with dashes: `next-unread`.
 enum KeyAction: String, Hashable, Sendable {
     // Everywhere
     case commands
@@ -38,6 +38,43 @@ enum KeyAction: String, Hashable, Sendable {
     case complete
     case completePrevious
     case edit
+
+    // Editing a text, by readline's names where it has one
+    case backwardChar
+    case forwardChar
+    case backwardWord
+    case forwardWord
+    case beginningOfLine
+    case endOfLine
+    case beginningOfText
+    case endOfText
+    case previousLine
+    case nextLine
+    case backwardDeleteChar
+    case deleteChar
+    case unixWordRubout
+    case backwardKillWord
+    case killWord
+    case unixLineDiscard
+    case killLine
+    case yank
+    case yankPop
+    case transposeChars
+    case transposeWords
+    case upcaseWord
+    case downcaseWord
+    case capitalizeWord
+    case yankLastArg
+    case deleteHorizontalSpace
+    case undoEdit
+    case revertLine
+    case reverseSearchHistory
+    case forwardSearchHistory
+    case characterSearch
+    case characterSearchBackward
+    case quotedInsert
+    case digitArgument
+    case negativeArgument
 
     // Lists and conversations
     case up

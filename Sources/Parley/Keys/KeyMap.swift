@@ -10,10 +10,23 @@ struct KeyMap: Hashable, Sendable {
         var action: KeyAction { binding.action }
         /// The keys as a person reads them; a dash where there are none.
         var label: String { sequences.isEmpty ? "–" : sequences.map(\.label).joined(separator: " ") }
+
+        /// Whether a sequence is one of the table's own.
+        fileprivate func isStandard(_ sequence: KeySequence) -> Bool {
+            sequence.keys.count == 1 && sequence.keys.allSatisfy(binding.keys.contains)
+        }
+
+        /// The key that a text's editor takes for keys that were pressed: what was pressed, where that is one of the table's
+        /// own.
+        fileprivate func editorKey(for pressed: [Key]) -> Key? {
+            isStandard(KeySequence(pressed)) ? pressed.first : binding.keys.first
+        }
     }
 
     /// The keys that work everywhere, in the order of the help.
     private(set) var everywhere = KeyMap.entries(KeyBinding.everywhere)
+    /// The keys that edit a text, in the order of the help.
+    private(set) var editing = KeyMap.entries(EditingKey.all)
     /// By the panes' titles.
     private var panes = Dictionary(
         uniqueKeysWithValues: Panes.all.map { ($0.title, KeyMap.entries($0.keys)) })
@@ -37,6 +50,8 @@ struct KeyMap: Hashable, Sendable {
         /// An action of the pane.
         case own(KeyAction)
         case everywhere(KeyAction)
+        /// Edits a text, as the editor's own key does.
+        case editing(Key)
         /// A chord begins with them.
         case beginning
         case nothing
@@ -52,7 +67,19 @@ struct KeyMap: Hashable, Sendable {
         if let entry = everywhere.first(where: { $0.sequences.contains { $0.keys == keys } }) {
             return .everywhere(entry.action)
         }
-        return everywhere.contains { $0.sequences.contains { $0.continues(keys) } } ? .beginning : .nothing
+        if everywhere.contains(where: { $0.sequences.contains { $0.continues(keys) } }) { return .beginning }
+        if let entry = editing.first(where: { $0.sequences.contains { $0.keys == keys } }) {
+            return entry.editorKey(for: keys).map { Meaning.editing($0) } ?? .nothing
+        }
+        return editing.contains { $0.sequences.contains { $0.continues(keys) } } ? .beginning : .nothing
+    }
+
+    /// The key that a text's editor takes for one; nil for one of its own that the configuration has taken away.
+    func editorKey(for key: Key) -> Key? {
+        if let entry = editing.first(where: { $0.sequences.contains { $0.keys == [key] } }) {
+            return entry.editorKey(for: [key])
+        }
+        return EditingKey.all.contains { $0.keys.contains(key) } ? nil : key
     }
 
     /// The action of one key in a pane's own table, or in the one of everywhere.
@@ -63,17 +90,19 @@ struct KeyMap: Hashable, Sendable {
 
     /// What can follow the first keys of a chord: the keys that are left, and what they do.
     func followers(of chord: [Key], in pane: any Pane.Type) -> [(rest: KeySequence, binding: KeyBinding)] {
-        (entries(of: pane) + everywhere).flatMap { entry in
+        (entries(of: pane) + everywhere + editing).flatMap { entry in
             entry.sequences.filter { $0.continues(chord) }.map {
                 (rest: KeySequence(Array($0.keys.dropFirst(chord.count))), binding: entry.binding)
             }
         }
     }
 
-    /// The first key of an action, for a sentence that names it; nil where it has none.
+    /// The first key of an action in a pane, or else everywhere and in a text, for a sentence that names it; nil where it
+    /// has none.
     func label(of action: KeyAction, in pane: (any Pane.Type)? = nil) -> String? {
-        let table = pane.map(entries(of:)) ?? everywhere
-        return table.first { $0.action == action }?.sequences.first?.label
+        if let pane { return entries(of: pane).first { $0.action == action }?.sequences.first?.label }
+        let entry = everywhere.first { $0.action == action } ?? editing.first { $0.action == action }
+        return entry?.sequences.first?.label
     }
 
     /// What closes a list over the panes: Esc does whatever the keys are.
@@ -97,6 +126,7 @@ extension KeyMap {
     static func name(of pane: any Pane.Type) -> String { pane.title.lowercased().replacing(" ", with: "-") }
 
     private static let nameOfEverywhere = "everywhere"
+    private static let nameOfEditing = "editing"
 
     /// The keys that the configuration gives an action.
     struct Change: Hashable, Sendable {
@@ -128,7 +158,12 @@ extension KeyMap {
 
     /// All tables with the names that the configuration has for them, in the order of the help.
     var tables: [(name: String, entries: [Entry])] {
-        [(Self.nameOfEverywhere, everywhere)] + Panes.all.map { (Self.name(of: $0), entries(of: $0)) }
+        var tables = [(name: Self.nameOfEverywhere, entries: everywhere)]
+        for pane in Panes.all {
+            tables.append((name: Self.name(of: pane), entries: entries(of: pane)))
+            if pane == ComposePane.self { tables.append((name: Self.nameOfEditing, entries: editing)) }
+        }
+        return tables
     }
 
     /// The tables with changes. A change of an action counts in each table that has it; one for a table alone goes before.
@@ -147,28 +182,47 @@ extension KeyMap {
                 changed["\(table).\(action)"] = change.name
             }
         }
-        for (table, entries) in tables { try Self.check(entries, of: table, changed) }
+        let text = tables.filter { $0.name == Self.nameOfEverywhere || $0.name == Self.name(of: ComposePane.self) }
+        for (table, entries) in tables {
+            // A key of the text that means something before it comes to that would never reach it.
+            try Self.check(entries, of: table, changed, before: table == Self.nameOfEditing ? text : [])
+        }
     }
 
     private mutating func set(_ sequences: [KeySequence], at index: Int, in table: String) {
         if table == Self.nameOfEverywhere {
             everywhere[index].sequences = sequences
+        } else if table == Self.nameOfEditing {
+            editing[index].sequences = sequences
         } else if let pane = Panes.all.first(where: { Self.name(of: $0) == table }) {
             panes[pane.title]?[index].sequences = sequences
         }
     }
 
     /// The tables in which a letter by itself belongs to the text.
-    private static let typing = [nameOfEverywhere, name(of: ComposePane.self), name(of: LogPane.self)]
+    private static let typing = [nameOfEverywhere, nameOfEditing, name(of: ComposePane.self), name(of: LogPane.self)]
 
+    /// What has a key in a table.
+    private struct Holder {
+        let sequence: KeySequence
+        let action: KeyAction
+        let table: String
+    }
+
+    /// - Parameter earlier: tables whose keys go before those of this one, but for what they share with it by themselves.
     private static func check(
-        _ entries: [Entry], of table: String, _ changed: [String: String]
+        _ entries: [Entry], of table: String, _ changed: [String: String],
+        before earlier: [(name: String, entries: [Entry])]
     ) throws(Mistake) {
         func change(of entry: Entry) -> String? { changed["\(table).\(entry.action.name)"] }
-        // What was not changed is seen first, so that a change is named.
-        var seen: [(sequence: KeySequence, action: KeyAction)] = entries.filter { change(of: $0) == nil }.flatMap {
-            entry in entry.sequences.map { (sequence: $0, action: entry.action) }
+        func holders(_ entries: [Entry], of table: String) -> [Holder] {
+            entries.flatMap { entry in
+                entry.sequences.map { Holder(sequence: $0, action: entry.action, table: table) }
+            }
         }
+        // What was not changed is seen first, so that a change is named.
+        var seen = holders(entries.filter { change(of: $0) == nil }, of: table)
+        let before = earlier.flatMap { holders($0.entries, of: $0.name) }
         for entry in entries {
             guard let name = change(of: entry) else { continue }
             for sequence in entry.sequences {
@@ -177,20 +231,17 @@ extension KeyMap {
                         name: name,
                         words: "\(sequence.label) by itself is a letter of the text (\(table)); add Alt or Ctrl, say")
                 }
-                let other = seen.first {
-                    $0.sequence == sequence || $0.sequence.continues(sequence.keys)
-                        || sequence.continues($0.sequence.keys)
-                }
-                if let other {
+                let others = entry.isStandard(sequence) ? seen : seen + before
+                if let other = others.first(where: { $0.sequence.clashes(with: sequence) }) {
                     let relation =
                         other.sequence == sequence ? "is" : "and \(other.sequence.label) begin alike, and that is"
                     throw Mistake(
                         name: name,
                         words:
-                            "\(sequence.label) \(relation) “\(other.action.name)” already (\(table)); give one of them "
-                            + "another key, or none")
+                            "\(sequence.label) \(relation) “\(other.action.name)” already (\(other.table)); give one of "
+                            + "them another key, or none")
                 }
-                seen.append((sequence, entry.action))
+                seen.append(Holder(sequence: sequence, action: entry.action, table: table))
             }
         }
     }

@@ -15,6 +15,11 @@ struct KeySequence: Hashable, Sendable {
     /// Whether it goes on behind these keys.
     func continues(_ beginning: [Key]) -> Bool { keys.count > beginning.count && keys.starts(with: beginning) }
 
+    /// Whether it cannot be told from another one at each key: it is the same, or one of them begins with the other.
+    func clashes(with other: KeySequence) -> Bool {
+        self == other || continues(other.keys) || other.continues(keys)
+    }
+
     /// Why a text names no keys.
     struct Mistake: Error, Hashable {
         let words: String
@@ -62,7 +67,7 @@ extension Key {
         guard let code = Code(named: rest) else { return nil }
         self = Key(code, modifiers).asTyped
         if case .character(let character) = self.code, self.modifiers.contains(.control) {
-            guard character.isASCII, character.isLetter || "@[\\]^_ ".contains(character) else { return nil }
+            guard character.isASCII, character.isLetter || "@[\\]^_/ ".contains(character) else { return nil }
         } else if case .character = self.code, self.modifiers.contains(.shift) {
             return nil
         }

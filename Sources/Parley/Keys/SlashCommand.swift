@@ -84,7 +84,8 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "open", arguments: "NUMBER", words: "go to that one of what was found"),
         Entry(
             name: "find", arguments: "[LETTERS]",
-            words: "go to what has them here, in a message that is read whole too; alone, or by n and N, it goes on"),
+            words: "go to what has them here, in what is read whole and the open letter too; alone, or by n and N, it "
+                + "goes on"),
         Entry(name: "topics", arguments: "", words: "list your topics, with what is unread"),
         Entry(name: "next", arguments: "", words: "go to what calls you, or to the next topic with something unread"),
         Entry(
@@ -95,7 +96,7 @@ enum SlashCommand: Hashable, Sendable {
             name: "quote", arguments: "[NUMBER] [TEXT]",
             words: "quote the newest message, or that one, counted from the newest; with TEXT, send that as the answer"),
         Entry(name: "details", arguments: "[NUMBER]", words: "what is known of it: id, sequence, times"),
-        Entry(name: "links", arguments: "", words: "list the links in view, newest first"),
+        Entry(name: "links", arguments: "", words: "list the links in view, newest first, or of what is read"),
         Entry(name: "link", arguments: "NUMBER", words: "copy that link of the list; without a screen, say it"),
         Entry(name: "who", arguments: "", words: "list who is in this topic, with away texts"),
         Entry(name: "ignore", arguments: "[NAME]", words: "hide what somebody writes in topics; alone: list them"),

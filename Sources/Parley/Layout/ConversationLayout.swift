@@ -230,6 +230,7 @@ struct ConversationLayout: ScrollableRows {
         var lines: [MarkedText] = []
         for (line, marks) in zip(whole, markup) {
             lines += MarkedText.wrapped(line, marks, columns: width)
+            lines += MarkedText.names(of: line, marks, columns: width)
             if lines.count > Self.lineLimit { return lines.prefix(Self.lineLimit) + goesOn }
         }
         return isCut ? lines + goesOn : lines

@@ -53,6 +53,8 @@ struct ChatModel: Equatable, Sendable {
     var selectionBeforeText: Selection?
     /// What is looked for in the conversation in view.
     var find: Find?
+    /// What was looked for when the text was begun, for a command that goes on with it.
+    var findBeforeText: Find?
     /// The message that a search has led to.
     var found: FoundMark?
     /// Which part of the screen takes the keys.

@@ -3,15 +3,46 @@ import Terminal
 
 /// The links that were in view when they were listed, so that their numbers stay while messages come.
 struct LinkList: Hashable, Sendable {
-    /// The conversation in which they are.
+    /// The conversation in which they are, or the beginning of what is read.
     let place: String
-    /// The newest first, each once.
+    /// What the list is called.
+    let title: String
+    /// Each once: in a conversation the newest first, in what is read as they stand.
     let entries: [Entry]
 
-    /// A link, and who has sent it.
+    /// A link, and who has sent it; nobody where that stands above it.
     struct Entry: Hashable, Sendable {
         let link: Link
         let name: String
+    }
+
+    /// Characters of what is read that are looked through.
+    private static let textLimit = 131_072
+
+    /// Those of a conversation's messages.
+    init(in conversation: String, _ entries: [Entry]) {
+        place = conversation
+        title = "Links in \(conversation)"
+        self.entries = entries
+    }
+
+    /// Those of what is read.
+    init(in reader: Reader) {
+        // Two letters of one minute have the same heading.
+        place = "\(reader.heading)\n\(reader.text.prefix(1_024))"
+        title = "Links in what is read"
+        var known: Set<Link> = []
+        var entries: [Entry] = []
+        var left = Self.textLimit
+        for part in reader.parts {
+            left -= part.count + 1
+            guard left > 0 else { break }
+            for link in SafeText.lines(String(part)).flatMap({ Link.places(in: $0).map(\.link) })
+            where known.insert(link).inserted {
+                entries.append(Entry(link: link, name: ""))
+            }
+        }
+        self.entries = entries
     }
 
     /// The link of a number, from 1.
@@ -22,11 +53,10 @@ struct LinkList: Hashable, Sendable {
     /// As they are listed over the panes.
     var lines: [HelpText.Line] {
         entries.enumerated().flatMap { index, entry -> [HelpText.Line] in
-            var lines = [HelpText.Line.entry("\(index + 1)  \(entry.name.prefix(64))", entry.link.text)]
+            let name = entry.name.isEmpty ? "" : "  \(entry.name.prefix(64))"
+            var lines = [HelpText.Line.entry("\(index + 1)\(name)", entry.link.text)]
             if entry.link.hidesHost { lines.append(.entry("", "↑ leads to \(entry.link.host)")) }
-            if let file = entry.link.file {
-                lines.append(.entry("", "↑ \(file.kind.rawValue) \(file.name.prefix(64))"))
-            }
+            if let file = entry.link.file { lines.append(.entry("", "↑ \(file.words)")) }
             return lines
         }
     }

@@ -60,6 +60,10 @@ struct ExcerptPane: Pane {
         .bind(.down, [Key(.down)], "a line down"),
         .bind(.toBeginning, [Key(.home)], "the message that was found", hint: "what was found"),
         .bind(.toEnd, [Key(.end)], "newest message of the conversation", hint: "newest"),
+        .bind(.copy, [Key(.character("y"))], "copy what was found, or what /find has led to", hint: "copy"),
+        .bind(.quote, [Key(.character("q"))], "quote it in the text", hint: "quote"),
+        .bind(.findPrevious, [Key(.character("n"))], "behind /find: the message above that has it", hint: "above"),
+        .bind(.findNext, [Key(.character("N"))], "behind /find: the one below", hint: "below"),
         .bind(.open, [Key(.enter)], "go back to the text"),
     ]
 
@@ -69,11 +73,31 @@ struct ExcerptPane: Pane {
         case .down: return scroll(up: -1, on: &model)
         case .toBeginning: model.scrollExcerptToFound()
         case .toEnd: return showNewest(on: &model)
+        case .copy: return message(in: model).map { model.copy(message: $0.text) } ?? []
+        case .quote: if let row = message(in: model) { model.quote(row.text, of: row.author) }
+        case .findPrevious: model.findNext(by: -1)
+        case .findNext: model.findNext(by: 1)
         case .open: model.focus = .compose
         case .escape: model.escape()
         default: break
         }
         return []
+    }
+
+    /// Letters that are keys where there is something for them begin a text where there is not.
+    func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool {
+        switch action {
+        case .copy, .quote: message(in: model) != nil
+        case .findPrevious, .findNext: model.find != nil
+        default: true
+        }
+    }
+
+    func isUseful(_ action: KeyAction, in model: ChatModel) -> Bool { hasMeaning(action, in: model) }
+
+    /// The message that keys are for: the selected one, or the one that was found.
+    private func message(in model: ChatModel) -> ConversationRow? {
+        model.selectedRow ?? excerpt.conversation.row(of: .message(excerpt.message.place.sequence))
     }
 
     /// Scrolls, and reads on where the excerpt ends.
@@ -150,6 +174,8 @@ extension ChatModel {
         }
         trail = back
         found = mark
+        // What was selected around something else is behind the person.
+        (selection, find) = (nil, nil)
         focus = .main
         return readExcerpt(.around)
     }

@@ -53,6 +53,16 @@ struct LogPane: Pane {
         return compose.type(key, on: &model)
     }
 
+    /// The compose pane's own keys go before those that edit its text.
+    func edit(_ key: Key, for pressed: [Key], on model: inout ChatModel) -> [ChatEffect] {
+        if let only = pressed.first, pressed.count == 1,
+            model.settings.keys.action(of: only, in: ComposePane.self) != nil
+        {
+            return type(only, on: &model)
+        }
+        return ComposePane().type(key, on: &model)
+    }
+
     func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] {
         let area = model.layout(on: model.size).main
         model.overlay = .log(

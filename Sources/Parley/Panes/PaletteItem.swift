@@ -12,7 +12,7 @@ struct PaletteItem: Hashable, Sendable {
     /// What choosing it does.
     enum Target: Hashable, Sendable {
         case command(SlashCommand.Entry)
-        /// What a key stands for; the title of the pane whose key it is, nil where it works everywhere.
+        /// What a key stands for; the title of the pane or table whose key it is, nil where it works everywhere.
         case action(KeyAction, pane: String?)
         case place(Place)
         /// Where somebody was last seen.
@@ -76,13 +76,16 @@ extension ChatModel {
         let actions = everywhere.filter { $0.action != .commands && $0.action.command == nil }.compactMap(item)
         let panes = Panes.all.filter { $0.title != PalettePane.title }
         let sorted = panes.filter { isShown($0.title) } + panes.filter { !isShown($0.title) }
-        let keys = sorted.flatMap { pane in
-            settings.keys.entries(of: pane).map { entry in
+        func items(_ entries: [KeyMap.Entry], of title: String) -> [PaletteItem] {
+            entries.map { entry in
                 PaletteItem(
-                    target: .action(entry.action, pane: pane.title), title: entry.binding.words, detail: pane.title,
+                    target: .action(entry.action, pane: title), title: entry.binding.words, detail: title,
                     note: Self.note(entry))
             }
         }
+        let keys =
+            sorted.flatMap { items(settings.keys.entries(of: $0), of: $0.title) }
+            + items(settings.keys.editing, of: EditingKey.title)
         let all = commands + actions + keys
         let again = choices.compactMap { choice in all.first { $0.target == choice } }
         return again + all.filter { !choices.contains($0.target) }

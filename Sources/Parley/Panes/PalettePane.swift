@@ -254,6 +254,11 @@ struct PalettePane: Pane {
             model.focus = .compose
             return ComposePane().perform(action, on: &model)
         }
+        if title == EditingKey.title {
+            model.focus = .compose
+            let key = EditingKey.all.first { $0.action == action }?.keys.first
+            return key.map { ComposePane().type($0, on: &model) } ?? []
+        }
         if title == SidebarPane.title {
             model.focus = .sidebar
             return SidebarPane().perform(action, on: &model)

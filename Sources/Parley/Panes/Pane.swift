@@ -34,6 +34,11 @@ protocol Pane: Sendable {
     /// Takes a key that is none of its own and has no meaning everywhere.
     func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect]
 
+    /// Takes a key of a text's editor.
+    ///
+    /// - Parameter pressed: what was pressed, in whose place the key stands.
+    func edit(_ key: Key, for pressed: [Key], on model: inout ChatModel) -> [ChatEffect]
+
     /// Scrolls up by lines, down when negative: the wheel and the page keys.
     func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect]
 
@@ -98,6 +103,7 @@ extension Pane {
         return ComposePane().type(key, on: &model)
     }
 
+    func edit(_ key: Key, for pressed: [Key], on model: inout ChatModel) -> [ChatEffect] { type(key, on: &model) }
     func scroll(up lines: Int, on model: inout ChatModel) -> [ChatEffect] { [] }
     func click(at place: Position, _ layout: ScreenLayout, on model: inout ChatModel) -> [ChatEffect] { [] }
     func escape(on model: inout ChatModel) -> Bool { false }

@@ -13,6 +13,10 @@ struct PlainAnnouncer {
     private static let textLimit = 16_384
     /// Messages of a topic that are said at most when it comes into view with something new.
     private static let newLimit = 100
+    /// Characters of an address that is long.
+    private static let longAddress = 60
+    /// Lines of a letter that are said where something was looked for in it.
+    private static let foundLimit = 20
     /// Own messages whose end is waited for; beyond it the oldest are forgotten.
     private static let ownLimit = 1_000
 
@@ -116,7 +120,16 @@ struct PlainAnnouncer {
         let clock = CivilTime(line.time, zone: model.zone).clock
         let name = line.isOwn ? "you" : line.name.isEmpty ? "somebody" : String(line.name.prefix(64))
         let place = names || line.topic != home ? "\(line.topic), " : ""
-        return "\(clock) \(place)\(name)\(line.isMention ? ", to you" : ""): \(Self.cut(line.text))"
+        let text = Self.cut(line.text) + Self.files(in: line.text)
+        return "\(clock) \(place)\(name)\(line.isMention ? ", to you" : ""): \(text)"
+    }
+
+    /// The pictures and files to which a text's links lead, where an address is so long that a name is hard to hear in it.
+    private static func files(in text: String) -> String {
+        guard text.utf8.count > longAddress else { return "" }
+        let links = SafeText.lines(String(text.prefix(textLimit))).flatMap { Link.places(in: $0).map(\.link) }
+        let files = links.filter { $0.text.count > longAddress }.compactMap { $0.file?.words }
+        return files.isEmpty ? "" : " (\(files.prefix(8).joined(separator: ", ")))"
     }
 
     static func cut(_ text: String) -> String {
@@ -131,6 +144,10 @@ struct PlainAnnouncer {
             return []
         }
         defer { reader = shown }
+        if case .find? = command, let find = shown.find {
+            let found = shown.parts.lazy.map { String($0) }.filter { find.text.isIn($0) }
+            return Array(found.prefix(Self.foundLimit))
+        }
         let isAsked =
             switch command {
             case .read, .sent, .open: true

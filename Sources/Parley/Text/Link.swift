@@ -23,6 +23,9 @@ struct Link: Hashable, Sendable {
         let kind: Kind
         /// The last part of the path, as it is written.
         let name: String
+
+        /// As it is told: `image cat.png`; a long name is cut in its middle, so that its ending stays.
+        var words: String { "\(kind.rawValue) \(SafeText(name).shortened(columns: 64))" }
     }
 
     /// What the path's last part is called, if its ending is a picture's or another file's. Nothing is asked for.

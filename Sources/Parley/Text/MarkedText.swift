@@ -49,6 +49,21 @@ struct MarkedText: Hashable, Sendable {
         }
     }
 
+    /// What stands below a line: the pictures and files to which its links lead, by their names, where an address takes
+    /// several lines in which a name is hard to see.
+    static func names(of text: SafeText, _ line: Markup.Line, columns: Int) -> [MarkedText] {
+        let indent = line.indent * 4 <= columns ? line.indent : 0
+        return line.parts.compactMap { part in
+            guard case .link(let link) = part.kind, width(of: text, part.place) > columns - indent,
+                let file = link.file
+            else { return nil }
+            let words = SafeText("↑ \(file.words)").shortened(columns: columns - indent)
+            var marked = MarkedText(SafeText.spaces(indent) + words)
+            marked.runs.append(Run(columns: indent..<marked.text.width, kind: .note))
+            return marked
+        }
+    }
+
     private static func width(of text: SafeText, _ places: Range<Int>) -> Int {
         text.clusters[places].reduce(0) { $0 + $1.width }
     }

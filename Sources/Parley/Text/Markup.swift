@@ -12,6 +12,8 @@ enum Markup {
         case fence
         case quote
         case link(Link)
+        /// What the program says of the text above it, which is none of the text.
+        case note
     }
 
     /// A part of a line, in the clusters of the line.

@@ -1,20 +1,49 @@
 import Relay
 
-// Finding letters in the messages that are loaded, from one to the next.
+// Finding letters in the messages that are loaded, from one to the next, and in what is read.
 extension ChatModel {
     /// What is looked for in the conversation in view.
     struct Find: Hashable, Sendable {
         let text: TextFind
         let conversation: String
+        /// Whether that is a part of the conversation, around what was found.
+        var isInExcerpt = false
     }
 
-    /// Begins to look for something in the conversation in view, from the newest message up, or in what is read whole.
+    /// Begins to look for something: in the conversation in view, from the newest message up; around what was found, from
+    /// that up; in what is read whole, and in the letter that is open, from its beginning.
     mutating func find(_ words: String) {
-        if case .reader(let reader) = view { return ReaderPane(reader: reader).find(words, on: &self) }
-        guard case .conversation(let name) = view else { return say("Open a topic first.", .failure) }
-        find = Find(text: TextFind(words), conversation: name)
+        switch view {
+        case .reader(let reader): ReaderPane(reader: reader).find(words, on: &self)
+        case .inbox, .search: findInLetter(words)
+        case .conversation(let name): begin(Find(text: TextFind(words), conversation: name))
+        case .excerpt(let excerpt):
+            begin(Find(text: TextFind(words), conversation: excerpt.conversation.name, isInExcerpt: true))
+        case .welcome: say("Open a topic first.", .failure)
+        }
+    }
+
+    private mutating func begin(_ find: Find) {
+        self.find = find
         selection = nil
         findNext(by: -1)
+    }
+
+    /// Reads the open letter whole, where it has what is looked for.
+    private mutating func findInLetter(_ words: String) {
+        guard let letter = view.pane.wholeText(in: self) else {
+            guard case .inbox = view else {
+                return say("Open what was found first; /find looks through that.", .failure)
+            }
+            let filters = settings.keys.label(of: .filter, in: InboxPane.self).map { "; \($0) filters the list" } ?? ""
+            return say("Open a letter first\(filters).", .failure)
+        }
+        let find = TextFind(words)
+        guard letter.parts.contains(where: { find.isIn(String($0)) }) else {
+            return say("Nothing in this letter has \(find.words).", .failure)
+        }
+        read(letter)
+        if case .reader(let reader) = view { ReaderPane(reader: reader).find(words, on: &self) }
     }
 
     /// Goes on to the message above that has what is looked for, or to the next line of what is read whole.
@@ -22,35 +51,70 @@ extension ChatModel {
         if case .reader(let reader) = view, reader.find != nil {
             return ReaderPane(reader: reader).findNext(by: 1, on: &self)
         }
-        if case .conversation(let name) = view, find?.conversation == name { return findNext(by: -1) }
-        say("Nothing is looked for here. /find LETTERS begins.", .failure)
+        guard let find = find ?? findBeforeText, view.isPart(of: find.conversation, inExcerpt: find.isInExcerpt) else {
+            return say("Nothing is looked for here. /find LETTERS begins.", .failure)
+        }
+        if self.find == nil {
+            (self.find, selection) = (find, selectionBeforeText)
+            focus = .main
+        }
+        findNext(by: -1)
     }
 
     /// Goes to the next message that has what is looked for, above or below the selected one.
     mutating func findNext(by step: Int) {
-        guard let find, let conversation = conversations.named(find.conversation) else { return }
-        var index = conversation.count
-        if let selected = selectedRow?.position { index = conversation.index(atOrAfter: selected) }
-        index += step
-        while let row = conversation.row(at: index) {
-            if row.isMessage, !conversation.isHidden(row), find.text.isIn(row.text) {
-                select(row, in: find.conversation)
-                self.find = find
-                return
+        guard let find, let conversation = conversationInView,
+            view.isPart(of: find.conversation, inExcerpt: find.isInExcerpt)
+        else { return }
+        guard let row = nextRow(with: find.text, in: conversation, by: step) else {
+            return sayNotFound(find, by: step)
+        }
+        if find.isInExcerpt { selectInExcerpt(row) } else { select(row, in: find.conversation) }
+    }
+
+    /// The next message that has something. The first one is looked for from the newest message up; around what was found,
+    /// from that up, and then down.
+    private func nextRow(with text: TextFind, in conversation: Conversation, by step: Int) -> ConversationRow? {
+        if let selected = selectedRow?.position {
+            return conversation.message(with: text, from: conversation.index(atOrAfter: selected) + step, by: step)
+        }
+        guard case .excerpt(let excerpt) = view else {
+            return conversation.message(with: text, from: conversation.count - 1, by: -1)
+        }
+        let place = conversation.index(atOrAfter: .message(excerpt.message.place.sequence))
+        return conversation.message(with: text, from: place, by: -1)
+            ?? conversation.message(with: text, from: place + 1, by: 1)
+    }
+
+    private mutating func sayNotFound(_ find: Find, by step: Int) {
+        let words = find.text.words
+        guard selectedRow != nil else {
+            self.find = nil
+            return say(
+                "No message that is loaded here has \(words). /search looks through all that is kept.", .failure)
+        }
+        var loads: String?
+        switch view {
+        case .excerpt(let excerpt) where step < 0: loads = excerpt.isOldest ? nil : "/history loads older ones"
+        case .excerpt(let excerpt): loads = excerpt.isNewest ? nil : "/more loads newer ones"
+        default:
+            if step < 0 {
+                let key = hasScreen ? settings.keys.label(of: .toBeginning, in: ConversationPane.self) : "/history"
+                loads = key.map { "\($0) loads older ones" }
             }
+        }
+        say("No message \(step < 0 ? "above" : "below") has \(words)\(loads.map { "; \($0)" } ?? "").")
+    }
+}
+
+extension Conversation {
+    /// The next message that has something, from an index on.
+    fileprivate func message(with text: TextFind, from index: Int, by step: Int) -> ConversationRow? {
+        var index = index
+        while let row = row(at: index) {
+            if row.isMessage, !isHidden(row), text.isIn(row.text) { return row }
             index += step
         }
-        let words = find.text.words
-        let keys = settings.keys
-        if selectedRow == nil {
-            self.find = nil
-            say("No message that is loaded here has \(words). /search looks through all that is kept.", .failure)
-        } else if step < 0 {
-            let loads = hasScreen ? keys.label(of: .toBeginning, in: ConversationPane.self) : "/history"
-            let older = loads.map { "; \($0) loads older ones" }
-            say("No message above has \(words)\(older ?? "").")
-        } else {
-            say("No message below has \(words).")
-        }
+        return nil
     }
 }

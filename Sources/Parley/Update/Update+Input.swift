@@ -75,14 +75,19 @@ extension ChatModel {
         chord = []
         switch settings.keys.meaning(of: keys, in: type(of: pane), where: { pane.takes(key, as: $0, in: self) }) {
         case .own(let action): return pane.perform(action, on: &self)
-        case .everywhere where keys.count == 1 && pane.keeps(key, in: self): return pane.type(key, on: &self)
         case .everywhere(let action):
+            if keys.count == 1, let edits = settings.keys.editorKey(for: key), pane.keeps(edits, in: self) {
+                return pane.edit(edits, for: keys, on: &self)
+            }
             pane.prepare(for: action, on: &self)
             return perform(action, isSecondInterrupt: wasArmed)
+        case .editing(let edits): return pane.edit(edits, for: keys, on: &self)
         case .beginning:
             chord = keys
             quitIsArmed = wasArmed
-        case .nothing where keys.count == 1: return pane.type(key, on: &self)
+        // One of the editor's own that was taken away is no key of the text any more.
+        case .nothing where keys.count == 1:
+            return settings.keys.editorKey(for: key).map { pane.type($0, on: &self) } ?? []
         // Escape only ends the chord. What was begun as one is no text.
         case .nothing where key == Key(.escape): break
         case .nothing: say("\(KeySequence(keys).label) is no key of this pane.")
@@ -231,7 +236,7 @@ extension ChatModel {
     private mutating func interrupt(isSecond: Bool) -> [ChatEffect] {
         if !compose.isEmpty {
             compose.editor.discard()
-            say("Cleared; ^_ brings the text back.")
+            say("Cleared" + (settings.keys.label(of: .undoEdit).map { "; \($0) brings the text back." } ?? "."))
             return []
         }
         if isSecond { return quit() }

@@ -8,7 +8,7 @@ extension ChatModel {
         guard let links = linksInView() else { return say("Open a topic first.", .failure) }
         listedLinks = links
         guard !links.entries.isEmpty else { return say("There is no link in view.") }
-        overlay = .listing(Listing(title: "Links in \(links.place)", lines: links.lines))
+        overlay = .listing(Listing(title: links.title, lines: links.lines))
     }
 
     /// Hands a link of the list to the person; of what is in view where nothing was listed here.
@@ -38,15 +38,12 @@ extension ChatModel {
         return effects
     }
 
-    /// The links of the messages in view, the newest first; nil where no conversation is in view.
+    /// The links of the messages in view, the newest first, or of what is read whole or of the open letter; nil where there
+    /// is neither.
     private func linksInView() -> LinkList? {
-        let conversation: Conversation
-        switch view {
-        case .conversation(let name):
-            guard let shown = conversations.named(name) else { return nil }
-            conversation = shown
-        case .excerpt(let excerpt): conversation = excerpt.conversation
-        default: return nil
+        guard let conversation = conversationInView else {
+            if case .reader(let reader) = view { return LinkList(in: reader) }
+            return view.pane.wholeText(in: self).map { LinkList(in: $0) }
         }
         let area = layout(on: size).main
         let lines = conversationLayout(conversation, columns: area.columns).viewport(rows: area.rows).lines
@@ -57,7 +54,7 @@ extension ChatModel {
                 entries.append(LinkList.Entry(link: link, name: name(of: row)))
             }
         }
-        return LinkList(place: conversation.name, entries: entries)
+        return LinkList(in: conversation.name, entries)
     }
 
     private func name(of row: ConversationRow) -> String {

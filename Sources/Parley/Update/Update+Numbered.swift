@@ -19,22 +19,13 @@ extension ChatModel {
     /// The message that a command is for: by its number, counted from the newest; without one the selected message or the
     /// one that was when the command was begun, the one that was found, or the newest. Says so where there is none.
     mutating func message(_ number: Int?) -> ConversationRow? {
-        let conversation: Conversation?
-        switch view {
-        case .conversation(let name): conversation = conversations.named(name)
-        case .excerpt(let excerpt): conversation = excerpt.conversation
-        case .welcome, .inbox, .search, .reader: conversation = nil
-        }
-        guard let conversation else {
+        guard let conversation = conversationInView else {
             say("Open a topic first.", .failure)
             return nil
         }
         if number == nil {
             if let selected = selectedRow ?? rowBeforeText { return selected }
-            if let found, found.conversation == conversation.name,
-                let row = conversation.row(at: conversation.index(atOrAfter: found.position)),
-                row.position == found.position
-            {
+            if let found, found.conversation == conversation.name, let row = conversation.row(of: found.position) {
                 return row
             }
         }

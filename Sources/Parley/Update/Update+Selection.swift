@@ -6,6 +6,8 @@ extension ChatModel {
     /// The message that the keys are for.
     struct Selection: Hashable, Sendable {
         let conversation: String
+        /// Whether it is in a part of the conversation, around what was found.
+        var isInExcerpt = false
         let position: RowPosition
     }
 
@@ -31,12 +33,17 @@ extension ChatModel {
 
     /// The message of a selection in the conversation in view; nil where it is gone.
     private func row(of selection: Selection) -> ConversationRow? {
-        guard view == .conversation(selection.conversation),
-            let conversation = conversations.named(selection.conversation),
-            let row = conversation.row(at: conversation.index(atOrAfter: selection.position)),
-            row.position == selection.position
-        else { return nil }
-        return row
+        guard view.isPart(of: selection.conversation, inExcerpt: selection.isInExcerpt) else { return nil }
+        return conversationInView?.row(of: selection.position)
+    }
+
+    /// The conversation in view, or the part of one around what was found; nil where something else is.
+    var conversationInView: Conversation? {
+        switch view {
+        case .conversation(let name): conversations.named(name)
+        case .excerpt(let excerpt): excerpt.conversation
+        case .welcome, .inbox, .search, .reader: nil
+        }
     }
 
     // MARK: Selecting
@@ -73,27 +80,40 @@ extension ChatModel {
         focus = .main
         selection = Selection(conversation: name, position: row.position)
         guard hasScreen else { return }
+        let scroll = scroll(showing: row, in: conversation)
+        conversations.update(name) { $0.scroll = scroll }
+    }
+
+    /// Selects a message of those around what was found, and brings it into view.
+    mutating func selectInExcerpt(_ row: ConversationRow) {
+        guard case .excerpt(var excerpt) = view else { return }
+        focus = .main
+        selection = Selection(conversation: excerpt.conversation.name, isInExcerpt: true, position: row.position)
+        guard hasScreen else { return }
+        excerpt.conversation.scroll = scroll(showing: row, in: excerpt.conversation)
+        view = .excerpt(excerpt)
+    }
+
+    /// Where a conversation is scrolled to so that a message of it is in view.
+    private func scroll(showing row: ConversationRow, in conversation: Conversation) -> Conversation.Scroll {
+        var held = conversation
         // What comes does not move what somebody looks at.
-        if conversation.scroll == .bottom, let newest = conversation.row(at: conversation.count - 1)?.position,
-            newest != row.position
-        {
-            conversations.update(name) { $0.scroll = .row(newest, hiddenLines: 0) }
+        if held.scroll == .bottom, let newest = held.row(at: held.count - 1)?.position, newest != row.position {
+            held.scroll = .row(newest, hiddenLines: 0)
         }
         let area = layout(on: size).main
-        guard !area.isEmpty, let held = conversations.named(name) else { return }
+        guard !area.isEmpty else { return held.scroll }
         let layout = conversationLayout(held, columns: area.columns)
         let hidden = layout.hiddenLines(of: row.position, in: layout.viewport(rows: area.rows).lines)
-        guard hidden.above > 0 || hidden.below > 0 else { return }
+        guard hidden.above > 0 || hidden.below > 0 else { return held.scroll }
         let isFar = hidden.isWhole && !layout.isNextToEdge(row.position, rows: area.rows)
         // Of a message that is taller than the pane, what is next to the edge comes first; the keys go on in it.
         let most = max(1, area.rows - 1)
-        if !hidden.isWhole, hidden.above + hidden.below >= most { return }
-        let scroll =
-            isFar
+        if !hidden.isWhole, hidden.above + hidden.below >= most { return held.scroll }
+        return isFar
             ? layout.showing(row.position, rows: area.rows)
             : layout.scrolled(
                 up: hidden.above > 0 ? min(hidden.above, most) : -min(hidden.below, most), rows: area.rows)
-        conversations.update(name) { $0.scroll = scroll }
     }
 
     /// Selects the message at a row of the pane, as a click does.
@@ -103,19 +123,22 @@ extension ChatModel {
 
     /// Nothing is selected where the keys are elsewhere.
     mutating func dropStaleSelection() {
-        if compose.isEmpty || selectionBeforeText.map({ view != .conversation($0.conversation) }) ?? false {
-            selectionBeforeText = nil
+        func shows(_ view: MainView, _ selection: Selection) -> Bool {
+            view.isPart(of: selection.conversation, inExcerpt: selection.isInExcerpt)
         }
-        guard let selection, focus != .main || view != .conversation(selection.conversation) else { return }
+        if compose.isEmpty || selectionBeforeText.map({ !shows(view, $0) }) ?? false {
+            (selectionBeforeText, findBeforeText) = (nil, nil)
+        }
+        guard let selection, focus != .main || !shows(view, selection) else { return }
         // What is read whole lies over it, and leads back to it.
-        if case .reader = view, trail.last == .conversation(selection.conversation) { return }
+        if case .reader = view, let below = trail.last, shows(below, selection) { return }
+        if focus == .compose, !compose.isEmpty, shows(view, selection) {
+            (selectionBeforeText, findBeforeText) = (selection, find)
+        }
         self.selection = nil
         find = nil
-        if focus == .compose, !compose.isEmpty, view == .conversation(selection.conversation) {
-            selectionBeforeText = selection
-        }
         let area = layout(on: size).main
-        guard !area.isEmpty, let conversation = conversations.named(selection.conversation),
+        guard !area.isEmpty, !selection.isInExcerpt, let conversation = conversations.named(selection.conversation),
             conversation.scroll != .bottom
         else { return }
         // Where nothing came meanwhile, the newest message goes on moving.
@@ -139,12 +162,12 @@ extension ChatModel {
     /// Gives a text to the terminal's clipboard, and keeps it for ^Y.
     mutating func copy(_ text: String) -> [ChatEffect] {
         compose.editor.keepForYank(text)
-        let yank = "^Y puts it into the text"
+        let yank = settings.keys.label(of: .yank).map { "; \($0) puts it into the text" } ?? ""
         guard text.utf8.count <= Self.copyLimit else {
-            say("It is too long for the terminal's clipboard; \(yank).")
+            say("It is too long for the terminal's clipboard\(yank).")
             return []
         }
-        say("Copied, where the terminal has a clipboard; \(yank).")
+        say("Copied, where the terminal has a clipboard\(yank).")
         return [.copy(text)]
     }
 
@@ -253,7 +276,23 @@ extension ConversationRow {
     }
 }
 
+extension MainView {
+    /// Whether it shows a conversation, or what is around a message that was found in it.
+    func isPart(of conversation: String, inExcerpt isInExcerpt: Bool) -> Bool {
+        switch self {
+        case .conversation(let name): !isInExcerpt && name == conversation
+        case .excerpt(let excerpt): isInExcerpt && excerpt.conversation.name == conversation
+        case .welcome, .inbox, .search, .reader: false
+        }
+    }
+}
+
 extension Conversation {
+    /// The row of a position; nil where it is gone.
+    func row(of position: RowPosition) -> ConversationRow? {
+        row(at: index(atOrAfter: position)).flatMap { $0.position == position ? $0 : nil }
+    }
+
     /// The message above a place, or below it; what is no message is passed over.
     func message(from position: RowPosition, by step: Int) -> ConversationRow? {
         var index = index(atOrAfter: position) + step

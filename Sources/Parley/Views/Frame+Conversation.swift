@@ -224,7 +224,7 @@ extension Theme {
     fileprivate func style(of kind: Markup.Kind, over style: Style) -> Style {
         switch kind {
         case .code: return style == .plain ? code : style
-        case .fence: return style == .plain ? dimmed : style
+        case .fence, .note: return style == .plain ? dimmed : style
         case .quote: return style == .plain ? quote : style
         case .link:
             guard style != .plain else { return link }

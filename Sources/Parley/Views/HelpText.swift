@@ -17,7 +17,9 @@ enum HelpText {
         add("Everywhere", keys.everywhere.map { .entry($0.label, $0.binding.words) })
         for pane in Panes.all {
             add(pane.title, keys.entries(of: pane).map { .entry($0.label, $0.binding.words) })
-            if pane == ComposePane.self { add("Editing the text", EditingKey.all.map { .entry($0.label, $0.words) }) }
+            if pane == ComposePane.self {
+                add(EditingKey.title, keys.editing.map { .entry($0.label, $0.binding.words) })
+            }
         }
         lines.append(.heading("Commands"))
         lines += SlashCommand.entries.map { .entry($0.usage, $0.words) }

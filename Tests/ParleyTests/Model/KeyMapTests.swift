@@ -80,6 +80,14 @@ struct KeyMapTests {
             ("up: 'Home'", 4, "keys.up: Home is “to-beginning” already (topics)"),
             ("'next-unread': 'n'", 15, "keys.next-unread: n by itself is a letter of the text (everywhere)"),
             ("'compose.send': 'Space'", 16, "keys.compose.send: Space by itself is a letter of the text (compose)"),
+            ("'kill-word': 'w'", 13, "keys.kill-word: w by itself is a letter of the text (editing)"),
+            ("'kill-word': '^W'", 13, "keys.kill-word: ^W is “unix-word-rubout” already (editing)"),
+            ("'kill-word': 'Alt-a'", 13, "keys.kill-word: Alt-a is “next-unread” already (everywhere)"),
+            ("'editing.yank': 'Enter'", 16, "keys.editing.yank: Enter is “send” already (compose)"),
+            (
+                "quit: '^X', yank: '^X y'", 18,
+                "keys.yank: ^X y and ^X begin alike, and that is “quit” already (everywhere)"
+            ),
         ])
     func mistakes(_ keys: String, _ offset: Int, _ words: String) throws {
         let failure = #expect(throws: CommandFailure.self) { try file(keys) }
@@ -92,6 +100,8 @@ struct KeyMapTests {
         _ = try file("'postbox.reply': 'a', 'search.open': 'a', 'postbox.delete': ['x', 'Alt-a']")
         let map = try #require(try file("'next-topic': '^P', 'previous-topic': '^N'").keys?.map)
         #expect(map.action(of: .control("p")) == .nextTopic && map.action(of: .control("n")) == .previousTopic)
+        // ^K cuts within a text and opens the palette at its end, as it does without a configuration.
+        _ = try file("'kill-line': ['^K', 'Alt-k'], 'kill-word': '^W', 'unix-word-rubout': 'Alt-w'")
     }
 
     // MARK: In the chat
@@ -110,6 +120,67 @@ struct KeyMapTests {
         let help = HelpText.lines(desk.model.settings.keys)
         #expect(help.contains(.entry("F7 ^O", "open the postbox")) && help.contains(.entry("–", "quit")))
         #expect(help.contains(.entry("Alt-j", "next topic")))
+    }
+
+    @Test("A key that edits the text is another one where the configuration says so; its old one is no key any more")
+    func editing() throws {
+        var desk = try desk(
+            "'kill-word': ['Alt-w', '^X w'], 'backward-delete-char': '^B', 'backward-char': 'none', yank: '^O', "
+                + "'undo-edit': 'Alt-z'", "a")
+        desk.type("one two")
+        desk.press(.control("a"))
+        desk.press(.alt("d"))
+        #expect(desk.model.compose.text == "one two")
+        desk.press(.alt("w"))
+        #expect(desk.model.compose.text == " two")
+        desk.press(.control("x"))
+        #expect(desk.screen().last?.hasPrefix(" ^X  w cut a word to the right  Esc cancel") == true)
+        desk.press(.character("w"))
+        #expect(desk.model.compose.isEmpty)
+        desk.press(.control("y"))
+        #expect(desk.model.compose.isEmpty)
+        desk.press(.control("o"))
+        #expect(desk.model.compose.text == "one two")
+        desk.press(.control("b"))
+        desk.press(.left)
+        desk.press(.backspace)
+        desk.type("!")
+        #expect(desk.model.compose.text == "one tw!")
+        desk.press(.control("c"))
+        #expect(desk.model.notice?.text == "Cleared; Alt-z brings the text back.")
+        desk.press(.alt("z"))
+        #expect(desk.model.compose.text == "one tw!")
+        let help = HelpText.lines(desk.model.settings.keys)
+        #expect(help.contains(.entry("Alt-w ^X w", "cut a word to the right")))
+        #expect(help.contains(.entry("–", "a character to the left")))
+    }
+
+    @Test("In the palette, a filter and under the open log the keys that edit a text are the configuration's too")
+    func editingElsewhere() throws {
+        let keys = "'backward-delete-char': '^B', 'backward-char': 'Backspace', 'kill-line': '^O'"
+        var desk = try desk(keys, "a")
+        desk.press(.alt("x"))
+        desk.type("abc")
+        desk.press(.control("b"))
+        #expect(desk.model.palette?.editor.text == "ab")
+        desk.press(.backspace)
+        desk.press(.control("o"))
+        #expect(desk.model.palette?.editor.text == "a")
+        // What is no key of a text any more does what it does everywhere.
+        desk.press(.control("a"))
+        desk.press(.control("k"))
+        #expect(desk.model.palette == nil)
+        desk.press(.function(8))
+        desk.type("abc")
+        desk.press(.control("b"))
+        #expect(desk.model.compose.text == "ab" && desk.model.logScroll != nil)
+
+        var letters = Desk.inbox([letter(1), letter(2)])
+        letters.model.configure(ChatSettings(try file(keys), Profile()))
+        letters.press(.alt("l"))
+        letters.type("is:x")
+        letters.press(.control("b"))
+        #expect(letters.model.inbox.filter?.editor.text == "is:")
     }
 
     @Test("A key of one pane changes there alone, and sentences that name it follow")
@@ -190,9 +261,11 @@ struct KeyMapTests {
     @Test("With another key for every action no screen names a key as it was")
     func noOldNames() throws {
         let fresh = (13...35).map { "F\($0)" } + (1...35).map { "Ctrl-F\($0)" }
+        // A key of the text is none of everywhere, nor of the compose pane.
+        let ofText = (1...60).map { "Alt-\($0 < 36 ? "" : "Ctrl-")F\($0 < 36 ? $0 : $0 - 35)" }
         var changes: [KeyMap.Change] = []
         for (table, entries) in KeyMap.standard.tables {
-            for (entry, key) in zip(entries, fresh) {
+            for (entry, key) in zip(entries, table == "editing" ? ofText : fresh) {
                 changes.append(
                     KeyMap.Change(name: "\(table).\(entry.action.name)", sequences: [try KeySequence(parsing: key)]))
             }

@@ -25,6 +25,10 @@ struct PaletteTests {
                     #expect(items.contains { $0.target == target && $0.note == entry.label })
                 }
             }
+            for entry in KeyMap.standard.editing {
+                let target = PaletteItem.Target.action(entry.action, pane: EditingKey.title)
+                #expect(items.contains { $0.target == target && $0.note == entry.label })
+            }
             // What a command does too is listed once, as that command.
             #expect(items.contains { $0.title == "/help [SUBJECT]" && $0.note == "F1" })
             #expect(!items.contains { $0.target == .action(.help, pane: nil) })
@@ -165,6 +169,24 @@ struct PaletteTests {
         other.type("new line")
         other.press(.enter)
         #expect(other.model.compose.text == "\n")
+    }
+
+    @Test("What edits the text is done to the text that is being written")
+    func editing() {
+        var desk = Desk.joined("chat.lobby")
+        desk.type("one two")
+        desk.press(.control("a"))
+        desk.press(.alt("x"))
+        desk.type("the word in capitals")
+        #expect(desk.model.palette?.selectedItem?.note == "Alt-u")
+        desk.press(.enter)
+        #expect(desk.model.compose.text == "ONE two" && desk.model.focus == .compose)
+        // What waits for a key has the next one.
+        desk.press(.alt("x"))
+        desk.type("put in the next key as it is")
+        desk.press(.enter)
+        desk.press(.tab)
+        #expect(desk.model.compose.text == "ONE\t two")
     }
 
     @Test("Escape, ^C and the same key close it; keys that lead elsewhere close it and lead there")

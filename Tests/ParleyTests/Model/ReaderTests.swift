@@ -202,6 +202,27 @@ struct ReaderTests {
         #expect(desk.model.inbox.open == "l2")
     }
 
+    @Test("/find in the postbox reads the open letter whole where it has the letters; without one it says what to do")
+    func findInPostbox() {
+        var desk = Desk.inbox([letter(1, "one\ntwo needles\nthree"), letter(2, "a needle")])
+        desk.enter("/find needle")
+        #expect(desk.model.notice?.text == "Open a letter first; Alt-l filters the list.")
+        #expect(desk.model.view == .inbox(nil))
+        desk.press(.tab)
+        desk.press(.tab)
+        desk.press(.enter)
+        #expect(desk.model.inbox.open == "l1")
+        desk.enter("/find dragons")
+        #expect(desk.model.notice?.text == "Nothing in this letter has dragons." && desk.model.view == .inbox(nil))
+        desk.enter("/find needle")
+        #expect(shows(desk, "from bob in personal") && marked(desk) == ["needle"])
+        desk.press(.character("n"))
+        #expect(desk.model.notice?.text == "No line below has needle.")
+        #expect(desk.press(.character("y")) == [.copy("one\ntwo needles\nthree")])
+        desk.press(.escape)
+        #expect(desk.model.view == .inbox(nil) && desk.model.inbox.open == "l1")
+    }
+
     @Test("Nothing of a text is lost in its parts, and no part is long")
     func parts() {
         let words = String(repeating: "漢字 and words ", count: 2_000)

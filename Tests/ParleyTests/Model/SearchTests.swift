@@ -271,6 +271,91 @@ struct SearchTests {
         #expect(desk.screen().contains { $0.contains("said from there") })
     }
 
+    @Test("Around what was found /find goes up from there, n and N go on, and y and q are for what it has led to")
+    func findAround() {
+        var desk = Self.found([Self.item(50, "x")])
+        desk.press(.enter)
+        desk.answerAround(.around, 30...70)
+        // What was found itself, before anything is looked for.
+        #expect(desk.press(.character("y")) == [.copy("the build number 50")])
+        desk.enter("/find NUMBER 4")
+        #expect(desk.excerpt != nil && desk.model.selectedRow?.text == "the build number 49")
+        desk.press(.character("n"))
+        #expect(desk.model.selectedRow?.text == "the build number 48")
+        #expect(desk.press(.character("y")) == [.copy("the build number 48")])
+        desk.press(.character("N"))
+        desk.enter("/find")
+        #expect(desk.model.selectedRow?.text == "the build number 48")
+        for _ in 0..<9 { desk.press(.character("n")) }
+        #expect(desk.model.selectedRow?.text == "the build number 40")
+        #expect(desk.model.notice?.text == "No message above has NUMBER 4; /history loads older ones.")
+        #expect(desk.screen().contains { $0.contains("the build number 40") })
+        desk.press(.character("q"))
+        #expect(desk.model.compose.text == "> bob: the build number 40\n" && desk.model.focus == .compose)
+    }
+
+    @Test("What stands only below what was found is found too, and what stands nowhere is said to be nowhere")
+    func findBelow() {
+        var desk = Self.found([Self.item(50, "x")])
+        desk.press(.enter)
+        desk.answerAround(.around, 30...70)
+        desk.enter("/find number 6")
+        #expect(desk.model.selectedRow?.text == "the build number 60")
+        desk.press(.character("N"))
+        #expect(desk.model.selectedRow?.text == "the build number 61")
+        desk.enter("/find dragons")
+        #expect(
+            desk.model.notice?.text
+                == "No message that is loaded here has dragons. /search looks through all that is kept.")
+        // Where nothing is looked for, n and N are letters of the text.
+        desk.type("n")
+        #expect(desk.model.compose.text == "n")
+    }
+
+    @Test("What was selected around one thing that was found is not selected around another, nor in the conversation")
+    func findElsewhere() {
+        var desk = Self.found([Self.item(50, "x"), Self.item(45, "x")])
+        desk.press(.enter)
+        desk.answerAround(.around, 30...70)
+        desk.enter("/find number 4")
+        desk.press(.escape)
+        #expect(desk.search != nil && desk.model.selection == nil && desk.model.find == nil)
+        desk.press(.down)
+        desk.press(.enter)
+        desk.answerAround(.around, 30...70)
+        #expect(desk.model.selectedRow == nil)
+        #expect(desk.press(.character("y")) == [.copy("the build number 45")])
+        desk.enter("/find number 4")
+        desk.press(.end)
+        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(desk.model.selection == nil && desk.model.find == nil)
+    }
+
+    @Test("/find reads the found letter that is open, from its first line that has it; n and N go on, y copies it")
+    func findInLetter() {
+        var desk = Self.found([Self.letterItem("Lunch?\nThe build can wait.\nThe build is red.")])
+        desk.enter("/find build")
+        #expect(desk.model.notice?.text == "Open what was found first; /find looks through that.")
+        desk.press(.escape)
+        #expect(desk.search == nil)
+        desk = Self.found([Self.letterItem("Lunch?\nThe build can wait.\nThe build is red.")])
+        desk.press(.enter)
+        desk.enter("/find nothing")
+        #expect(desk.search?.openLetter != nil && desk.model.notice?.text == "Nothing in this letter has nothing.")
+        desk.enter("/find build")
+        guard case .reader(let reader) = desk.model.view else {
+            Issue.record("not read whole")
+            return
+        }
+        #expect(reader.find?.line?.part == 1 && desk.model.focus == .main)
+        desk.press(.character("n"))
+        desk.press(.character("n"))
+        #expect(desk.model.notice?.text == "No line below has build.")
+        #expect(desk.press(.character("y")) == [.copy("Lunch?\nThe build can wait.\nThe build is red.")])
+        desk.press(.escape)
+        #expect(desk.search?.openLetter != nil)
+    }
+
     @Test("A message of a topic that is not joined is shown all the same; End joins the topic")
     func notJoined() {
         var desk = Self.found([Self.item(50, "x", topic: "chat.old")])

@@ -245,6 +245,20 @@ struct FindTests {
         #expect(desk.model.selectedRow?.text == "a cafeteria")
     }
 
+    @Test("/find alone goes on where /find was begun, though it is typed elsewhere")
+    func findOn() {
+        var desk = Self.desk()
+        desk.enter("/find cafe")
+        desk.enter("/find")
+        #expect(desk.model.selectedRow?.text == "The Café opens" && desk.model.focus == .main)
+        desk.press(.character("N"))
+        #expect(desk.model.selectedRow?.text == "a cafeteria")
+        // Once the person is back at the text nothing is looked for any more.
+        desk.press(.escape)
+        desk.enter("/find")
+        #expect(desk.model.notice?.text == "Nothing is looked for here. /find LETTERS begins.")
+    }
+
     @Test("The letters stand out wherever they are in view, and no more once the person is back at the text")
     func marks() {
         func underlined(_ desk: Desk) -> String {

@@ -155,6 +155,34 @@ struct PlainCommandsTests {
         #expect(plain.desk.model.unreadMessages == 0)
     }
 
+    @Test("/find in the letter that was read says the lines that have it")
+    func findInLetter() {
+        var plain = PlainDesk(Desk.inbox([letter(1, "one\ntwo needles\nthree\na needle")]))
+        _ = plain.enter("/read 1")
+        #expect(plain.enter("/find needle").lines == ["two needles", "a needle"])
+        #expect(plain.enter("/find dragons").lines == ["Nothing in this letter has dragons."])
+    }
+
+    @Test("Around what was found /find goes up from there, and what it leads to is said")
+    func findAround() throws {
+        var plain = Self.lobby("one")
+        _ = plain.enter("/search text")
+        let stream = StreamIdentity(name: "local_stream", incarnation: 7)
+        let found = FoundItem.message(
+            FoundMessage(
+                topic: Self.topic, place: KeptPlace(stream: stream, sequence: 50), id: "m50", from: "bob",
+                time: Desk.wall, text: "text 50"))
+        let search = try #require(plain.desk.search?.request)
+        _ = plain.send(.search(.found(request: search, [found], isComplete: true)))
+        _ = plain.enter("/open 1")
+        let request = try #require(plain.desk.excerpt?.request)
+        let messages = (40...60).map { message($0, "text \($0)") }
+        _ = plain.send(.search(.around(request: request, ExcerptPart(direction: .around, messages: messages))))
+        #expect(plain.enter("/find text 4").lines == ["10:00 bob: text 49"])
+        #expect(plain.enter("/find").lines == ["10:00 bob: text 48"])
+        #expect(plain.enter("/details").lines.contains("sequence: 48"))
+    }
+
     @Test("A message is quoted, looked at and read by its number from the newest, or as the one that was gone to")
     func numbered() {
         var plain = Self.lobby("first", "second\nline", "third")
@@ -214,6 +242,18 @@ struct PlainCommandsTests {
         #expect(plain.enter("/discard 2").lines == ["Dropped 1 line."])
         #expect(plain.enter("/resend 2").lines == ["There is no unsent line 2. /unsent lists them."])
         #expect(plain.enter("/resend").lines == ["Sending again: three"])
+    }
+
+    @Test("Behind a message with a long address the picture or file is said that it names")
+    func namedFiles() {
+        var plain = Self.lobby("one")
+        let link = "https://cdn.example.org/" + String(repeating: "attachments/", count: 6) + "cat.png?size=large"
+        #expect(
+            plain.send(.topic(Self.topic, .messages([message(2, "see \(link) now")])))
+                == ["10:00 bob: see \(link) now (image cat.png)"])
+        #expect(
+            plain.send(.topic(Self.topic, .messages([message(3, "http://a.b/cat.png")])))
+                == ["10:00 bob: http://a.b/cat.png"])
     }
 
     @Test("A link of the list is said, whole however long it is, and nothing is copied")

@@ -20,6 +20,7 @@ struct MarkupTests {
         case .fence: "fence"
         case .quote: "quote"
         case .link: "link"
+        case .note: "note"
         }
     }
 
@@ -127,6 +128,27 @@ struct MarkupTests {
         #expect(link.map(\.text.description) == ["http://exa", "mple.org/p", "ath"])
         #expect(link.allSatisfy { $0.links.map(\.text) == ["http://example.org/path"] })
         #expect(link.map { $0.runs.map(\.columns) } == [[0..<10], [0..<10], [0..<3]])
+    }
+
+    @Test(
+        "An address that is broken has its picture's or file's name below it, in one line at every width",
+        arguments: [
+            ("see https://example.org/pictures/cat.png?w=9 now", "↑ image cat.png"),
+            ("> https://example.org/pictures/cat.png?w=9", "  ↑ image cat.png"),
+            ("https://example.org/pictures/cats.html", nil),
+        ] as [(String, String?)])
+    func names(text: String, below: String?) {
+        for columns in 1...60 {
+            let lines = SafeText.lines(text)
+            let found = zip(lines, Markup.lines(lines)).flatMap { MarkedText.names(of: $0, $1, columns: columns) }
+            // The address has 40 columns.
+            let isNamed = below != nil && columns < (text.hasPrefix(">") ? 42 : 40)
+            #expect(found.count == (isNamed ? 1 : 0), "\(columns)")
+            for line in found {
+                #expect(line.text.width <= columns && line.links.isEmpty)
+                if columns >= 20 { #expect(line.text.description == below, "\(columns)") }
+            }
+        }
     }
 
     @Test("However wide a pane is, parts stay inside their lines and show what they showed in one line")

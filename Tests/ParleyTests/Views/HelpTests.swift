@@ -61,7 +61,9 @@ struct HelpTests {
             let isTaken = editor.handle(key)
             #expect(listed.contains(key) == (isTaken && !isElsewhere), "\(key.label)")
         }
-        for key in EditingKey.all { #expect(HelpText.lines(.standard).contains(.entry(key.label, key.words))) }
+        for entry in KeyMap.standard.editing {
+            #expect(HelpText.lines(.standard).contains(.entry(entry.label, entry.binding.words)))
+        }
     }
 
     @Test(

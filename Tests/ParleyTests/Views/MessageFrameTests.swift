@@ -198,6 +198,53 @@ struct MessageFrameTests {
         #expect(desk.enter("/link 3") == [.copy("http://a.b/c/cat.PNG?w=9")])
     }
 
+    @Test("/links lists those of the open letter and of a message that is read whole, as they stand there")
+    func ofWhatIsRead() {
+        let text = "http://a.b/1\nhttp://a.b/cat.png and http://a.b/1\n" + String(repeating: "x\n", count: 300)
+        var desk = Desk.inbox([letter(1, text)])
+        desk.enter("/links")
+        #expect(desk.model.notice?.text == "Open a topic first." && desk.model.overlay == nil)
+        desk.press(.tab)
+        desk.press(.tab)
+        desk.press(.enter)
+        desk.enter("/links")
+        let shown = desk.screen()
+        #expect(shown.contains { $0.contains("─ Links in what is read ─") })
+        #expect(shown.contains { $0.contains("│ 1 ") && $0.contains("http://a.b/1") })
+        #expect(shown.contains { $0.contains("│ 2 ") && $0.contains("http://a.b/cat.png") })
+        #expect(shown.contains { $0.contains("↑ image cat.png ") } && !shown.contains { $0.contains("│ 3 ") })
+        desk.press(.escape)
+        #expect(desk.enter("/link 2") == [.copy("http://a.b/cat.png")])
+
+        var long = self.desk([message(1, text)])
+        long.press(.function(4))
+        #expect(long.enter("/link 2") == [.copy("http://a.b/cat.png")])
+    }
+
+    @Test("Below an address of several lines stands the picture or file that it names; all of the address leads there")
+    func namedFiles() {
+        let link = "https://cdn.example.org/" + String(repeating: "attachments/", count: 6) + "cat.png?size=large"
+        var desk = desk([message(1, "see \(link) now"), message(2, "http://a.b/dog.png", minutes: 1)])
+        let shown = rows(desk)
+        #expect(shown.count { $0.contains("↑ ") } == 1)
+        #expect(shown.contains { $0.dropFirst(14) == "↑ image cat.png" }, "\(shown)")
+        let frame = self.frame(desk)
+        #expect(text(of: Theme.standard.dimmed, on: "↑ image", frame) == "↑ image cat.png")
+        var linked = ""
+        for row in 0..<frame.size.rows {
+            for column in 0..<frame.size.columns where frame.target(row: row, column: column)?.address == link {
+                linked += frame[row, column].cluster.text
+            }
+        }
+        #expect(linked == link)
+        #expect(desk.enter("/link 2") == [.copy(link)])
+        // What is copied of the message has no name in it that nobody wrote.
+        desk.press(.backTab)
+        desk.press(.up)
+        desk.press(.up)
+        #expect(desk.press(.character("y")) == [.copy("see \(link) now")])
+    }
+
     @Test("A link that the bottom line has no room for is copied all the same, and ^Y puts it into the text")
     func longLink() {
         let link = "https://example.org/" + String(repeating: "a", count: 200)
