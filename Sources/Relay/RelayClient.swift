@@ -324,6 +324,8 @@ public actor RelayClient {
     var isPresenceInUse: Bool { presence.isInUse }
     /// Whether who is in one more topic may be watched.
     func mayWatchPresence(of topic: String) -> Bool { presence.mayWatch(topic) }
+    /// When who is in a watched topic changes next without news; nil where nobody is known to be there.
+    func nextPresenceExpiry(in topic: String) -> ContinuousClock.Instant? { presence.nextExpiry(in: topic) }
     /// Whether the network keeps presence; nil while that is not known. It is found out on each connection by the first
     /// entry that is written or watched.
     public var isPresenceAvailable: Bool? { presence.isAvailable }

@@ -294,6 +294,9 @@ struct PresenceKeeping: Sendable {
         output.append(.stop(reading))
     }
 
+    /// When an entry of a watched topic ends unless it is renewed.
+    func nextExpiry(in topic: String) -> ContinuousClock.Instant? { watches[topic]?.table.nextExpiry }
+
     private mutating func awaitExpiry(of topic: String) {
         guard let watch = watches[topic], var next = watch.table.nextExpiry else { return }
         if let last = watch.lastExpiry { next = max(next, last + Self.expiryPause) }
