@@ -71,6 +71,9 @@ public actor RelayClient {
     // Who is where: a concern of `RelayClient+Presence`.
     var presence = PresenceKeeping()
 
+    // The application's life: a concern of `RelayClient+Lifecycle`.
+    var away = LifecycleKeeping()
+
     /// What a client was made and prepared with.
     struct Settings: Sendable {
         var configuration: RelayConfiguration
@@ -95,7 +98,7 @@ public actor RelayClient {
         self.surroundings = surroundings
         signIn = SignIn(configuration)
         machine = ConnectionMachine(policy: configuration.reconnect, seed: UInt64.random(in: 0 ... .max))
-        lifecycle = LifecycleMachine(policy: configuration.lifecycle)
+        lifecycle = LifecycleMachine(policy: configuration.lifecycle, patience: configuration.serverPatience)
         idle = IdleRest(after: configuration.idleTimeout)
         publisher = Publisher(
             policy: configuration.outbox, maximumMessageBytes: configuration.maximumMessageBytes,
@@ -122,6 +125,7 @@ public actor RelayClient {
         for (_, follower) in following.all { follower.end(.success(())) }
         for waiter in connectWaiters.values { waiter.fulfil(.cancelled) }
         presence.end()
+        away.end()
         storeBoard.finish()
         statusBoard.finish()
         systemEvents.finish()
@@ -204,9 +208,8 @@ public actor RelayClient {
             }
         }
         publisher.begin()
-        network.follow(configuration) { [weak self] change, servers in
-            await self?.networkChanged(change, for: servers)
-        }
+        watchNetwork()
+        watchLifecycle()
         // Without a network too: what is kept can be shown at once.
         _ = openingStore()
         handle(.connectRequested(timeLimit: timeLimit))
@@ -247,11 +250,22 @@ public actor RelayClient {
         publisher.sessionEnded(.closedByUser)
         await publisher.keeper?.settle()
         await sessionRelease?.value
+        await away.farewell?.value
         following.end()
         listeners.endTopics()
         // What has arrived outlives the process then. What cannot be kept has been told, and is on the network.
         if let store = await storeOpening?.value { try? await store.flush() }
     }
+
+    /// Watches the network on the way to the servers, where the configuration wants it.
+    func watchNetwork() {
+        network.follow(configuration) { [weak self] change, servers in
+            await self?.networkChanged(change, for: servers)
+        }
+    }
+
+    /// Watches it no more until ``watchNetwork()``.
+    func ignoreNetwork() { network.rest() }
 
     private func networkChanged(_ change: NetworkPath.Change, for servers: [ServerAddress]) {
         guard network.isWatching(servers) else { return }
@@ -286,6 +300,7 @@ public actor RelayClient {
         case .publish(let status):
             statusBoard.post(status)
             following.connectionChanged(status)
+            settleRest(by: status)
         case .event(let event): deliver(event)
         case .completeConnect(let error):
             for waiter in connectWaiters.values { waiter.fulfil(error) }
@@ -296,6 +311,7 @@ public actor RelayClient {
 
     private func connectionTimerFired(_ id: ConnectionMachine.TimerID) {
         connectionTimers.cancel(id)
+        lookForSignals()
         handle(.timerFired(id))
     }
 
@@ -307,9 +323,7 @@ public actor RelayClient {
                     await self?.lifecycleTimerFired(id)
                 }
             case .cancelTimer(let id): lifecycleTimers.cancel(id)
-            case .suspend: handle(.suspendRequested)
-            case .resume: handle(.resumeRequested)
-            case .probe: probe()
+            case .suspend, .resume, .probe, .renew: carryOut(action)
             }
         }
     }
@@ -342,7 +356,7 @@ public actor RelayClient {
         endLink()
         let link = LiveLink(generation, of: self, surroundings)
         self.link = link
-        link.dial(behind: openingStore(), limits)
+        link.dial(behind: openingStore(), away.farewell, limits)
     }
 
     /// Ends the present link: what was under way goes back to its place, and nothing of it is heard again.
@@ -355,8 +369,8 @@ public actor RelayClient {
         let isTelling = endPresence(over: link, isFarewell: state == .disconnected || state == .suspended)
         if state == .disconnected {
             releaseSession(link, isTelling: isTelling)
-        } else if isTelling {
-            Task { await Self.closeBehind(connection) }
+        } else if isTelling || state == .suspended {
+            bidFarewell(over: connection)
         } else {
             connection.closeNow()
         }
@@ -368,14 +382,14 @@ public actor RelayClient {
     func openingStore() -> Task<LocalStore?, Never> {
         if let storeOpening { return storeOpening }
         let opening = LocalStore.opening(
-            configuration.store, keeping: configuration.retention, by: surroundings.clock, for: publisher,
-            telling: storeBoard)
+            configuration.store, keeping: configuration.retention, while: away.upkeep, by: surroundings.clock,
+            for: publisher, telling: storeBoard)
         storeOpening = opening
         return opening
     }
 
     /// Finds out at once whether the connection lives: a person has come back, or another network has.
-    private func probe() { link?.connection?.probe(within: .seconds(2)) }
+    func probe() { link?.connection?.probe(within: .seconds(2)) }
 
     // MARK: Servers
 

@@ -30,12 +30,18 @@ enum FollowerStanding: Hashable, Sendable {
 struct Following: Sendable {
     private var followers: [UInt64: any Follower] = [:]
     private var failures: [UInt64: Bool] = [:]
+    /// What was let go for now.
+    private var released: Set<UInt64> = []
     private var next: UInt64 = 1
 
-    var isEmpty: Bool { followers.isEmpty }
+    /// Whether nothing is to be followed now.
+    var isEmpty: Bool { followers.count == released.count }
 
     /// All that is followed, by its key.
     var all: [(key: UInt64, follower: any Follower)] { followers.map { ($0.key, $0.value) } }
+
+    /// All that is to be followed now.
+    var held: [(key: UInt64, follower: any Follower)] { all.filter { !released.contains($0.key) } }
 
     /// What is not live, by name.
     var failing: [String] { failures.keys.compactMap { followers[$0]?.name }.sorted() }
@@ -52,12 +58,27 @@ struct Following: Sendable {
     /// Follows something no more.
     mutating func remove(_ key: UInt64) -> (any Follower)? {
         failures[key] = nil
+        released.remove(key)
         return followers.removeValue(forKey: key)
     }
 
+    /// Lets something go for now: it is brought back on no connection.
+    ///
+    /// - Returns: what was held until now.
+    mutating func release(_ key: UInt64) -> (any Follower)? {
+        guard let follower = followers[key], released.insert(key).inserted else { return nil }
+        failures[key] = nil
+        return follower
+    }
+
+    /// Holds something again.
+    ///
+    /// - Returns: what had been let go.
+    mutating func hold(_ key: UInt64) -> (any Follower)? { released.remove(key).flatMap { followers[$0] } }
+
     /// The standing of something has been reported; false when that is no news.
     mutating func changed(_ key: UInt64, _ standing: FollowerStanding) -> Bool {
-        guard followers[key] != nil else { return false }
+        guard followers[key] != nil, !released.contains(key) else { return false }
         let failure: Bool? = if case .failed(let passes) = standing { passes } else { nil }
         guard failures[key] != failure else { return false }
         failures[key] = failure
@@ -78,6 +99,6 @@ struct Following: Sendable {
     /// Ends all, and follows nothing any more.
     mutating func end() {
         for follower in followers.values { follower.end(.success(())) }
-        (followers, failures) = ([:], [:])
+        (followers, failures, released) = ([:], [:], [])
     }
 }

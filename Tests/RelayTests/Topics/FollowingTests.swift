@@ -38,6 +38,24 @@ struct FollowingTests {
         #expect(following.failing.isEmpty)
     }
 
+    @Test("B28 what was let go for now is followed on no connection, fails no more, and can be held again")
+    func released() {
+        var following = Following()
+        let (room, lobby) = (following.add(Stub(name: "room")), following.add(Stub(name: "lobby")))
+        #expect(change(&following, room, .failed(passes: true)) == true)
+        let (first, second) = (following.release(room), following.release(room))
+        #expect(first?.name == "room" && second == nil)
+        #expect(following.held.map(\.key) == [lobby] && following.all.count == 2 && following.failing.isEmpty)
+        #expect(change(&following, room, .failed(passes: true)) == false)
+        _ = following.release(lobby)
+        #expect(following.isEmpty && following.held.isEmpty)
+        let (held, again) = (following.hold(room), following.hold(room))
+        #expect(held?.name == "room" && again == nil)
+        #expect(!following.isEmpty && following.held.map(\.key) == [room])
+        _ = following.remove(lobby)
+        #expect(!following.isEmpty && following.hold(lobby) == nil)
+    }
+
     @Test("B43 what is followed no more fails no more, and a lost connection forgets what failed on it")
     func forgotten() {
         var following = Following()

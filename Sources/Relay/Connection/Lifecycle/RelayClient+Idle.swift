@@ -20,11 +20,19 @@ extension RelayClient {
     /// Something is followed, or is to be sent.
     func connectionIsNeeded() {
         perform(idle.needed(isFollowed: !following.isEmpty, at: surroundings.clock.now))
+        waitForNothingAtRest()
     }
 
     /// A subscription has ended.
     func subscriptionEnded() {
-        if following.isEmpty { perform(idle.subscriptionsEnded(at: surroundings.clock.now)) }
+        guard following.isEmpty else { return }
+        perform(idle.subscriptionsEnded(at: surroundings.clock.now))
+        waitForNothingAtRest()
+    }
+
+    /// In the background no timer runs; the wait begins with the return.
+    private func waitForNothingAtRest() {
+        if away.isResting { perform(idle.pause()) }
     }
 
     private func idleTimerFired(_ id: IdleRest.TimerID) {
