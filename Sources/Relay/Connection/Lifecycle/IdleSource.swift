@@ -85,7 +85,7 @@ public final class IdleSource: LifecycleSource {
     /// - Returns: when to look again; nil when there is nothing more to wait for.
     private func step() -> ContinuousClock.Instant? {
         let now = clock.now
-        return state.withLockedValue { state in
+        return state.withLockedValue { state -> ContinuousClock.Instant? in
             guard let receiver = state.receiver else { return nil }
             switch state.gauge.look(at: now) {
             case .wait(let moment): return moment

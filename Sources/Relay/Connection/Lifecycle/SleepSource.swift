@@ -61,8 +61,8 @@ struct SleepGauge: Sendable {
     /// - Returns: how long the machine slept since the last one; nil where it did not.
     mutating func take(_ reading: Reading) -> Duration? {
         defer { last = reading }
-        guard let last else { return nil }
-        let asleep = (reading.continuous - last.continuous) - (reading.suspending - last.suspending)
+        guard let earlier = last else { return nil }
+        let asleep = (reading.continuous - earlier.continuous) - (reading.suspending - earlier.suspending)
         return asleep >= Self.shortest ? asleep : nil
     }
 }
