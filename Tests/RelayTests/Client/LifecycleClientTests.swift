@@ -191,6 +191,27 @@ struct LifecycleClientTests {
         await client.close()
     }
 
+    @Test("B22 a stop during the dial of a return takes the return back, and nothing is followed")
+    func whileReturning() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected(network.configuration(lifecycle: .rongcloud))
+        let heard = Heard(try await client.messages(topic: "chat.room"))
+        try await heard.wait(for: "live")
+        await client.lifecycleChanged(.stopping)
+        try await eventually("the end of the connection") { network.server.connections == 0 }
+        network.server.setSilent(true)
+        await client.lifecycleChanged(.foreground)
+        try await eventually("the dial") { network.server.dials == 2 }
+        await client.lifecycleChanged(.stopping)
+        network.server.setSilent(false)
+        #expect(client.status.state == .suspended && network.time.untilNext == nil)
+        #expect(network.server.consumers(of: "test_stream").isEmpty && heard.all == ["live"])
+        await client.lifecycleChanged(.foreground)
+        try await heard.wait(for: "live", times: 2)
+        #expect(network.server.dials == 3)
+        await client.close()
+    }
+
     @Test("B23 a stop during an outage ends the attempts, and the foreground tries at once with the schedule anew")
     func whileReconnecting() async throws {
         let network = try MemoryNetwork()
@@ -361,5 +382,6 @@ struct LifecycleClientTests {
         room.setOnScreen(true)
         try await eventually("the line in view") { heard.all.contains { $0.hasSuffix("from afar") } }
         await client.close()
+        withExtendedLifetime(folder) {}
     }
 }
