@@ -80,8 +80,8 @@ public struct RelayConfiguration: Sendable {
     /// What a subscription to letters does when the connection is lost.
     public var subscriptions = SubscriptionPolicy.resubscribe
     /// How long the connection stays after the last subscription has ended, or was let go with its view, where nothing else
-    /// needs it: nothing to send, no presence, no exclusive session. Then it rests, as `suspended` without a reason, until somebody subscribes,
-    /// publishes or connects; Supabase takes 50 s. Nil keeps it.
+    /// needs it: nothing to send, no presence, no exclusive session. Then it rests, as `suspended` without a reason, until
+    /// somebody subscribes, publishes or connects; Supabase takes 50 s. Nil keeps it.
     public var idleTimeout: Duration?
     /// How it is shown who is where.
     public var presence: PresencePolicy
