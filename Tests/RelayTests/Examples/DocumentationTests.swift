@@ -103,7 +103,8 @@ struct DocumentationTests {
             for call in row[1].split(separator: "`").enumerated().filter({ $0.offset % 2 == 0 }).map(\.element) {
                 let names = call.prefix { $0 != "(" }.split(separator: ".")
                 let name = try #require(names.last)
-                let forms = ["func \(name)(", "case \(name)"]
+                let forms =
+                    ["func \(name)(", "case \(name)"]
                     + ["enum", "class", "struct", "protocol", "var", "let"].map { "\($0) \(name)" }
                 #expect(
                     forms.contains(where: calls.contains), "\(row[0]): there is no \(call)")

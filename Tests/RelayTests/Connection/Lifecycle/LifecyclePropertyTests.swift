@@ -119,8 +119,8 @@ struct LifecyclePropertyTests {
             expect(isAsleep == life.lifecycle.isSuspended, "the machines differ", step)
             expect(!isAsleep || life.connection.sockets.isEmpty, "a socket while asleep", step)
             expect(!isAsleep || life.connection.timers.isEmpty && !life.hasGrace, "a timer while asleep", step)
-            expect(
-                wants == (life.state != .initialized && life.state != .disconnected), "a session against the will", step)
+            let hasSession = life.state != .initialized && life.state != .disconnected
+            expect(wants == hasSession, "a session against the will", step)
             if !faults.isEmpty { break }
         }
         #expect(faults == [])
@@ -128,7 +128,7 @@ struct LifecyclePropertyTests {
         #expect(life.suspensions > 100)
     }
 
-    @Test("B21 100 random changes within the grace are at most one disconnect and one connect, and the last one decides")
+    @Test("B21 100 random changes within the grace are one disconnect and one connect at most, by the last of them")
     func randomFlicker() {
         var random = SeededGenerator(seed: 100)
         for _ in 0..<200 {
