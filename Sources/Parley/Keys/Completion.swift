@@ -42,6 +42,7 @@ struct Completion: Hashable, Sendable {
         case "help": words = SlashCommand.entries.map(\.name)
         case "ignore", "unignore": words = names()
         case "post": words = names().map { "\($0)/" }
+        case "notify": words = NotificationAct.words
         case "postbox": words = PostboxAct.verbs.map { "\($0) " }
         default: return nil
         }

@@ -19,6 +19,8 @@ struct ChatModel: Equatable, Sendable {
     var lastInput: ContinuousClock.Instant?
     /// When the bell rang last.
     var lastBell: ContinuousClock.Instant?
+    /// What calls the person while they look elsewhere.
+    var calls = CallPacer()
     /// What of the configuration counts now; ``configure(_:)`` changes it.
     var settings = ChatSettings()
     /// The keys of a chord that were pressed; more have to follow.
@@ -265,6 +267,7 @@ struct ChatModel: Equatable, Sendable {
             let tick = retry.advanced(by: .zero - whole)
             next = next.map { min($0, tick) } ?? tick
         }
+        if let due = calls.due, due > instant { next = next.map { min($0, due) } ?? due }
         if let pending = inbox.pending {
             let tick = pending.nextChange(after: instant)
             next = next.map { min($0, tick) } ?? tick

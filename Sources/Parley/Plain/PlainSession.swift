@@ -170,7 +170,7 @@ struct PlainSession {
     private mutating func perform(_ effect: ChatEffect) {
         switch effect {
         case .quit: isOver = true
-        case .edit, .copy, .bell, .redraw, .setTitle, .suspendProcess: break
+        case .edit, .copy, .bell, .notify, .redraw, .setTitle, .suspendProcess: break
         default:
             guard !engine.send(effect) else { return }
             model.giveUp(effect)

@@ -156,7 +156,7 @@ actor ChatEngine {
         case .nudge: await client.nudge()
         case .disconnect: await client.disconnect()
         case .reconnect: await client.reconnect()
-        case .suspendProcess, .quit, .redraw, .bell, .copy, .edit, .setTitle: break
+        case .suspendProcess, .quit, .redraw, .bell, .notify, .copy, .edit, .setTitle: break
         }
     }
 

@@ -12,6 +12,8 @@ protocol ChatScreen: AnyObject {
     func present(_ canvas: Canvas)
     func redraw()
     func bell()
+    /// Calls the person by what the terminal has for that, and tells by what. The bell among these is still to be rung.
+    func notify(_ notification: TerminalNotification, by use: NotificationUse) -> [NotificationMethod]
     func setTitle(_ title: String)
     /// Gives the terminal to the person's editor until that ends.
     func edit(_ text: String) -> TextEditor.Outcome
@@ -219,6 +221,7 @@ struct ChatLoop {
         case .quit: isOver = true
         case .redraw: screen.redraw()
         case .bell: rings = true
+        case .notify(let notification, let isTest): notify(notification, isTest: isTest)
         case .copy(let text): screen.copy(text)
         case .edit(let text): edit(text)
         case .setTitle(let title): self.title = title
@@ -232,6 +235,16 @@ struct ChatLoop {
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }
         }
+    }
+
+    /// Of all reasons to ring there are at a time, the bell rings once.
+    private mutating func notify(_ notification: TerminalNotification, isTest: Bool) {
+        let methods = screen.notify(notification, by: model.settings.notifications.by.use)
+        if methods.contains(.bell), model.settings.bell != .nothing {
+            rings = true
+            pace.invalidate(by: .news)
+        }
+        if isTest { apply(.notified(by: methods), by: .person) }
     }
 
     private mutating func handOver() {

@@ -124,6 +124,8 @@ extension ChatModel {
         case .unignore(let name): return unignore(name)
         case .mute(let topic): return mute(topic)
         case .unmute(let topic): return unmute(topic)
+        case .notify(.show): showNotifications()
+        case .notify(.test): return testNotification()
         case .away(let text): return setPresence(.away(text))
         case .back: return setPresence(.here)
         case .keyValue(let request): return request.change.map { changeKey($0) } ?? [.keyValue(request)]

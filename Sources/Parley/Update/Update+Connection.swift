@@ -19,6 +19,7 @@ extension ChatModel {
             if let reason = newStatus.reason, reason != .closedByUser {
                 say("\(reason.words) /reconnect tries again.", .failure, about: .connection)
             }
+            return call(forEnd: newStatus.reason)
         case .reconnecting:
             if let reason = newStatus.reason { say(reason.words, .failure, about: .connection) }
         case .initialized, .connecting, .suspended:
@@ -38,6 +39,7 @@ extension ChatModel {
     mutating func noteAttention(_ change: Bool?) -> [ChatEffect] {
         guard let change else { return [] }
         lastNudge = now.instant
+        if change { calls.forget() }
         return change ? [.setActive(true), .nudge] : [.setActive(false)]
     }
 

@@ -176,7 +176,9 @@ extension ChatModel {
                 !conversations.isMuted(home)
             else { continue }
             // What was missed since the program ended is on the screen that has just been opened.
-            if conversations.named(home)?.isCatchingUp == false { rings = true }
+            guard conversations.named(home)?.isCatchingUp == false else { continue }
+            rings = true
+            effects += call(for: added, in: home)
         }
         settleDelivered(messages)
         return rings ? effects + ring() : effects
