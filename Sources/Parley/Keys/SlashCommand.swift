@@ -34,6 +34,7 @@ enum SlashCommand: Hashable, Sendable {
     case mute(String?)
     case unmute(String?)
     case notify(NotificationAct)
+    case suspendAfter(SuspensionChange)
     case away(String)
     case back
     case inbox
@@ -103,8 +104,11 @@ enum SlashCommand: Hashable, Sendable {
             name: "mute", arguments: "[TOPIC]", words: "no bell and no count in the title for this topic, or that one"),
         Entry(name: "unmute", arguments: "[TOPIC]", words: "let it ring and count again"),
         Entry(
-            name: "notify", arguments: "[test]",
-            words: "show what notifies you while you look elsewhere, and by what; or try it"),
+            name: "notify", arguments: "[on|off|test]",
+            words: "show what notifies you while you look elsewhere; keep the connection then, or not; try one"),
+        Entry(
+            name: "suspend-after", arguments: "[TIME]",
+            words: "how long the connection is kept while you look elsewhere: 5m, 90s, or never"),
         Entry(name: "away", arguments: "[TEXT]", words: "tell others that you are away, and why"),
         Entry(name: "back", arguments: "", words: "tell others that you are here again"),
         Entry(name: "inbox", arguments: "", words: "open the postbox"),
@@ -210,6 +214,9 @@ enum SlashCommand: Hashable, Sendable {
         case "notify":
             guard let act = NotificationAct(topic) else { throw usage("notify") }
             return .notify(act)
+        case "suspend-after":
+            guard let change = SuspensionChange(topic) else { throw usage("suspend-after") }
+            return .suspendAfter(change)
         case "away": return .away(topic)
         case "back": return .back
         case "inbox": return .inbox

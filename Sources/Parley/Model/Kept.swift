@@ -18,17 +18,23 @@ struct KeptDesk: Equatable, Sendable {
     var choices = DeskChoices()
 }
 
-/// What the person has chosen about the screen with its keys; it counts at later starts, and before the configuration.
+/// What the person has chosen with keys and commands; it counts at later starts, and before the configuration.
 struct DeskChoices: Hashable, Sendable {
     /// Whether the topics stand by activity; nil for as they were put.
     var areTopicsByActivity: Bool?
     /// Whether the topics are folded away; nil for what the configuration says.
     var areTopicsFolded: Bool?
+    /// Whether the connection is kept while the person looks elsewhere; nil where nothing was chosen.
+    var keepsConnection: Bool?
+    /// Whether the person was told what a suspension is.
+    var isSuspensionExplained: Bool?
 
     /// One choice; its raw value is its name in the local store, and stays.
     enum Name: String, CaseIterable, Hashable, Sendable {
         case topicsByActivity = "topics-by-activity"
         case topicsFolded = "topics-folded"
+        case keepsConnection = "keeps-connection"
+        case suspensionExplained = "suspension-explained"
     }
 
     init() {}
@@ -43,12 +49,16 @@ struct DeskChoices: Hashable, Sendable {
             switch name {
             case .topicsByActivity: areTopicsByActivity
             case .topicsFolded: areTopicsFolded
+            case .keepsConnection: keepsConnection
+            case .suspensionExplained: isSuspensionExplained
             }
         }
         set {
             switch name {
             case .topicsByActivity: areTopicsByActivity = newValue
             case .topicsFolded: areTopicsFolded = newValue
+            case .keepsConnection: keepsConnection = newValue
+            case .suspensionExplained: isSuspensionExplained = newValue
             }
         }
     }

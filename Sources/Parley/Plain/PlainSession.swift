@@ -54,6 +54,7 @@ struct PlainSession {
             identity: .init(user: connector.user, network: connector.network, isNamed: connector.isNamed),
             size: Self.size, now: Self.now, status: .initialized, origin: RelayClient.newID())
         model.configure(configuration.settings)
+        model.suspension.time = connector.configuration.lifecycle.grace
         model.spoken = ChatModel.Spoken()
     }
 

@@ -153,6 +153,7 @@ actor ChatEngine {
         case .setPresence(let presence): await setPresence(presence)
         case .typing(let topic): await setTyping(in: topic)
         case .setActive(let isActive): await client.setAppStateActive(isActive)
+        case .setSuspension(let policy): await client.setLifecyclePolicy(policy)
         case .nudge: await client.nudge()
         case .disconnect: await client.disconnect()
         case .reconnect: await client.reconnect()

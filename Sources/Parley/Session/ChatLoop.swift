@@ -231,7 +231,7 @@ struct ChatLoop {
             .openPostbox, .countLetters, .listPage, .deleteMessage, .bulkDelete, .postLetter, .saveLetter, .postboxes,
             .listSent,
             .keyValue, .changeKey, .watchPeople, .appear, .setPresence,
-            .typing, .setActive, .nudge, .disconnect, .reconnect:
+            .typing, .setActive, .setSuspension, .nudge, .disconnect, .reconnect:
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }
         }

@@ -79,6 +79,8 @@ enum ChatEffect: Equatable, Sendable {
     // Connection
     /// The person is here, or is not.
     case setActive(Bool)
+    /// What becomes of the connection while the person is not here.
+    case setSuspension(LifecyclePolicy)
     /// Try to connect at once rather than when the wait is over.
     case nudge
     case disconnect

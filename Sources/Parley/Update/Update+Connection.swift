@@ -11,6 +11,7 @@ extension ChatModel {
         if !newStatus.isTrying { attemptBegan = nil } else if !isSameAttempt { attemptBegan = now.instant }
         guard before.state != newStatus.state else { return [] }
         withdrawNotice(about: .connection)
+        absenceFollows(newStatus)
         if before.state == .connected { requeue() }
         switch newStatus.state {
         case .connected:
@@ -39,7 +40,12 @@ extension ChatModel {
     mutating func noteAttention(_ change: Bool?) -> [ChatEffect] {
         guard let change else { return [] }
         lastNudge = now.instant
-        if change { calls.forget() }
+        if change {
+            calls.forget()
+            returnToTerminal()
+        } else {
+            leaveTerminal()
+        }
         return change ? [.setActive(true), .nudge] : [.setActive(false)]
     }
 

@@ -23,7 +23,7 @@ extension ChatModel {
         let isNothingKnown = known.isEmpty && conversations.isEmpty
         let joined = isNothingKnown ? [Self.firstTopic] : known
         for topic in joined { effects += join(topic, shows: false) }
-        bringBack(kept.choices)
+        effects += bringBack(kept.choices)
         effects += catchUpWithNews()
         tellOfHidden(kept.unsent)
         effects += bringBackWriting(kept, named)
@@ -72,9 +72,13 @@ extension ChatModel {
     }
 
     /// Takes in what was chosen about the screen, but for what was chosen again since the program began.
-    private mutating func bringBack(_ kept: DeskChoices) {
+    private mutating func bringBack(_ kept: DeskChoices) -> [ChatEffect] {
         if conversations.order == .byHand, kept.areTopicsByActivity == true { conversations.show(in: .byActivity) }
         if sidebar.foldChoice == nil { sidebar.foldChoice = kept.areTopicsFolded }
+        if kept.isSuspensionExplained == true { suspension.isExplained = true }
+        guard suspension.keeps == nil, let keeps = kept.keepsConnection else { return [] }
+        suspension.keeps = keeps
+        return keeps ? [.setSuspension(suspension.policy)] : []
     }
 
     // MARK: Keeping
@@ -84,6 +88,8 @@ extension ChatModel {
         var choices = DeskChoices()
         if conversations.order == .byActivity { choices.areTopicsByActivity = true }
         choices.areTopicsFolded = sidebar.foldChoice
+        choices.keepsConnection = suspension.keeps
+        choices.isSuspensionExplained = suspension.isExplained ? true : nil
         return choices
     }
 

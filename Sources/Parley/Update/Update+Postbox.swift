@@ -160,6 +160,7 @@ extension ChatModel {
         for case .inbox(let box) in trail + [view] { shown = box }
         guard inbox.add(letter, shownBox: shown) else { return [] }
         inbox.counts[letter.postboxId, default: 0] &+= 1
+        absence?.take(letter)
         return isLooking ? [.countLetters] : [.countLetters] + ring() + call(for: letter)
     }
 

@@ -15,6 +15,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     case .tick(let moment):
         model.pass(moment)
         effects = model.callAgain()
+        if model.tellAbsence() { effects = model.changesToKeep(since: mark, isTyping: false) + effects }
         // Time alone moves nothing else but letters that can be undone no more.
         guard let pending = model.inbox.pending, pending.deadline <= moment.instant else { return effects }
     case .input(let input):
@@ -26,6 +27,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     case .suspending:
         model.log.record(.stopped, at: model.now)
         effects = model.noteAttention(model.attention.handle(FocusTracker.Event.suspended))
+        model.absence?.rests(.stopped)
     case .resumed:
         model.log.record(.continued, at: model.now)
         let time = model.now.wall

@@ -20,6 +20,8 @@ package struct LifecycleMachine: Sendable {
         case userDisconnected
         /// The grace timer reached its moment.
         case timerFired(TimerID)
+        /// The background does something else from now on.
+        case policyChanged(LifecyclePolicy)
     }
 
     /// What the driver does, in order.
@@ -37,7 +39,7 @@ package struct LifecycleMachine: Sendable {
     }
 
     /// What the background does to the connection.
-    package let policy: LifecyclePolicy
+    package private(set) var policy: LifecyclePolicy
     /// Whether the application is in the foreground, by the last signal.
     package private(set) var isActive = true
     /// Whether the user wants a connection.
@@ -75,6 +77,10 @@ package struct LifecycleMachine: Sendable {
             grace = nil
             isSuspended = true
             return [.suspend]
+        case .policyChanged(let new):
+            policy = new
+            guard !isActive, wantsConnection, !isSuspended else { return [] }
+            return new.grace == nil ? cancelGrace() : startGrace(at: now)
         }
     }
 
