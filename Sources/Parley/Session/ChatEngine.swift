@@ -108,6 +108,9 @@ actor ChatEngine {
         for watcher in watchers { watcher.cancel() }
     }
 
+    /// The process is about to stop. Returns when the connection was let go.
+    func letGo() async { await client.setAppStateActive(false) }
+
     // MARK: Effects
 
     func perform(_ effect: ChatEffect) async {

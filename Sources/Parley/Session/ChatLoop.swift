@@ -36,6 +36,7 @@ struct ChatLoop {
     private let clock: () -> Moment
     private let send: (ChatEffect) -> Bool
     private let atRest: (() -> Void)?
+    private let letGo: (() -> Void)?
     private var pace = ScreenPace()
     private var rest = Rest()
     private let texts = WrappedTexts()
@@ -56,12 +57,14 @@ struct ChatLoop {
     ///   - clock: tells the time.
     ///   - send: takes what is not for the terminal; false when it cannot.
     ///   - atRest: what is done when nothing was drawn for a while.
+    ///   - letGo: lets the connection go, as the process is about to stop; it takes a part of a second at most.
     init(
         _ screen: any ChatScreen, queue: EventQueue, model: ChatModel, appearance: Appearance = Appearance(),
         colors: Int = 256, clock: @escaping () -> Moment, send: @escaping (ChatEffect) -> Bool,
-        atRest: (() -> Void)? = nil
+        atRest: (() -> Void)? = nil, letGo: (() -> Void)? = nil
     ) {
         self.atRest = atRest
+        self.letGo = letGo
         self.appearance = appearance
         self.colors = colors
         theme = appearance.theme(colors: colors)
@@ -266,6 +269,7 @@ struct ChatLoop {
     private mutating func suspend() {
         apply(.suspending, by: .person)
         handOver()
+        letGo?()
         let isStopped = screen.suspend()
         apply(.tick(clock()), by: .news)
         apply(.resumed, by: .person)

@@ -45,7 +45,7 @@ struct ChatSession {
         model.suspension.time = connector.configuration.lifecycle.grace
         loop = ChatLoop(
             terminal, queue: queue, model: model, appearance: appearance, colors: terminal.colorCount,
-            clock: { Self.now }, send: engine.send, atRest: CodePages.giveBack)
+            clock: { Self.now }, send: engine.send, atRest: CodePages.giveBack, letGo: engine.letGo)
     }
 
     private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }

@@ -30,6 +30,7 @@ private final class RehearsedScreen: ChatScreen {
     private(set) var copies: [String] = []
     private(set) var bells = 0
     private(set) var notifications: [TerminalNotification] = []
+    private(set) var suspensions = 0
     /// By what the terminal shows notifications.
     var methods: [NotificationMethod] = [.osc99]
     private(set) var sleeps = 0
@@ -92,7 +93,10 @@ private final class RehearsedScreen: ChatScreen {
     func setTitle(_ title: String) { titles.append(title) }
     func copy(_ text: String) { copies.append(text) }
     func edit(_ text: String) -> TextEditor.Outcome { .written(text + ", edited") }
-    func suspend() -> Bool { true }
+    func suspend() -> Bool {
+        suspensions += 1
+        return true
+    }
 
     /// The first frame that shows a text.
     func frame(with text: String) -> (at: ContinuousClock.Instant, canvas: Canvas, waiting: Int)? {
@@ -167,6 +171,25 @@ struct ChatLoopTests {
         loop.begin([], keeps: false)
         loop.run()
         #expect(screen.copies == ["take this"])
+    }
+
+    @Test("B27: before the process stops the core is told, and the connection let go")
+    func suspending() {
+        for wake in [TerminalSession.Wake.suspending, .input([.key(.control("z"))])] {
+            let screen = RehearsedScreen()
+            screen.inputs = [(at: Desk.start + .seconds(1), wake: wake)]
+            var steps: [String] = []
+            var loop = ChatLoop(
+                screen, queue: screen.queue, model: desk.model, clock: { screen.now() },
+                send: { effect in
+                    if case .setActive(let isActive) = effect { steps.append("active \(isActive)") }
+                    return true
+                },
+                letGo: { steps.append("let go, \(screen.suspensions)") })
+            loop.begin([], keeps: false)
+            loop.run()
+            #expect(steps == ["active false", "let go, 0", "active true"] && screen.suspensions == 1)
+        }
     }
 
     @Test("A notification goes to the terminal while it is out of focus, and the bell of all reasons rings once")
