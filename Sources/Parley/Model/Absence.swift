@@ -85,6 +85,9 @@ struct Absence: Equatable, Sendable {
         if returned != nil { connectedAt = now }
     }
 
+    /// There is none any more: what was missed comes with the next one.
+    mutating func disconnected() { connectedAt = nil }
+
     /// All that was missed of a topic is here.
     mutating func caughtUp(_ topic: String) { if returned != nil { awaited.remove(topic) } }
 

@@ -24,7 +24,7 @@ extension ChatModel {
         switch status.state {
         case .suspended where status.reason == .backgrounded: absence?.rests(.suspended)
         case .connected: absence?.connected(at: now.instant)
-        default: break
+        case .initialized, .connecting, .reconnecting, .suspended, .disconnected: absence?.disconnected()
         }
     }
 

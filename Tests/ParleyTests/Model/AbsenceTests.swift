@@ -77,6 +77,9 @@ struct AbsenceTests {
         #expect(absence.due == nil)
         absence.connected(at: back.instant + .seconds(3))
         #expect(absence.due == back.instant + .seconds(8))
+        absence.disconnected()
+        #expect(absence.due == nil)
+        absence.connected(at: back.instant + .seconds(3))
         absence.take(Self.lines(1...2, minutes: 5), in: "a")
         absence.take(Self.lines(3...3, minutes: 15), in: "a")
         absence.caughtUp("a")
@@ -263,11 +266,13 @@ struct AbsenceTests {
             ("300", Duration.seconds(300)), ("5m", .seconds(300)), ("2h", .seconds(7_200)), ("90s", .seconds(90)),
             ("never", nil), ("0", nil), ("off", nil),
         ] as [(String, Duration?)])
-    func times(_ text: String, _ time: Duration?) {
+    func times(_ text: String, _ time: Duration?) throws {
         var desk = Desk.joined("chat.lobby")
         let policy = time.map { LifecyclePolicy.suspend(after: $0) } ?? .ignore
         #expect(desk.enter("/suspend-after \(text)") == [.setSuspension(policy)])
         #expect(desk.model.suspension.time == time)
+        let flag = try #require(SuspensionTime(argument: text))
+        #expect(flag.time == time)
     }
 
     @Test("/suspend-after alone says what counts, a time ends /notify on, and what is no time is refused")
@@ -284,6 +289,7 @@ struct AbsenceTests {
             desk.enter("/suspend-after \(text)")
             #expect(desk.model.notice?.kind == .failure, "\(text)")
             desk.press(.control("c"))
+            #expect(SuspensionTime(argument: text) == nil)
         }
     }
 }
