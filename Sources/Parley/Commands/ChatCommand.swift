@@ -12,7 +12,8 @@ struct ChatCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long the connection is kept out of focus: seconds, 5m or 2h; 0 or never keeps it. 120 unless configured.",
+            "How long the connection is kept out of focus: seconds, 5m or 2h; 0 or never keeps it. 120 s unless "
+                + "configured.",
             valueName: "time"))
     var suspendAfter: SuspensionTime?
 

@@ -1,7 +1,7 @@
 import Relay
 import Terminal
 
-// The person leaves and returns: what came meanwhile is told in a row, and what becomes of the connection is up to them.
+// The person leaves and returns: what came meanwhile is told in a row, and whether the connection stays is up to them.
 extension ChatModel {
     /// The person has left.
     mutating func leaveTerminal() {

@@ -19,8 +19,8 @@ extension TerminalProbe {
         case unanswered
     }
 
-    /// Asks this process's terminal whether it reports its focus (DECRQM 1004), and takes what is typed meanwhile. Not to be
-    /// called while a session is open.
+    /// Asks this process's terminal whether it reports its focus (DECRQM 1004), and takes what is typed meanwhile. Not
+    /// to be called while a session is open.
     ///
     /// - Parameter limit: how long the answer may take.
     /// - Returns: nil where there is no terminal that can be asked, or this process is in the background.
