@@ -99,7 +99,7 @@ extension ChatModel {
         } else if let time = suspension.time {
             say("The connection is suspended after \(Wording.length(time)) out of focus.")
         } else {
-            say("The connection is kept by --suspend-after 0 or the profile; /suspend-after TIME changes that.")
+            say("It is kept all the same: suspendAfter is 0. /suspend-after TIME changes that.")
         }
         return [.setSuspension(suspension.policy)]
     }
