@@ -20,7 +20,7 @@ struct Absence: Equatable, Sendable {
         case suspended
     }
 
-    /// Shorter ones are not spoken of, unless the connection was suspended.
+    /// Shorter ones are not spoken of, unless the terminal was out of focus for so long that the connection was suspended.
     static let shortest = Duration.seconds(60)
     /// So long what was missed is waited for at most, once there is a connection.
     static let patience = Duration.seconds(5)
@@ -51,9 +51,8 @@ struct Absence: Equatable, Sendable {
 
     /// The connection is suspended.
     mutating func rests(_ rest: Rest) {
-        guard returned == nil else { return }
-        // What the terminal's focus has led to is what the person can choose about.
-        if self.rest != .suspended { self.rest = rest }
+        // What has led to it comes first: a process that stops lets its connection go as well.
+        if returned == nil, self.rest == nil { self.rest = rest }
     }
 
     /// The person is back.
@@ -124,8 +123,14 @@ struct Absence: Equatable, Sendable {
         return connectedAt?.advanced(by: awaited.isEmpty ? Self.pause : Self.patience)
     }
 
-    /// Whether there is anything to say: something came in more than a moment, or the connection was suspended.
-    var isWorthTelling: Bool { rest != nil || hasNews && length >= Self.shortest }
+    /// Whether there is anything to say: something came in more than a moment, or the connection was not there.
+    var isWorthTelling: Bool {
+        switch rest {
+        case .suspended: true
+        case .stopped: length >= Self.shortest
+        case nil: hasNews && length >= Self.shortest
+        }
+    }
 
     /// Whether anything came.
     var hasNews: Bool { !messages.isEmpty || letters > 0 }

@@ -66,6 +66,16 @@ struct AbsenceTests {
         short.take(Self.lines(1...3), in: "a")
         short.end(at: Moment(instant: Desk.start + .seconds(59), wall: Desk.wall), isConnected: true, topics: [])
         #expect(!short.isWorthTelling)
+        // Nor is a quick look at the shell, even though the connection was let go for it.
+        for (seconds, isWorth) in [(10, false), (60, true)] {
+            var stopped = Absence(leftAt: Desk.start)
+            stopped.rests(.stopped)
+            stopped.rests(.suspended)
+            stopped.take(Self.lines(1...3), in: "a")
+            let back = Moment(instant: Desk.start + .seconds(seconds), wall: Desk.wall)
+            stopped.end(at: back, isConnected: true, topics: [])
+            #expect(stopped.isWorthTelling == isWorth)
+        }
     }
 
     @Test("What was missed is waited for until each topic is live, and not for long")
