@@ -20,7 +20,7 @@ struct Absence: Equatable, Sendable {
         case suspended
     }
 
-    /// Shorter ones are not spoken of, unless the terminal was out of focus for so long that the connection was suspended.
+    /// Shorter ones are not spoken of, unless the terminal was out of focus for so long that the connection rested.
     static let shortest = Duration.seconds(60)
     /// So long what was missed is waited for at most, once there is a connection.
     static let patience = Duration.seconds(5)
