@@ -62,6 +62,28 @@ import Testing
         #expect(driver.calls == (count % 2 == 0 ? [] : [.suspend, .resume]))
     }
 
+    @Test("Another policy counts at once: in the background the wait begins anew, or ends")
+    func policies() {
+        var driver = Driver()
+        driver.handle(.policyChanged(.suspend(after: .seconds(10))))
+        #expect(driver.timer == nil)
+        driver.handle(.active(false))
+        driver.advance(.seconds(5))
+        driver.handle(.policyChanged(.ignore))
+        driver.advance(.seconds(1_000))
+        #expect(driver.calls.isEmpty)
+        driver.handle(.policyChanged(.suspend(after: .seconds(10))))
+        driver.advance(.seconds(9))
+        #expect(driver.calls.isEmpty)
+        driver.advance(.seconds(1))
+        #expect(driver.calls == [.suspend])
+        // What is suspended waits for the foreground.
+        driver.handle(.policyChanged(.ignore))
+        #expect(driver.calls == [.suspend] && driver.machine.isSuspended)
+        driver.handle(.active(true))
+        #expect(driver.calls == [.suspend, .resume])
+    }
+
     @Test("After the grace period the connection rests, until the foreground returns")
     func suspension() {
         var driver = Driver()
