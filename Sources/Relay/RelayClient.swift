@@ -30,6 +30,7 @@ public actor RelayClient {
     private var following: Following
     private var session: SessionKeeping
     private var presence = PresenceKeeping()
+    private var away = LifecycleKeeping()
     private var listeners = Listeners()
 
     // What is under way for them.
@@ -69,7 +70,7 @@ public actor RelayClient {
         self.surroundings = surroundings
         signIn = SignIn(configuration)
         machine = ConnectionMachine(policy: configuration.reconnect, seed: UInt64.random(in: 0 ... .max))
-        lifecycle = LifecycleMachine(policy: configuration.lifecycle)
+        lifecycle = LifecycleMachine(policy: configuration.lifecycle, patience: configuration.serverPatience)
         idle = IdleRest(after: configuration.idleTimeout)
         publisher = Publisher(
             policy: configuration.outbox, maximumMessageBytes: configuration.maximumMessageBytes,
@@ -92,6 +93,7 @@ public actor RelayClient {
         for follower in following.all { follower.end(.success(())) }
         connectWaiters.complete(.cancelled)
         presence.end()
+        away.end()
         storeBoard.finish()
         statusBoard.finish()
         systemEvents.finish()
@@ -158,9 +160,8 @@ public actor RelayClient {
             }
         }
         publisher.begin()
-        network.follow(configuration) { [weak self] change, servers in
-            await self?.networkChanged(change, for: servers)
-        }
+        watchNetwork()
+        watchLifecycle()
         // Without a network too: what is kept can be shown at once.
         _ = openingStore()
         handle(.connectRequested(timeLimit: timeLimit))
@@ -201,11 +202,19 @@ public actor RelayClient {
         publisher.sessionEnded(.closedByUser)
         await publisher.keeper?.settle()
         await sessionRelease?.value
+        await away.farewell?.value
         handleFollowing(.closed)
         listeners.endTopics()
         // What has arrived is on the disk then. A failure has been reported by ``storeNews()``, and the network has the
         // messages.
         if let store = await storeOpening?.value { try? await store.flush() }
+    }
+
+    /// Watches the network on the way to the servers, where the configuration wants it.
+    private func watchNetwork() {
+        network.follow(configuration) { [weak self] change, servers in
+            await self?.networkChanged(change, for: servers)
+        }
     }
 
     private func networkChanged(_ change: NetworkPath.Change, for servers: [ServerAddress]) {
@@ -240,6 +249,7 @@ public actor RelayClient {
         case .publish(let status):
             statusBoard.post(status)
             handleFollowing(.connectionChanged)
+            settleRest(by: status)
         case .event(let event): deliver(event)
         case .completeConnect(let error): connectWaiters.complete(error)
         case .discardOutbox(let reason): publisher.sessionEnded(reason)
@@ -251,9 +261,7 @@ public actor RelayClient {
             switch action {
             case .startTimer(let id, let moment): startTimer(.lifecycle(id), at: moment)
             case .cancelTimer(let id): cancelTimer(.lifecycle(id))
-            case .suspend: handle(.suspendRequested)
-            case .resume: handle(.resumeRequested)
-            case .probe: probe()
+            case .suspend, .resume, .probe, .renew: carryOut(action)
             }
         }
     }
@@ -281,6 +289,18 @@ public actor RelayClient {
         if let reason = session.handle(event) { handle(.serverControl(generation: generation, reason: reason)) }
     }
 
+    /// Has decided about a subscription that is for a view on the screen, and carries that out.
+    func handleScreen(_ event: ScreenLeases.Event) {
+        for action in away.leases.handle(event, at: surroundings.clock.now) { perform(action) }
+        // No timer runs while the connection rests.
+        if away.isResting { releaseHidden() }
+    }
+
+    /// Lets every subscription go whose view is off the screen.
+    private func releaseHidden() {
+        for action in away.leases.handle(.connectionRests, at: surroundings.clock.now) { perform(action) }
+    }
+
     /// Has decided about presence, and carries that out over a link; the present one when nil.
     ///
     /// - Returns: whether anything was written that has yet to leave.
@@ -292,7 +312,10 @@ public actor RelayClient {
     }
 
     /// Something is followed, or is to be sent.
-    func connectionIsNeeded() { perform(idle.needed(isFollowed: isFollowing, at: surroundings.clock.now)) }
+    func connectionIsNeeded() {
+        perform(idle.needed(isFollowed: isFollowing, at: surroundings.clock.now))
+        waitForNothingAtRest()
+    }
 
     /// Has a connection come back that rests.
     ///
@@ -305,8 +328,35 @@ public actor RelayClient {
     /// It is known what became of the way back.
     func restEnded() { idle.returned() }
 
-    /// The last subscription has ended.
-    func subscriptionsEnded() { perform(idle.subscriptionsEnded(at: surroundings.clock.now)) }
+    /// The last subscription has ended, or was let go.
+    func subscriptionsEnded() {
+        perform(idle.subscriptionsEnded(at: surroundings.clock.now))
+        waitForNothingAtRest()
+    }
+
+    /// In the background no timer runs; the wait begins with the return.
+    private func waitForNothingAtRest() {
+        if away.isResting { perform(idle.pause()) }
+    }
+
+    /// Has everything rest or run that there is beside the connection, as its status has it.
+    private func settleRest(by status: ConnectionStatus) {
+        let isResting = status.state == .suspended
+        if !hasSession || isResting {
+            cancelTimer(.look)
+        } else if !timers.isRunning(.look) {
+            awaitLook()
+        }
+        guard away.rest(isResting) else { return }
+        if isResting {
+            network.rest()
+            releaseHidden()
+            perform(idle.pause())
+        } else if hasSession {
+            watchNetwork()
+            perform(idle.goOn(isFollowed: isFollowing, at: surroundings.clock.now))
+        }
+    }
 
     // MARK: What they tell
 
@@ -322,10 +372,20 @@ public actor RelayClient {
     var sessionClaim: SessionClaim? { session.claim }
     /// Whether the user is to be seen anywhere, or anybody is watched.
     var isPresenceInUse: Bool { presence.isInUse }
+    /// The signals of the application's life that are watched.
+    var lifecycleSources: [any LifecycleSource] { away.sources }
+    /// What they tell and nobody has taken in yet.
+    var lifecycleInbox: LifecycleInbox { away.inbox }
+    /// Watches these signals from now on.
+    func keepSources(_ sources: [any LifecycleSource]) { away.sources = sources }
+    /// Whether the connection rests because nobody needs it.
+    var isIdle: Bool { idle.isResting }
+    /// The last words over a connection that was let go, and its end.
+    var farewell: Task<Void, Never>? { away.farewell }
     /// Whether who is in one more topic may be watched.
     func mayWatchPresence(of topic: String) -> Bool { presence.mayWatch(topic) }
-    /// When who is in a watched topic changes next without news; nil where nobody is known to be there.
-    func nextPresenceExpiry(in topic: String) -> ContinuousClock.Instant? { presence.nextExpiry(in: topic) }
+    /// When the next entry of a watched topic ends, or its user's typing.
+    func nextPresenceEnd(of topic: String) -> ContinuousClock.Instant? { presence.nextEnd(of: topic) }
     /// Whether the network keeps presence; nil while that is not known. It is found out on each connection by the first
     /// entry that is written or watched.
     public var isPresenceAvailable: Bool? { presence.isAvailable }
@@ -341,11 +401,15 @@ public actor RelayClient {
     private func timerFired(_ id: TimerID) {
         timers.cancel(id)
         switch id {
-        case .connection(let id): handle(.timerFired(id))
+        case .connection(let id):
+            lookForSignals()
+            handle(.timerFired(id))
         case .lifecycle(let id): handleLifecycle(.timerFired(id))
         case .idle(let id):
             perform(idle.timerFired(id, isNeeded: isConnectionNeeded, at: surroundings.clock.now))
         case .presence(let id): handlePresence(.timerFired(id))
+        case .screen(let id): handleScreen(.timerFired(id))
+        case .look: lookAgain()
         }
     }
 
@@ -369,7 +433,7 @@ public actor RelayClient {
         endLink()
         let link = LiveLink(generation, of: self, surroundings)
         self.link = link
-        link.dial(behind: openingStore(), limits)
+        link.dial(behind: openingStore(), away.farewell, limits)
     }
 
     /// Ends the present link: what was under way goes back to its place, and nothing of it is heard again.
@@ -384,8 +448,8 @@ public actor RelayClient {
         if state == .disconnected {
             let release = endSession(over: link, giving: session.release(), isTelling: isTelling)
             if let release { sessionRelease = release }
-        } else if isTelling {
-            Task { await Self.closeBehind(connection) }
+        } else if isTelling || state == .suspended {
+            away.farewell = Task { await Self.closeBehind(connection) }
         } else {
             connection.closeNow()
         }
@@ -397,14 +461,14 @@ public actor RelayClient {
     func openingStore() -> Task<LocalStore?, Never> {
         if let storeOpening { return storeOpening }
         let opening = LocalStore.opening(
-            configuration.store, keeping: configuration.retention, by: surroundings.clock, for: publisher,
-            telling: storeBoard)
+            configuration.store, keeping: configuration.retention, while: away.upkeep, by: surroundings.clock,
+            for: publisher, telling: storeBoard)
         storeOpening = opening
         return opening
     }
 
     /// Finds out at once whether the connection lives: a person has come back, or another network has.
-    private func probe() { link?.connection?.probe(within: .seconds(2)) }
+    func probe() { link?.connection?.probe(within: .seconds(2)) }
 
     // MARK: Servers
 

@@ -64,15 +64,28 @@ public struct RelayConfiguration: Sendable {
     public var reconnect: ReconnectPolicy
     /// What the background does.
     public var lifecycle: LifecyclePolicy
+    /// Whether the client itself watches the signals of the application's life and of the machine's sleep
+    /// (``lifecycleSources``). Without it no observer is installed, and ``RelayClient/setAppStateActive(_:)`` alone says
+    /// what there is to say; it works with it too.
+    public var handleAppLifecycle = false
+    /// Makes the signals that a client watches: those of the system, unless others are named. Each client asks once, at its
+    /// first `connect`.
+    public var lifecycleSources: @Sendable () -> [any LifecycleSource] = { SystemLifecycle.sources() }
+    /// How long a server keeps a connection over which nothing is heard of the client: the time between its pings, times
+    /// the pings that may be without an answer. After a longer sleep the connection is not asked any more but replaced.
+    /// nats-server has two minutes and two pings, unless it is configured otherwise.
+    public var serverPatience = Duration.seconds(240)
+    /// How long a view may be off the screen before its subscription is let go (``Subscription/setOnScreen(_:)``).
+    public var offScreenGrace = Duration.seconds(30)
     /// What may wait to be sent.
     public var outbox: OutboxPolicy
     /// Whether this user may be connected more than once.
     public var sessions: SessionPolicy
     /// What a subscription to letters does when the connection is lost.
     public var subscriptions = SubscriptionPolicy.resubscribe
-    /// How long the connection stays after the last subscription has ended, where nothing else needs it: nothing to send,
-    /// no presence, no exclusive session. Then it rests, as `suspended` without a reason, until somebody subscribes,
-    /// publishes or connects; Supabase takes 50 s. Nil keeps it.
+    /// How long the connection stays after the last subscription has ended, or was let go with its view, where nothing else
+    /// needs it: nothing to send, no presence, no exclusive session. Then it rests, as `suspended` without a reason, until
+    /// somebody subscribes, publishes or connects; Supabase takes 50 s. Nil keeps it.
     public var idleTimeout: Duration?
     /// How it is shown who is where.
     public var presence: PresencePolicy

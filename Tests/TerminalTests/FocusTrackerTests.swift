@@ -42,6 +42,19 @@ struct FocusTrackerTests {
         }
     }
 
+    @Test(
+        "A terminal that is asked reports its focus, does not, or is silent about it",
+        arguments: [
+            ("\u{1B}[?1004;1$y\u{1B}[?62;22c", .reports), ("\u{1B}[?1004;2$y\u{1B}[?62c", .reports),
+            ("\u{1B}[?1004;0$y\u{1B}[?62c", .denies), ("\u{1B}[?1004;4$y\u{1B}[?62c", .denies),
+            ("\u{1B}[?62c", .silent), ("typed\u{1B}[?1;2c", .silent), ("\u{1B}[?1004;2$y", nil), ("typed", nil),
+        ] as [(String, TerminalProbe.FocusAnswer?)])
+    func asked(_ bytes: String, _ answer: TerminalProbe.FocusAnswer?) {
+        var question = FocusQuestion()
+        for byte in bytes.utf8 { question.take([byte]) }
+        #expect(question.answer == answer)
+    }
+
     @Test("B27 Suspending is background, resuming is foreground, hanging up is the end")
     func lifecycle() {
         var tracker = FocusTracker()

@@ -413,4 +413,15 @@ public final class NATSConnection: Sendable {
         core.end(nil)
         core.channel?.close(promise: nil)
     }
+
+    /// Closes at once, and returns when the socket is closed or the time is up.
+    package func closed(within limit: Duration) async {
+        closeNow()
+        guard let channel = core.channel else { return }
+        let closed = Completion<Void>()
+        channel.closeFuture.whenComplete { _ in closed.fulfil(()) }
+        let alarm = closed.fulfil((), after: limit)
+        await closed.value()
+        alarm.cancel()
+    }
 }

@@ -108,6 +108,9 @@ actor ChatEngine {
         for watcher in watchers { watcher.cancel() }
     }
 
+    /// The process is about to stop. Returns when the connection is closed, whatever it is kept for otherwise.
+    func letGo() async { await client.lifecycleChanged(.stopping) }
+
     // MARK: Effects
 
     func perform(_ effect: ChatEffect) async {
@@ -156,10 +159,11 @@ actor ChatEngine {
         case .setPresence(let presence): await setPresence(presence)
         case .typing(let topic): await setTyping(in: topic)
         case .setActive(let isActive): await client.setAppStateActive(isActive)
+        case .setSuspension(let policy): await client.setLifecyclePolicy(policy)
         case .nudge: await client.nudge()
         case .disconnect: await client.disconnect()
         case .reconnect: await client.reconnect()
-        case .suspendProcess, .quit, .redraw, .bell, .copy, .edit, .setTitle: break
+        case .suspendProcess, .quit, .redraw, .bell, .notify, .copy, .edit, .setTitle: break
         }
     }
 

@@ -12,6 +12,8 @@ protocol ChatScreen: AnyObject {
     func present(_ canvas: Canvas)
     func redraw()
     func bell()
+    /// Calls the person by what the terminal has for that, and tells by what. The bell among these is still to be rung.
+    func notify(_ notification: TerminalNotification, by use: NotificationUse) -> [NotificationMethod]
     func setTitle(_ title: String)
     /// Gives the terminal to the person's editor until that ends.
     func edit(_ text: String) -> TextEditor.Outcome
@@ -34,6 +36,7 @@ struct ChatLoop {
     private let clock: () -> Moment
     private let send: (ChatEffect) -> Bool
     private let atRest: (() -> Void)?
+    private let letGo: (() -> Void)?
     private var pace = ScreenPace()
     private var rest = Rest()
     private let texts = WrappedTexts()
@@ -54,12 +57,14 @@ struct ChatLoop {
     ///   - clock: tells the time.
     ///   - send: takes what is not for the terminal; false when it cannot.
     ///   - atRest: what is done when nothing was drawn for a while.
+    ///   - letGo: lets the connection go, as the process is about to stop; it takes a part of a second at most.
     init(
         _ screen: any ChatScreen, queue: EventQueue, model: ChatModel, appearance: Appearance = Appearance(),
         colors: Int = 256, clock: @escaping () -> Moment, send: @escaping (ChatEffect) -> Bool,
-        atRest: (() -> Void)? = nil
+        atRest: (() -> Void)? = nil, letGo: (() -> Void)? = nil
     ) {
         self.atRest = atRest
+        self.letGo = letGo
         self.appearance = appearance
         self.colors = colors
         theme = appearance.theme(colors: colors)
@@ -220,6 +225,7 @@ struct ChatLoop {
         case .quit: isOver = true
         case .redraw: screen.redraw()
         case .bell: rings = true
+        case .notify(let notification, let isTest): notify(notification, isTest: isTest)
         case .copy(let text): screen.copy(text)
         case .edit(let text): edit(text)
         case .setTitle(let title): self.title = title
@@ -228,10 +234,20 @@ struct ChatLoop {
             .search, .readAround, .subscribe, .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop,
             .openPostbox, .countLetters, .listPage, .readLetters, .deleteMessage, .bulkDelete, .postLetter, .saveLetter,
             .postboxes, .listSent, .keyValue, .changeKey, .watchPeople, .appear, .setPresence, .typing, .setActive,
-            .nudge, .disconnect, .reconnect:
+            .setSuspension, .nudge, .disconnect, .reconnect:
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }
         }
+    }
+
+    /// Of all reasons to ring there are at a time, the bell rings once.
+    private mutating func notify(_ notification: TerminalNotification, isTest: Bool) {
+        let methods = screen.notify(notification, by: model.settings.notifications.by.use)
+        if methods.contains(.bell), model.settings.bell != .nothing {
+            rings = true
+            pace.invalidate(by: .news)
+        }
+        if isTest { apply(.notified(by: methods), by: .person) }
     }
 
     private mutating func handOver() {
@@ -253,6 +269,7 @@ struct ChatLoop {
     private mutating func suspend() {
         apply(.suspending, by: .person)
         handOver()
+        letGo?()
         let isStopped = screen.suspend()
         apply(.tick(clock()), by: .news)
         apply(.resumed, by: .person)

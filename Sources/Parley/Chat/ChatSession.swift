@@ -42,9 +42,10 @@ struct ChatSession {
             identity: .init(user: connector.user, network: connector.network, isNamed: connector.isNamed),
             size: terminal.size, now: Self.now, status: .initialized, origin: RelayClient.newID())
         model.configure(configuration.settings)
+        model.suspension.time = connector.configuration.lifecycle.grace
         loop = ChatLoop(
             terminal, queue: queue, model: model, appearance: appearance, colors: terminal.colorCount,
-            clock: { Self.now }, send: engine.send, atRest: CodePages.giveBack)
+            clock: { Self.now }, send: engine.send, atRest: CodePages.giveBack, letGo: engine.letGo)
     }
 
     private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }

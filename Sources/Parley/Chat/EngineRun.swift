@@ -2,8 +2,18 @@ import Relay
 
 /// An engine at work for a screen: what is asked of it goes there in order, and the end has a time.
 struct EngineRun {
+    /// What is asked of the engine, in order.
+    private enum Request: Sendable {
+        case effect(ChatEffect)
+        /// Let the connection go, and open the gate.
+        case letGo(Gate)
+    }
+
+    /// So long the process waits before it stops: half of what the terminal's session grants it.
+    private static let patience = Duration.milliseconds(500)
+
     private let engine: ChatEngine
-    private let effects: AsyncStream<ChatEffect>.Continuation
+    private let requests: AsyncStream<Request>.Continuation
     private let runner: Task<Void, Never>
     private let follower: Task<Void, Never>
     private let queue: EventQueue
@@ -13,17 +23,36 @@ struct EngineRun {
         let engine = ChatEngine(connector, queue: queue)
         self.engine = engine
         let (stream, continuation) = AsyncStream.makeStream(
-            of: ChatEffect.self, bufferingPolicy: .bufferingOldest(65_536))
-        effects = continuation
-        runner = Task.detached { for await effect in stream { await engine.perform(effect) } }
+            of: Request.self, bufferingPolicy: .bufferingOldest(65_536))
+        requests = continuation
+        runner = Task.detached {
+            for await request in stream {
+                switch request {
+                case .effect(let effect): await engine.perform(effect)
+                case .letGo(let gate):
+                    await engine.letGo()
+                    gate.open()
+                }
+            }
+        }
         follower = Task.detached { await ConfigurationFollower.follow(configuration, queue) }
     }
 
     /// Hands over what the engine is asked for.
     var send: (ChatEffect) -> Bool {
-        { [effects] effect in
-            if case .dropped = effects.yield(effect) { return false }
+        { [requests] effect in
+            if case .dropped = requests.yield(.effect(effect)) { return false }
             return true
+        }
+    }
+
+    /// Lets the connection go in good order, behind all that was asked for, as the process is about to stop. The calling
+    /// thread waits for that, though not for long.
+    var letGo: () -> Void {
+        { [requests] in
+            let done = Gate()
+            requests.yield(.letGo(done))
+            done.wait(atMost: Self.patience)
         }
     }
 
@@ -37,7 +66,7 @@ struct EngineRun {
     func end() {
         follower.cancel()
         queue.close()
-        effects.finish()
+        requests.finish()
         let done = Gate()
         let (runner, engine) = (runner, engine)
         Task.detached {

@@ -88,6 +88,7 @@ struct ConnectionOptions: ParsableArguments {
         profile.mutes = profile.mutes ?? file.mutes
         profile.highlights = profile.highlights ?? file.highlights
         profile.bell = profile.bell ?? file.bell
+        profile.notifications = profile.notifications ?? file.notifications
         profile.typing = profile.typing ?? file.typing
         if !server.isEmpty {
             profile.servers = server

@@ -12,9 +12,10 @@ struct ChatCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Seconds out of focus after which the connection is suspended; 0 keeps it. 120 unless configured.",
-            valueName: "seconds"))
-    var suspendAfter: Double?
+            "How long the connection is kept out of focus: seconds, 5m or 2h; 0 or never keeps it. 120 s unless "
+                + "configured.",
+            valueName: "time"))
+    var suspendAfter: SuspensionTime?
 
     @Flag(help: "Write lines and read lines, without a screen: for a screen reader, and for pipes.")
     var plain = false
@@ -23,23 +24,29 @@ struct ChatCommand: ParsableCommand {
         help: "Topics to join, besides those that were joined before; * matches one token, > at the end the rest.")
     var topics: [String] = []
 
-    func validate() throws {
-        if let suspendAfter, !(suspendAfter >= 0 && suspendAfter < 1e9) {
-            throw ValidationError("--suspend-after takes a number of seconds, 0 or more.")
-        }
-    }
-
     func run() throws {
         try reportingFailures {
             for topic in topics { _ = try StoreOptions.pattern(topic) }
             let plan = try connection.plan()
-            let seconds = suspendAfter ?? plan.suspendAfter
-            let policy = seconds.map { $0 > 0 ? LifecyclePolicy.suspend(after: .seconds($0)) : .ignore } ?? .rongcloud
-            let connector = try Connector(plan, for: .chat(policy))
+            var suspension = Suspension()
+            if let seconds = plan.suspendAfter { suspension.time = seconds > 0 ? .seconds(seconds) : nil }
+            if let suspendAfter { suspension.time = suspendAfter.time }
+            let connector = try Connector(plan, for: .chat(suspension.policy))
             let configuration = try connection.chatConfiguration()
             guard !plain else { return try PlainSession.run(connector, topics: topics, configuration: configuration) }
             try ChatSession.run(
                 connector, topics: topics, configuration: configuration, appearance: plan.appearance)
         }
+    }
+}
+
+/// How long the connection is kept out of focus, as the flag has it.
+struct SuspensionTime: ExpressibleByArgument, Hashable, Sendable {
+    /// Nil for as long as the person is away.
+    let time: Duration?
+
+    init?(argument: String) {
+        guard let time = Suspension.time(argument) else { return nil }
+        self.time = time
     }
 }

@@ -197,6 +197,7 @@ enum EffectiveSettings {
         case .mutes: list(profile.mutes?.patterns.map(\.text) ?? [])
         case .highlights: list(profile.highlights?.words ?? [])
         case .bell: .string((profile.bell ?? .mentions).rawValue)
+        case .notifications: (profile.notifications ?? NotificationSetting()).value
         case .typing: .bool(profile.typing ?? true)
         case .theme: .string((profile.theme ?? .auto).rawValue)
         case .symbols: .string((profile.symbols ?? .auto).rawValue)
@@ -213,6 +214,15 @@ enum EffectiveSettings {
     private static func shown(proxy text: String) -> String {
         guard !text.isEmpty else { return "" }
         return (try? ProxyAddress(parsing: text)).map { "\($0)" } ?? "…"
+    }
+}
+
+extension NotificationSetting {
+    /// As the configuration file has it.
+    fileprivate var value: MessageValue {
+        .map([
+            "mentions": .bool(mentions), "letters": .bool(letters), "ends": .bool(ends), "by": .string(by.rawValue),
+        ])
     }
 }
 

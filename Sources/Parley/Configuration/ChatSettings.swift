@@ -10,6 +10,8 @@ struct ChatSettings: Hashable, Sendable {
     var highlights = Highlights()
     /// What rings the bell.
     var bell = BellSetting.mentions
+    /// Of what the person is notified while they look elsewhere.
+    var notifications = NotificationSetting()
     /// Whether others are told that the person types, and the person that others do.
     var typing = true
     /// The measures of the screen.
@@ -32,6 +34,7 @@ struct ChatSettings: Hashable, Sendable {
         mutes = (profile.mutes ?? file.mutes)?.patterns ?? []
         highlights = profile.highlights ?? file.highlights ?? Highlights()
         bell = profile.bell ?? file.bell ?? .mentions
+        notifications = profile.notifications ?? file.notifications ?? NotificationSetting()
         typing = profile.typing ?? file.typing ?? true
         layout = file.layout ?? LayoutSetting()
         keys = file.keys?.map ?? .standard

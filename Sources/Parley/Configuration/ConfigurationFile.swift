@@ -24,6 +24,8 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
     var highlights: Highlights?
     /// What rings the bell, for profiles that do not say it themselves.
     var bell: BellSetting?
+    /// Of what the person is notified, and by what, for profiles that do not say it themselves.
+    var notifications: NotificationSetting?
     /// Whether typing is told and shown, for profiles that do not say it themselves.
     var typing: Bool?
     /// The measures of the screen.
@@ -35,7 +37,8 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
 
     /// All settings; ``Setting`` explains each of them.
     enum CodingKeys: String, CodingKey, CaseIterable {
-        case profiles, retention, theme, symbols, join, mutes, highlights, bell, typing, layout, keys, links
+        case profiles, retention, theme, symbols, join, mutes, highlights, bell, notifications, typing
+        case layout, keys, links
     }
 
     /// No settings.
@@ -52,6 +55,7 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
         mutes = try values.decodeIfPresent(TopicList.self, forKey: .mutes)
         highlights = try values.decodeIfPresent(Highlights.self, forKey: .highlights)
         bell = try values.decodeIfPresent(BellSetting.self, forKey: .bell)
+        notifications = try values.decodeIfPresent(NotificationSetting.self, forKey: .notifications)
         typing = try values.decodeIfPresent(Bool.self, forKey: .typing)
         layout = try values.decodeIfPresent(LayoutSetting.self, forKey: .layout)
         keys = try values.decodeIfPresent(KeySetting.self, forKey: .keys)

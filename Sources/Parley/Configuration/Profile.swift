@@ -46,6 +46,8 @@ struct Profile: Hashable, Sendable {
     var highlights: Highlights?
     /// What rings the bell; nil for what the file says of all profiles.
     var bell: BellSetting?
+    /// Of what the person is notified, and by what; nil for what the file says of all profiles.
+    var notifications: NotificationSetting?
     /// Whether typing is told and shown; nil for what the file says of all profiles.
     var typing: Bool?
 }
@@ -54,7 +56,7 @@ extension Profile: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
         case servers, creds, user, reconnect, suspendAfter, namespace, hash, tlsAuthority, tlsCertificate, tlsKey
         case tlsFirst, tokenCommand, proxy, session, device, retention, theme, symbols, join, mutes, highlights, bell
-        case typing
+        case notifications, typing
         case tokenCommandInSnakeCase = "token_command"
     }
 
@@ -96,6 +98,7 @@ extension Profile: Decodable {
         mutes = try values.decodeIfPresent(TopicList.self, forKey: .mutes)
         highlights = try values.decodeIfPresent(Highlights.self, forKey: .highlights)
         bell = try values.decodeIfPresent(BellSetting.self, forKey: .bell)
+        notifications = try values.decodeIfPresent(NotificationSetting.self, forKey: .notifications)
         typing = try values.decodeIfPresent(Bool.self, forKey: .typing)
         if let mistake = mistake(below: values.codingPath) { throw mistake }
     }

@@ -63,6 +63,22 @@ struct Setting: Hashable, Sendable {
                 + "letters, or none.",
             .standard("\"mentions\"")),
         Setting(
+            "notifications",
+            "What the terminal shows you while it is out of focus, or tells nothing of its focus and you have typed nothing "
+                + "for a minute: one notification in ten seconds at most.",
+            .group([
+                Setting("mentions", "Lines that call you: true or false.", .standard("true")),
+                Setting("letters", "New letters: true or false.", .standard("true")),
+                Setting(
+                    "ends", "The session's end, such as by the administrator or another device: true or false.",
+                    .standard("true")),
+                Setting(
+                    "by",
+                    "By what: auto, what the terminal is known to take, else its bell; bell, osc9, osc777 or osc99, "
+                        + "whatever the terminal; none. bell: \"none\" silences the bell here too.",
+                    .standard("\"auto\"")),
+            ])),
+        Setting(
             "typing",
             "Whether the others in a topic see that you type a line there, and you that they do: true or false.",
             .standard("true")),
@@ -98,7 +114,8 @@ struct Setting: Hashable, Sendable {
         Setting(
             "profiles",
             "Ways to connect, by name: --profile NAME. The one called default counts when none is named. retention, join, "
-                + "mutes, highlights, bell, typing, theme and symbols may stand in a profile too, and count there instead.",
+                + "mutes, highlights, bell, notifications, typing, theme and symbols may stand in a profile too, and count "
+                + "there instead.",
             .profiles),
     ]
 
@@ -150,6 +167,7 @@ struct Setting: Hashable, Sendable {
         Setting("mutes", "As beside the profiles.", .example("[\"alerts.>\"]")),
         Setting("highlights", "As beside the profiles.", .example("[\"deploy\"]")),
         Setting("bell", "As beside the profiles.", .example("\"none\"")),
+        Setting("notifications", "As beside the profiles.", .example("{ letters: false }")),
         Setting("typing", "As beside the profiles.", .example("false")),
         Setting("theme", "As beside the profiles.", .example("\"dark\"")),
         Setting("symbols", "As beside the profiles.", .example("\"ascii\"")),

@@ -24,7 +24,8 @@ struct Doctor {
 
     func run() async {
         let isInstalled = setlocale(LC_CTYPE, "") != nil
-        TerminalFindings.all(.look(), environment, isLocaleInstalled: isInstalled).forEach(report)
+        let focus = await focusWord()
+        TerminalFindings.all(.look(), environment, isLocaleInstalled: isInstalled, focus: focus).forEach(report)
         let (environment, config) = (environment, options.config)
         let file = await limited("configuration") { FileFindings.configuration(flag: config, environment) }
         await limited("data folder") { FileFindings.dataFolder(environment) }
@@ -66,6 +67,17 @@ struct Doctor {
             }
             await check(addresses, configuration)
         }
+    }
+
+    /// Asks the terminal whether it reports its focus, or tmux, if that is between, whether it passes that on.
+    private func focusWord() async -> TerminalFindings.FocusWord {
+        guard environment["TMUX"]?.isEmpty ?? true else {
+            let command = ShellCommand("exec tmux show -gv focus-events", environment: environment, limit: .seconds(2))
+            let words = try? await command.run().text.split(whereSeparator: \.isWhitespace).first
+            return .tmux(passesOn: words.flatMap { $0 == "on" ? true : $0 == "off" ? false : nil })
+        }
+        let answer = await blocking { TerminalProbe.askFocus() }
+        return answer.map { .answered($0) } ?? .unknown
     }
 
     /// Runs the token command once, and says what came of it.

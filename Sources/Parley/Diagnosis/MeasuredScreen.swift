@@ -88,6 +88,7 @@ final class MeasuredScreen: ChatScreen {
 
     func redraw() {}
     func bell() {}
+    func notify(_ notification: TerminalNotification, by use: NotificationUse) -> [NotificationMethod] { [] }
     func setTitle(_ title: String) {}
     func copy(_ text: String) {}
     func edit(_ text: String) -> TextEditor.Outcome { .written(text) }

@@ -2,8 +2,21 @@ import Terminal
 
 /// The findings about the terminal and the locale: pure, from what was looked up.
 enum TerminalFindings {
-    static func all(_ probe: TerminalProbe, _ environment: [String: String], isLocaleInstalled: Bool) -> [Finding] {
-        [terminal(probe), colors(probe), focus, locale(environment, isInstalled: isLocaleInstalled)]
+    /// What was found out of the terminal's focus.
+    enum FocusWord: Hashable, Sendable {
+        /// Nothing: there is no terminal that can be asked.
+        case unknown
+        /// What the terminal has answered.
+        case answered(TerminalProbe.FocusAnswer)
+        /// Whether tmux, which is in between, passes on what its terminal reports; nil where it does not say.
+        case tmux(passesOn: Bool?)
+    }
+
+    static func all(
+        _ probe: TerminalProbe, _ environment: [String: String], isLocaleInstalled: Bool,
+        focus word: FocusWord = .unknown
+    ) -> [Finding] {
+        [terminal(probe), colors(probe), focus(word), locale(environment, isInstalled: isLocaleInstalled)]
     }
 
     private static func terminal(_ probe: TerminalProbe) -> Finding {
@@ -48,8 +61,31 @@ enum TerminalFindings {
         return Finding("colours", .ok, colors == 0 ? "none; symbols say the same" : Wording.grouped(colors))
     }
 
-    private static let focus = Finding(
-        "focus", .ok, "tested in the chat; where the terminal reports none, you count as present")
+    private static func focus(_ word: FocusWord) -> Finding {
+        let name = "focus"
+        let present = "you count as present, and the connection is kept"
+        let wayOut =
+            "say /away when you leave, or press ^Z; with nothing typed for a minute, mentions and letters notify you"
+        switch word {
+        case .unknown:
+            return Finding(name, .ok, "tested in the chat; where the terminal reports none, you count as present")
+        case .answered(.reports): return Finding(name, .ok, "the terminal reports it")
+        case .answered(.denies):
+            return Finding(name, .warning, "the terminal does not report it: \(present)", fix: wayOut)
+        case .answered(.silent):
+            let words = "the terminal does not say whether it reports it"
+            return Finding(name, .warning, "\(words); until it does, \(present)", fix: wayOut)
+        case .answered(.unanswered):
+            let words = "the terminal has not answered in time"
+            return Finding(name, .warning, "\(words); where it reports none, \(present)", fix: wayOut)
+        case .tmux(passesOn: true?): return Finding(name, .ok, "tmux passes on what its terminal reports")
+        case .tmux(passesOn: let passesOn):
+            let words = passesOn == nil ? "tmux does not say whether it passes it on" : "tmux does not pass it on"
+            return Finding(
+                name, .warning, "\(words); where it does not, \(present)",
+                fix: "run tmux set -g focus-events on, and keep that in ~/.tmux.conf; or \(wayOut)")
+        }
+    }
 
     /// The first of the three variables that is set decides, as for every program.
     private static func locale(_ environment: [String: String], isInstalled: Bool) -> Finding {

@@ -47,6 +47,7 @@ struct Completion: Hashable, Sendable {
                 return complete(prefix: "/post ", word: word, among: ["\(word[...slash])personal"], isFinal: true)
             }
             words = names().map { "\($0)/" }
+        case "notify": words = NotificationAct.words
         case "postbox": words = PostboxAct.verbs.map { "\($0) " }
         default: return nil
         }

@@ -33,6 +33,8 @@ enum SlashCommand: Hashable, Sendable {
     /// A topic or pattern; nil for the open one.
     case mute(String?)
     case unmute(String?)
+    case notify(NotificationAct)
+    case suspendAfter(SuspensionChange)
     case away(String)
     case back
     case inbox
@@ -104,6 +106,12 @@ enum SlashCommand: Hashable, Sendable {
         Entry(
             name: "mute", arguments: "[TOPIC]", words: "no bell and no count in the title for this topic, or that one"),
         Entry(name: "unmute", arguments: "[TOPIC]", words: "let it ring and count again"),
+        Entry(
+            name: "notify", arguments: "[on|off|test]",
+            words: "show what notifies you while you look elsewhere; keep the connection then, or not; try one"),
+        Entry(
+            name: "suspend-after", arguments: "[TIME]",
+            words: "how long the connection is kept while you look elsewhere: 5m, 90s, or never"),
         Entry(name: "away", arguments: "[TEXT]", words: "tell others that you are away, and why"),
         Entry(name: "back", arguments: "", words: "tell others that you are here again"),
         Entry(name: "inbox", arguments: "", words: "open the postbox"),
@@ -205,6 +213,12 @@ enum SlashCommand: Hashable, Sendable {
             return .unignore(topic)
         case "mute": return .mute(topic.isEmpty ? nil : topic)
         case "unmute": return .unmute(topic.isEmpty ? nil : topic)
+        case "notify":
+            guard let act = NotificationAct(topic) else { throw usage("notify") }
+            return .notify(act)
+        case "suspend-after":
+            guard let change = SuspensionChange(topic) else { throw usage("suspend-after") }
+            return .suspendAfter(change)
         case "away": return .away(topic)
         case "back": return .back
         case "inbox": return .inbox

@@ -19,6 +19,12 @@ struct ChatModel: Equatable, Sendable {
     var lastInput: ContinuousClock.Instant?
     /// When the bell rang last.
     var lastBell: ContinuousClock.Instant?
+    /// The time that the person was away, until they have seen what came in it; nil where they were not.
+    var absence: Absence?
+    /// What becomes of the connection while they are.
+    var suspension = Suspension()
+    /// What calls the person while they look elsewhere.
+    var calls = CallPacer()
     /// What of the configuration counts now; ``configure(_:)`` changes it.
     var settings = ChatSettings()
     /// The keys of a chord that were pressed; more have to follow.
@@ -276,6 +282,8 @@ struct ChatModel: Equatable, Sendable {
             let tick = retry.advanced(by: .zero - whole)
             next = next.map { min($0, tick) } ?? tick
         }
+        if let due = absence?.due, due > instant { next = next.map { min($0, due) } ?? due }
+        if let due = calls.due, due > instant { next = next.map { min($0, due) } ?? due }
         if let pending = inbox.pending {
             let tick = pending.nextChange(after: instant)
             next = next.map { min($0, tick) } ?? tick

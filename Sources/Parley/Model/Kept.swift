@@ -18,7 +18,7 @@ struct KeptDesk: Equatable, Sendable {
     var choices = DeskChoices()
 }
 
-/// What the person has chosen about the screen with its keys; it counts at later starts, and before the configuration.
+/// What the person has chosen with keys and commands; it counts at later starts, and before the configuration.
 struct DeskChoices: Hashable, Sendable {
     /// Whether the topics stand by activity; nil for as they were put.
     var areTopicsByActivity: Bool?
@@ -32,6 +32,10 @@ struct DeskChoices: Hashable, Sendable {
     var areLettersByPostbox: Bool?
     /// Whether the postbox shows the letters alone that were not read; nil for all.
     var areUnreadLettersAlone: Bool?
+    /// Whether the connection is kept while the person looks elsewhere; nil where nothing was chosen.
+    var keepsConnection: Bool?
+    /// Whether the person was told what a suspension is.
+    var isSuspensionExplained: Bool?
 
     /// One choice; its raw value is its name in the local store, and stays.
     enum Name: String, CaseIterable, Hashable, Sendable {
@@ -41,6 +45,8 @@ struct DeskChoices: Hashable, Sendable {
         case lettersBySender = "letters-by-sender"
         case lettersByPostbox = "letters-by-postbox"
         case unreadLettersAlone = "unread-letters-alone"
+        case keepsConnection = "keeps-connection"
+        case suspensionExplained = "suspension-explained"
     }
 
     init() {}
@@ -71,6 +77,8 @@ struct DeskChoices: Hashable, Sendable {
             case .lettersBySender: areLettersBySender
             case .lettersByPostbox: areLettersByPostbox
             case .unreadLettersAlone: areUnreadLettersAlone
+            case .keepsConnection: keepsConnection
+            case .suspensionExplained: isSuspensionExplained
             }
         }
         set {
@@ -81,6 +89,8 @@ struct DeskChoices: Hashable, Sendable {
             case .lettersBySender: areLettersBySender = newValue
             case .lettersByPostbox: areLettersByPostbox = newValue
             case .unreadLettersAlone: areUnreadLettersAlone = newValue
+            case .keepsConnection: keepsConnection = newValue
+            case .suspensionExplained: isSuspensionExplained = newValue
             }
         }
     }

@@ -48,8 +48,8 @@ extension SlashCommand {
         case .quote(_, let text): !text.isEmpty
         case .keyValue(let request): request.change != nil
         case .join, .leave, .resend, .discard, .unsent, .edit, .history, .more, .search, .find, .open, .read, .details,
-            .links, .link, .who, .ignore, .unignore, .mute, .unmute, .away, .back, .inbox, .postbox, .sent, .delete,
-            .save, .topics, .next, .close, .reconnect, .log, .errors, .help, .quit:
+            .links, .link, .who, .ignore, .unignore, .mute, .unmute, .notify, .suspendAfter, .away, .back, .inbox,
+            .postbox, .sent, .delete, .save, .topics, .next, .close, .reconnect, .log, .errors, .help, .quit:
             false
         }
     }

@@ -54,6 +54,7 @@ struct PlainSession {
             identity: .init(user: connector.user, network: connector.network, isNamed: connector.isNamed),
             size: Self.size, now: Self.now, status: .initialized, origin: RelayClient.newID())
         model.configure(configuration.settings)
+        model.suspension.time = connector.configuration.lifecycle.grace
         model.spoken = ChatModel.Spoken()
     }
 
@@ -170,7 +171,7 @@ struct PlainSession {
     private mutating func perform(_ effect: ChatEffect) {
         switch effect {
         case .quit: isOver = true
-        case .edit, .copy, .bell, .redraw, .setTitle, .suspendProcess: break
+        case .edit, .copy, .bell, .notify, .redraw, .setTitle, .suspendProcess: break
         default:
             guard !engine.send(effect) else { return }
             model.giveUp(effect)

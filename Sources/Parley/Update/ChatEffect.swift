@@ -1,4 +1,5 @@
 import Relay
+import Terminal
 
 /// What the session is asked to do. Answers come back as events; nothing here waits.
 enum ChatEffect: Equatable, Sendable {
@@ -81,6 +82,8 @@ enum ChatEffect: Equatable, Sendable {
     // Connection
     /// The person is here, or is not.
     case setActive(Bool)
+    /// What becomes of the connection while the person is not here.
+    case setSuspension(LifecyclePolicy)
     /// Try to connect at once rather than when the wait is over.
     case nudge
     case disconnect
@@ -92,6 +95,8 @@ enum ChatEffect: Equatable, Sendable {
     /// Paint the whole screen again.
     case redraw
     case bell
+    /// Notify the person, who looks elsewhere; `notified` tells of a test by what that was done.
+    case notify(TerminalNotification, isTest: Bool = false)
     /// Have the person write on at a text in their editor; `edited` tells what became of it.
     case edit(String)
     /// Give a text to the terminal's clipboard.

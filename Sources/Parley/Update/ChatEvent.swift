@@ -21,6 +21,8 @@ enum ChatEvent: Equatable, Sendable {
     case resumed
     /// The person's editor has ended.
     case edited(TextEditor.Outcome)
+    /// By what the terminal was given a notification that was a test.
+    case notified(by: [NotificationMethod])
     /// Who is signed in where, once it is known.
     case identified(ChatModel.Identity)
     /// The connection's status changed.

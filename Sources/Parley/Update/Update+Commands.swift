@@ -7,6 +7,7 @@ extension ChatModel {
         guard compose.hasContent else { return [] }
         // What was said of the text before this one is over.
         notice = nil
+        dismissAbsence()
         let text = compose.text
         do {
             if let command = try SlashCommand.parse(text) {
@@ -134,6 +135,10 @@ extension ChatModel {
         case .unignore(let name): return unignore(name)
         case .mute(let topic): return mute(topic)
         case .unmute(let topic): return unmute(topic)
+        case .notify(.show): showNotifications()
+        case .notify(.test): return testNotification()
+        case .notify(.keep(let keeps)): return keepConnection(keeps)
+        case .suspendAfter(let change): return suspend(after: change)
         case .away(let text): return setPresence(.away(text))
         case .back: return setPresence(.here)
         case .keyValue(let request): return request.change.map { changeKey($0) } ?? [.keyValue(request)]

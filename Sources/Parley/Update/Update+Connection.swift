@@ -11,6 +11,7 @@ extension ChatModel {
         if !newStatus.isTrying { attemptBegan = nil } else if !isSameAttempt { attemptBegan = now.instant }
         guard before.state != newStatus.state else { return [] }
         withdrawNotice(about: .connection)
+        absenceFollows(newStatus)
         if before.state == .connected { requeue() }
         switch newStatus.state {
         case .connected:
@@ -19,6 +20,7 @@ extension ChatModel {
             if let reason = newStatus.reason, reason != .closedByUser {
                 say("\(reason.words) /reconnect tries again.", .failure, about: .connection)
             }
+            return call(forEnd: newStatus.reason)
         case .reconnecting:
             if let reason = newStatus.reason { sayMeanwhile(reason.words, about: .connection) }
         case .initialized, .connecting, .suspended:
@@ -38,6 +40,12 @@ extension ChatModel {
     mutating func noteAttention(_ change: Bool?) -> [ChatEffect] {
         guard let change else { return [] }
         lastNudge = now.instant
+        if change {
+            calls.forget()
+            returnToTerminal()
+        } else {
+            leaveTerminal()
+        }
         return change ? [.setActive(true), .nudge] : [.setActive(false)]
     }
 

@@ -10,7 +10,10 @@ extension ChatModel {
         }
         var effects = noteAttention(change)
         if input.isTyped || input == .focusIn { lastInput = now.instant }
-        if input.isTyped { passNotice() }
+        if input.isTyped {
+            passNotice()
+            absence?.personTypes()
+        }
         switch input {
         case .focusIn, .focusOut, .reply:
             return effects
@@ -248,6 +251,7 @@ extension ChatModel {
     /// Goes back: closes what is open, returns to what a search was begun or left from, or to the text.
     mutating func escape() {
         if notice != nil { notice = nil }
+        dismissAbsence()
         tour = nil
         if stopDeletion() || stopMarking() { return }
         if view.pane.escape(on: &self) { return }

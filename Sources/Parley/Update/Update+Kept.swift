@@ -23,7 +23,7 @@ extension ChatModel {
         let isNothingKnown = known.isEmpty && conversations.isEmpty
         let joined = isNothingKnown ? [Self.firstTopic] : known
         for topic in joined { effects += join(topic, shows: false) }
-        bringBack(kept.choices)
+        effects += bringBack(kept.choices)
         effects += catchUpWithNews()
         tellOfHidden(kept.unsent)
         effects += bringBackWriting(kept, named)
@@ -72,14 +72,19 @@ extension ChatModel {
     }
 
     /// Takes in what was chosen about the screen, but for what was chosen again since the program began.
-    private mutating func bringBack(_ kept: DeskChoices) {
+    private mutating func bringBack(_ kept: DeskChoices) -> [ChatEffect] {
         if conversations.order == .byHand, kept.areTopicsByActivity == true { conversations.show(in: .byActivity) }
         if sidebar.foldChoice == nil { sidebar.foldChoice = kept.areTopicsFolded }
         // Without a screen no key would change it again.
-        guard hasScreen else { return }
-        inbox.bringBack(
-            kept.areLettersOldestFirst == true ? .oldestFirst : .newestFirst, kept.letterSort,
-            isUnreadAlone: kept.areUnreadLettersAlone == true)
+        if hasScreen {
+            inbox.bringBack(
+                kept.areLettersOldestFirst == true ? .oldestFirst : .newestFirst, kept.letterSort,
+                isUnreadAlone: kept.areUnreadLettersAlone == true)
+        }
+        if kept.isSuspensionExplained == true { suspension.isExplained = true }
+        guard suspension.keeps == nil, let keeps = kept.keepsConnection else { return [] }
+        suspension.keeps = keeps
+        return keeps ? [.setSuspension(suspension.policy)] : []
     }
 
     // MARK: Keeping
@@ -92,6 +97,8 @@ extension ChatModel {
         if inbox.order == .oldestFirst { choices.areLettersOldestFirst = true }
         choices.letterSort = inbox.sort
         if inbox.filter?.isUnreadAlone == true { choices.areUnreadLettersAlone = true }
+        choices.keepsConnection = suspension.keeps
+        choices.isSuspensionExplained = suspension.isExplained ? true : nil
         return choices
     }
 

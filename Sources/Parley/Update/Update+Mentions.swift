@@ -38,7 +38,13 @@ extension ChatModel {
             let position = conversations.named(name)?.mentions.first
         else { return false }
         show(.conversation(name))
-        guard let conversation = conversations.named(name) else { return false }
+        showRow(at: position, in: name)
+        return true
+    }
+
+    /// Scrolls the conversation in view so that a row is seen.
+    mutating func showRow(at position: RowPosition, in name: String) {
+        guard let conversation = conversations.named(name) else { return }
         let area = layout(on: size).main
         let layout = conversationLayout(conversation, columns: area.columns)
         let scroll = area.isEmpty || !hasScreen ? .bottom : layout.showing(position, rows: area.rows)
@@ -49,7 +55,6 @@ extension ChatModel {
             if case .row(let edge, _) = scroll { seen = max(seen, edge) }
             conversation.seeMentions(through: seen)
         }
-        return true
     }
 
     /// The next topic with a property that is not muted, in the order of the sidebar.

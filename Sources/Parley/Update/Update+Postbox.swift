@@ -164,7 +164,8 @@ extension ChatModel {
         for case .inbox(let box) in trail + [view] { shown = box }
         guard inbox.add(letter, shownBox: shown) else { return [] }
         inbox.counts[letter.postboxId, default: 0] &+= 1
-        return isLooking ? [.countLetters] : [.countLetters] + ring()
+        absence?.take(letter)
+        return isLooking ? [.countLetters] : [.countLetters] + ring() + call(for: letter)
     }
 
     /// Goes to a letter by its number, from 1: that of its row on a screen, or the one that was said. Says so where there is

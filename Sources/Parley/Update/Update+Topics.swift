@@ -72,6 +72,8 @@ extension ChatModel {
                 conversation.caughtUp()
                 conversation.reconnected()
             }
+            absence?.caughtUp(name)
+            tellAbsence()
             guard let conversation = conversations.named(name) else { return [] }
             return conversation.history == .unknown || conversation.hole != nil ? loadHistory(name) : []
         case .messages(let messages):
@@ -172,14 +174,25 @@ extension ChatModel {
                 let isUnread = home != watched || conversation.isCatchingUp
                 return conversation.receive(messages, countsUnread: isUnread, isLive: true, user: user)
             }
+            if let added { countMissed(added, in: home) }
             guard let added, added.contains(where: \.isMention), home != watched || !isLooking,
                 !conversations.isMuted(home)
             else { continue }
             // What was missed since the program ended is on the screen that has just been opened.
-            if conversations.named(home)?.isCatchingUp == false { rings = true }
+            guard conversations.named(home)?.isCatchingUp == false else { continue }
+            rings = true
+            effects += call(for: added, in: home)
         }
         settleDelivered(messages)
         return rings ? effects + ring() : effects
+    }
+
+    /// Counts what comes while the person is away, or was missed then. In what is muted nothing is counted.
+    private mutating func countMissed(_ added: [StoredLine], in name: String) {
+        guard absence?.isCounting == true, !conversations.isMuted(name), let conversation = conversations.named(name),
+            !conversation.isCatchingUp
+        else { return }
+        absence?.take(added.filter { !conversation.isHidden(.message($0)) }, in: name)
     }
 
     // MARK: Walking
@@ -198,6 +211,7 @@ extension ChatModel {
     /// Goes to the next message that calls the person, then shows the next one with unread messages, and when nothing
     /// is unread any more the place where that began.
     mutating func showNextUnread() -> [ChatEffect] {
+        if let effects = showFirstOfAbsence() { return effects }
         let present = visits.first
         let before = jump?.present == present ? jump : nil
         jump = nil

@@ -14,8 +14,10 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         effects = model.opened(desk)
     case .tick(let moment):
         model.pass(moment)
-        // Time alone moves nothing but letters that can be undone no more.
-        guard let pending = model.inbox.pending, pending.deadline <= moment.instant else { return [] }
+        effects = model.callAgain()
+        if model.tellAbsence() { effects = model.changesToKeep(since: mark, isTyping: false) + effects }
+        // Time alone moves nothing else but letters that can be undone no more.
+        guard let pending = model.inbox.pending, pending.deadline <= moment.instant else { return effects }
     case .input(let input):
         effects = model.handleInput(input)
     case .line(let line):
@@ -25,6 +27,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     case .suspending:
         model.log.record(.stopped, at: model.now)
         effects = model.noteAttention(model.attention.handle(FocusTracker.Event.suspended))
+        model.absence?.rests(.stopped)
     case .resumed:
         model.log.record(.continued, at: model.now)
         let time = model.now.wall
@@ -34,6 +37,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         effects = model.noteAttention(model.attention.handle(FocusTracker.Event.resumed)) + [.redraw]
     case .edited(let outcome):
         model.handleEdited(outcome)
+    case .notified(let methods):
+        model.notified(by: methods)
     case .identified(let identity):
         model.identity = identity
         model.recognizeMentions()

@@ -24,7 +24,10 @@ extension Frame {
             canvas.write(shown, row: rule.row, column: rule.column + 2, style: theme.failure)
             return
         }
-        guard !model.compose.isEmpty, let prospect = prospectWords else { return }
+        guard !model.compose.isEmpty, let prospect = prospectWords else {
+            drawAbsence(in: rule, columns: room)
+            return
+        }
         let words = SafeText(" \(prospect) ").truncated(columns: room)
         canvas.write(words, row: rule.row, column: rule.column + 2, style: theme.waiting)
     }

@@ -14,9 +14,6 @@ extension RelayClient {
         }
     }
 
-    /// Tells whether the application is in the foreground. What the background does is the lifecycle policy's matter.
-    public func setAppStateActive(_ isActive: Bool) { handleLifecycle(.active(isActive)) }
-
     /// A sign that a person is waiting: the next attempt comes at once.
     public func nudge() { handle(.nudged) }
 

@@ -4,7 +4,10 @@ import NIOConcurrencyHelpers
 extension RelayClient {
     /// New letters from now on, through any outage where ``RelayConfiguration/subscriptions`` does not say otherwise. What
     /// came while there was no connection comes before the status is `connected` again.
-    public func postboxMessages() throws(RelayError) -> PostboxEvents {
+    ///
+    /// - Parameter onScreenOnly: whether the subscription is for a view, and is let go while that is off the screen:
+    ///   ``Subscription/setOnScreen(_:)`` tells it. It begins on the screen.
+    public func postboxMessages(onScreenOnly: Bool = false) throws(RelayError) -> PostboxEvents {
         guard let user else { throw .notInitialized }
         let intake = keepsMessages ? LetterIntake(openingStore()) : nil
         let words = Letters.words(for: user, configuration.subscriptions) { [weak self] letters in
@@ -13,7 +16,7 @@ extension RelayClient {
             return letters
         }
         let stream = StreamSubscription<PostboxEvent>(from: .new, words)
-        return follow(stream, as: "the postbox") { _, jetStream in
+        return follow(stream, as: "the postbox", onScreenOnly: onScreenOnly) { _, jetStream in
             Letters(owner: user, jetStream: jetStream).source
         }.events
     }

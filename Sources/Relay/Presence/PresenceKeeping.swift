@@ -136,6 +136,9 @@ struct PresenceKeeping: Sendable {
     /// Whether one more topic may be watched; one that is watched already costs nothing more.
     func mayWatch(_ topic: String) -> Bool { watches[topic] != nil || watches.count < Self.watchLimit }
 
+    /// When the next entry of a watched topic ends, or its user's typing; nil where nothing does.
+    func nextEnd(of topic: String) -> ContinuousClock.Instant? { watches[topic]?.table.nextExpiry }
+
     /// The client is gone: ends what reads for it, and those who read from it.
     func end() {
         for watch in watches.values {
@@ -293,9 +296,6 @@ struct PresenceKeeping: Sendable {
         watches[topic]?.reading = nil
         output.append(.stop(reading))
     }
-
-    /// When an entry of a watched topic ends unless it is renewed.
-    func nextExpiry(in topic: String) -> ContinuousClock.Instant? { watches[topic]?.table.nextExpiry }
 
     private mutating func awaitExpiry(of topic: String) {
         guard let watch = watches[topic], var next = watch.table.nextExpiry else { return }

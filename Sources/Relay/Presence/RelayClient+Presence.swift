@@ -154,6 +154,6 @@ extension RelayClient {
     /// Closes a connection behind what was written last.
     static func closeBehind(_ connection: NATSConnection) async {
         try? await connection.flush(timeout: .seconds(1))
-        connection.closeNow()
+        await connection.closed(within: .milliseconds(500))
     }
 }

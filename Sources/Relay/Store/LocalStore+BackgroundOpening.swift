@@ -5,13 +5,14 @@ extension LocalStore {
     ///
     /// - Parameters:
     ///   - retention: what of it is to stay, for as long as it is open.
+    ///   - upkeep: closed while what is not to stay has time.
     ///   - clock: whose time says when the rest is deleted.
     ///   - publisher: gets back what is kept of the outbox, before anybody else has the store.
     ///   - board: is told how that went.
     /// - Returns: the store; nil where it cannot be opened.
     static func opening(
-        _ location: Location, keeping retention: RetentionPolicy, by clock: any Timekeeper, for publisher: Publisher,
-        telling board: StatusBoard<Opening>
+        _ location: Location, keeping retention: RetentionPolicy, while upkeep: RestGate, by clock: any Timekeeper,
+        for publisher: Publisher, telling board: StatusBoard<Opening>
     ) -> Task<LocalStore?, Never> {
         Task { () -> LocalStore? in
             let result: Result<(store: LocalStore, isRecreated: Bool), RelayError>
@@ -31,7 +32,7 @@ extension LocalStore {
             }
             switch result {
             case .success(let opened):
-                if case .file = location { opened.store.lookAfter(retention, by: clock) }
+                if case .file = location { opened.store.lookAfter(retention, by: clock, while: upkeep) }
                 board.post(LocalStore.Opening(isRecreated: opened.isRecreated, rescue: opened.store.rescue))
                 return opened.store
             case .failure(let error):

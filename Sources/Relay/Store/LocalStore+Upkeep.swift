@@ -83,7 +83,11 @@ extension LocalStore {
     /// - Parameters:
     ///   - schedule: when.
     ///   - clock: whose time the schedule is in. How old something is, the store's own clock says.
-    func lookAfter(_ policy: RetentionPolicy, _ schedule: UpkeepSchedule = UpkeepSchedule(), by clock: any Timekeeper) {
+    ///   - gate: nothing is done while it is closed, and nothing waits by the clock for the next step.
+    func lookAfter(
+        _ policy: RetentionPolicy, _ schedule: UpkeepSchedule = UpkeepSchedule(), by clock: any Timekeeper,
+        while gate: RestGate = RestGate()
+    ) {
         keep(
             Task { [weak self] in
                 var schedule = schedule
@@ -91,6 +95,8 @@ extension LocalStore {
                 var hasDeleted = false
                 while true {
                     do { try await clock.sleep(for: wait) } catch { return }
+                    await gate.pass()
+                    if Task.isCancelled { return }
                     // Nobody has to wait for a step to be rid of the store.
                     guard let self else { return }
                     let began = clock.now

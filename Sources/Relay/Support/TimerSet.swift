@@ -18,6 +18,9 @@ struct TimerSet<ID: Hashable & Sendable> {
     /// Forgets a timer, which has fired or is of no use any more.
     mutating func cancel(_ id: ID) { tasks.removeValue(forKey: id)?.cancel() }
 
+    /// Whether a timer was started and not forgotten since.
+    func isRunning(_ id: ID) -> Bool { tasks[id] != nil }
+
     /// Forgets all.
     func cancelAll() {
         for task in tasks.values { task.cancel() }
@@ -31,5 +34,8 @@ extension RelayClient {
         case lifecycle(LifecycleMachine.TimerID)
         case idle(IdleRest.TimerID)
         case presence(PresenceKeeping.TimerID)
+        case screen(ScreenLease.TimerID)
+        /// The next look at the signals of the application's life.
+        case look
     }
 }

@@ -35,6 +35,10 @@ struct Following: Sendable {
     enum Event: Sendable {
         /// Something is followed from now on.
         case added(any Follower)
+        /// Something is not needed for now, and is followed on no connection until it is. Its place in the stream stays.
+        case letGo(id: String)
+        /// Something that was let go is needed again, behind its place in the stream.
+        case takenAgain(id: String)
         /// Something is followed no more.
         case removed(id: String)
         /// A follower has reported how it stands.
@@ -71,6 +75,8 @@ struct Following: Sendable {
 
     private var followers: [String: any Follower] = [:]
     private var failures: [String: Bool] = [:]
+    /// What was let go for now.
+    private var released: Set<String> = []
     /// Whether what is added can be followed at once.
     private var isOpen = false
     /// The names of the network's topics, as far as they are known.
@@ -79,10 +85,10 @@ struct Following: Sendable {
     /// - Parameter namespace: the configured names; nil where the network has to be asked for them.
     init(_ namespace: RelayConfiguration.Namespace? = nil) { self.namespace = namespace }
 
-    /// Whether nothing is followed.
-    var isEmpty: Bool { followers.isEmpty }
+    /// Whether nothing is to be followed now.
+    var isEmpty: Bool { followers.count == released.count }
 
-    /// All that is followed.
+    /// All that is followed, also what was let go for now.
     var all: [any Follower] { Array(followers.values) }
 
     /// Takes in what happened and says what to do.
@@ -94,20 +100,30 @@ struct Following: Sendable {
             let actions: [Action] = [.needConnection, .tell(follower)]
             guard isOpen, let namespace else { return actions }
             return actions + [.follow(follower, namespace)]
+        case .letGo(let id):
+            guard let follower = followers[id], released.insert(id).inserted else { return [] }
+            failures[id] = nil
+            let actions: [Action] = [.pause(follower), report]
+            return isEmpty ? actions + [.releaseConnection] : actions
+        case .takenAgain(let id):
+            guard released.remove(id) != nil, let follower = followers[id] else { return [] }
+            guard isOpen, let namespace else { return [.needConnection] }
+            return [.needConnection, .follow(follower, namespace)]
         case .removed(let id):
             failures[id] = nil
+            released.remove(id)
             guard let follower = followers.removeValue(forKey: id) else { return [] }
             let actions: [Action] = [.end(follower), report]
-            return followers.isEmpty ? actions + [.releaseConnection] : actions
+            return isEmpty ? actions + [.releaseConnection] : actions
         case .changed(let id, let standing):
-            guard followers[id] != nil else { return [] }
+            guard followers[id] != nil, !released.contains(id) else { return [] }
             let failure: Bool? = if case .failed(let passes) = standing { passes } else { nil }
             guard failures[id] != failure else { return [] }
             failures[id] = failure
             return [report]
         case .opened(let namespace):
             (self.namespace, isOpen) = (namespace, true)
-            return all.map { .follow($0, namespace) }
+            return all.filter { !released.contains($0.id) }.map { .follow($0, namespace) }
         case .connectionChanged: return all.map { .tell($0) }
         case .connectionLost:
             (failures, isOpen) = ([:], false)
@@ -116,7 +132,7 @@ struct Following: Sendable {
             self.namespace = namespace
             return []
         case .closed:
-            defer { (followers, failures) = ([:], [:]) }
+            defer { (followers, failures, released) = ([:], [:], []) }
             return all.map { .end($0) }
         }
     }

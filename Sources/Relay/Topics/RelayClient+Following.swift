@@ -4,16 +4,17 @@ import NATS
 extension RelayClient {
     /// Follows a stream from now on, on this connection and on those to come.
     ///
+    /// - Parameter onScreenOnly: whether it is let go while its view is off the screen.
     /// - Returns: the reader's end, and a completion that is fulfilled when the server knows of it; nil while not connected.
     func follow<Event: Sendable>(
-        _ stream: StreamSubscription<Event>, as name: String,
+        _ stream: StreamSubscription<Event>, as name: String, onScreenOnly: Bool = false,
         _ source: @escaping @Sendable (RelayConfiguration.Namespace, JetStream) -> StreamSource
     ) -> (events: Subscription<Event>, opened: Completion<Void>?) {
         let follower = StreamFollower(name: name, stream: stream, source: source)
         let id = follower.id
         let opened = handleFollowing(.added(follower)).first
-        let events = Subscription(stream) { [weak self] in
-            Task { await self?.handleFollowing(.removed(id: id)) }
+        let events = Subscription(stream, onScreen: onScreenOnly ? lease(id) : nil) { [weak self] in
+            Task { await self?.unfollow(id) }
         }
         return (events, opened)
     }
@@ -40,5 +41,10 @@ extension RelayClient {
         case .releaseConnection: subscriptionsEnded()
         }
         return nil
+    }
+
+    private func unfollow(_ id: String) {
+        handleScreen(.ended(id: id))
+        handleFollowing(.removed(id: id))
     }
 }

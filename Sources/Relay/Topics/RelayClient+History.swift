@@ -19,7 +19,7 @@ extension RelayClient {
     ///   - end: the latest time, by the server's clock; nil for now.
     ///   - limit: most messages, 1 to 10,000.
     ///   - sequence: what an earlier part said; nil for the first part.
-    ///   - withPayload: as for ``messages(topic:from:withPayload:)``.
+    ///   - withPayload: as for ``messages(topic:from:withPayload:onScreenOnly:)``.
     /// - Returns: the messages, of those that have more than 64 MiB together only the first, and one in any case;
     ///   ``TopicHistory/next`` is what to ask for the others with.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what
@@ -47,7 +47,7 @@ extension RelayClient {
     ///   - first: the first sequence, from 1 on; not after `last`.
     ///   - last: the last sequence; nil for the newest.
     ///   - limit: most messages, 1 to 10,000.
-    ///   - withPayload: as for ``messages(topic:from:withPayload:)``.
+    ///   - withPayload: as for ``messages(topic:from:withPayload:onScreenOnly:)``.
     /// - Throws: ``RelayError/invalidArgument(_:)``, also for a start behind the stream's next message, while connected;
     ///   ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what the network refuses.
     public func history(
@@ -69,7 +69,7 @@ extension RelayClient {
     ///   - topic: a topic or pattern.
     ///   - place: the place.
     ///   - limit: most messages, 1 to 10,000.
-    ///   - withPayload: as for ``messages(topic:from:withPayload:)``.
+    ///   - withPayload: as for ``messages(topic:from:withPayload:onScreenOnly:)``.
     /// - Returns: the messages. Where the stream was made anew since then, they are its first ones, and
     ///   ``TopicHistory/isRestarted`` says so.
     /// - Throws: ``RelayError/invalidArgument(_:)``, ``RelayError/invalidTopic(_:)``, ``RelayError/storage(_:)``, and what

@@ -39,16 +39,18 @@ extension RelayClient {
     ///   - withPayload: whether each message has all that was stored in ``TopicMessage/payload``. A MessagePack map or a
     ///     JSON object that is no message of this network's then comes as one, instead of as unreadable: the map itself is
     ///     its ``TopicMessage/message``.
+    ///   - onScreenOnly: whether the subscription is for a view, and is let go while that is off the screen:
+    ///     ``Subscription/setOnScreen(_:)`` tells it. It begins on the screen.
     /// - Throws: ``RelayError/invalidTopic(_:)``.
     public func messages(
-        topic: String, from start: SubscriptionStart = .new, withPayload: Bool = false
+        topic: String, from start: SubscriptionStart = .new, withPayload: Bool = false, onScreenOnly: Bool = false
     ) throws(RelayError) -> TopicEvents {
-        try subscribe(topic: topic, from: start, withPayload: withPayload).events
+        try subscribe(topic: topic, from: start, withPayload: withPayload, onScreenOnly: onScreenOnly).events
     }
 
     /// Subscribes, and says when the server knows of it; nil while not connected.
     func subscribe(
-        topic: String, from start: SubscriptionStart, withPayload: Bool = false
+        topic: String, from start: SubscriptionStart, withPayload: Bool = false, onScreenOnly: Bool = false
     ) throws(RelayError) -> (events: TopicEvents, opened: Completion<Void>?) {
         let pattern = try Self.pattern(topic)
         let stream = StreamSubscription(
@@ -59,7 +61,9 @@ extension RelayClient {
                 },
                 live: .live, lost: { .gap(lost: $0) }, restarted: .restarted,
                 interrupted: { .interrupted($0, passes: $1) }, rewound: .restarted))
-        return follow(stream, as: pattern.text) { namespace, jetStream in namespace.source(of: pattern, jetStream) }
+        return follow(stream, as: pattern.text, onScreenOnly: onScreenOnly) { namespace, jetStream in
+            namespace.source(of: pattern, jetStream)
+        }
     }
 
     static func pattern(_ text: String) throws(RelayError) -> TopicPattern {

@@ -11,12 +11,18 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
     public typealias Failure = RelayError
     let stream: StreamSubscription<Event>
     private let onEnd: @Sendable () -> Void
+    /// Hears whether the view is on the screen; nil where that does not matter.
+    private let onScreen: (@Sendable (Bool) -> Void)?
     /// What came together with the event that was read last: whoever reads one by one finds it here, whichever iterator it
     /// uses.
     private let begun = NIOLockedValueBox(BegunBatch())
 
-    init(_ stream: StreamSubscription<Event>, onEnd: @escaping @Sendable () -> Void) {
+    init(
+        _ stream: StreamSubscription<Event>, onScreen: (@Sendable (Bool) -> Void)? = nil,
+        onEnd: @escaping @Sendable () -> Void
+    ) {
         self.stream = stream
+        self.onScreen = onScreen
         self.onEnd = onEnd
     }
 
@@ -30,6 +36,14 @@ public final class Subscription<Event: Sendable>: AsyncSequence, Sendable {
         stream.end()
         onEnd()
     }
+
+    /// Tells whether the view that this subscription is for is on the screen, where it was made for one.
+    ///
+    /// While the view is away for longer than ``RelayConfiguration/offScreenGrace``, nothing is followed and the server
+    /// knows of no subscription. When the view is back, what came meanwhile comes first, each message once and with no gap
+    /// but one that the stream itself has, and then the news that the subscription is live. Any thread may call this, as
+    /// often as it likes; the last word counts.
+    public func setOnScreen(_ isOnScreen: Bool) { onScreen?(isOnScreen) }
 
     /// Starts reading.
     public func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }

@@ -28,16 +28,22 @@ enum ColorReply {
         }
     }
 
-    /// True when `chunk` begins with what `held` lacks of a reply, its end or a part of it.
+    /// True when more bytes could make a reply of these to anything that is asked by a string.
+    private static func isPiece(_ bytes: [UInt8]) -> Bool {
+        isBeginning(bytes) || NotificationReply.isBeginning(bytes)
+    }
+
+    /// True when `chunk` begins with what `held` lacks of a reply, its end or a part of it, be it of this one or of a
+    /// ``NotificationReply``.
     ///
     /// - Parameter sawEscape: whether the first half of the end, an escape, is held too.
     static func isRest(_ chunk: [UInt8], of held: [UInt8], sawEscape: Bool) -> Bool {
-        if sawEscape { return isBeginning(held) && !held.isEmpty && chunk.first == 0x5C }
+        if sawEscape { return isPiece(held) && !held.isEmpty && chunk.first == 0x5C }
         let body = chunk.prefix { $0 != 0x07 && $0 != 0x1B }
         let end = chunk.dropFirst(body.count)
         let isEnd = end.isEmpty || end.first == 0x07 || end.count == 1 || end.starts(with: [0x1B, 0x5C])
         // With only the introducer held, one character may be a key pressed after it.
-        guard isEnd, !held.isEmpty || body.count >= 2, isBeginning(held + body) else { return false }
+        guard isEnd, !held.isEmpty || body.count >= 2, isPiece(held + body) else { return false }
         // An escape by itself is a key.
         return !body.isEmpty || end.first == 0x07 || end.starts(with: [0x1B, 0x5C])
     }

@@ -137,6 +137,8 @@ public enum TerminalReply: Hashable, Sendable {
     case cursorPosition(row: Int, column: Int)
     /// OSC 11: the colour behind the text.
     case background(RGB)
+    /// OSC 99: the terminal shows notifications that are given to it so.
+    case notifications
 }
 
 /// What came in from the terminal.

@@ -31,7 +31,7 @@ public struct InputParser: Sendable {
     var events: [InputEvent] = []
     /// Set when a lone escape was given out: the rest of a sequence torn apart by a slow line may still come.
     private var mayBeLate = false
-    /// What was held of a terminal's word on a colour when its time was over.
+    /// What was held of a terminal's reply when its time was over.
     private var lateReply: (held: [UInt8], sawEscape: Bool)?
     private var isEscapedText = false
 
@@ -242,7 +242,7 @@ public struct InputParser: Sendable {
         case 0x18, 0x1A: state = .ground
         case 0x1B: state = .string(count: count, introducer: introducer, sawEscape: true)
         default:
-            // Of all strings only a colour's is of interest, and it is short.
+            // Of all strings only two replies are of interest, a short one and the beginning of the other.
             if introducer == 0x5D, sequence.count < Self.controlLimit { sequence.append(byte) }
             // Nothing that a terminal answers is this long.
             state =
@@ -253,7 +253,10 @@ public struct InputParser: Sendable {
 
     private mutating func finishString(_ introducer: UInt8) {
         state = .ground
-        if introducer == 0x5D, let color = ColorReply.background(sequence) { events.append(.reply(.background(color))) }
+        if introducer == 0x5D {
+            if let color = ColorReply.background(sequence) { events.append(.reply(.background(color))) }
+            if NotificationReply.isReply(sequence) { events.append(.reply(.notifications)) }
+        }
         sequence.removeAll(keepingCapacity: true)
     }
 

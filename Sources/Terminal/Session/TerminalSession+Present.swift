@@ -64,6 +64,21 @@ extension TerminalSession {
         if isWritable { send([0x07]) }
     }
 
+    /// Calls the person, who looks elsewhere, by what the terminal has for that. No terminal says whether it did.
+    ///
+    /// - Returns: by what it was done. The bell is left to the caller, who may have other reasons to ring it: see
+    ///   ``bell()``. Nothing was done where the terminal takes no output.
+    public func notify(_ notification: TerminalNotification, by use: NotificationUse) -> [NotificationMethod] {
+        guard isWritable else { return [] }
+        // What cannot be asked may print a sequence that it does not know.
+        let isKnown = use != .auto || Modes.canBeAsked(type: type)
+        let methods = isKnown ? notificationRoute.methods(for: use) : [.bell]
+        for method in methods where method != .bell {
+            send(NotificationSequence.bytes(notification, by: method, isInTmux: notificationRoute.isInTmux))
+        }
+        return methods
+    }
+
     /// Gives a text to the terminal's clipboard (OSC 52), where it has one and lets programs write to it; no terminal says
     /// whether it did.
     public func copy(_ text: String) {
@@ -86,7 +101,8 @@ extension TerminalSession {
             // After the first frame, so that nothing delays it.
             hasShownFrame = true
             let background = asksBackground ? Self.backgroundQuestion : ""
-            send(enterSequence + questions("\(background)\u{1B}[?2026$p\u{1B}[?1004$p"))
+            let notifications = notificationRoute.isAsked(type: type) ? NotificationSequence.question : ""
+            send(enterSequence + questions("\(background)\(notifications)\u{1B}[?2026$p\u{1B}[?1004$p"))
         }
         if title != nil { sendTitle() }
     }

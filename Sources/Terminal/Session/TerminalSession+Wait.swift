@@ -97,6 +97,7 @@ extension TerminalSession {
             switch reply {
             case .mode(number: 2026, let state): canSynchronize = state == 1 || state == 2
             case .deviceAttributes: hasOpenQuestion = false
+            case .notifications: notificationRoute.hasAnswered = true
             default: break
             }
         }

@@ -92,6 +92,7 @@ public final class TerminalSession {
     var isHungUp = false
     var isClosed = false
     var stopWasSignalled = false
+    var notificationRoute: NotificationRoute
 
     /// Takes the terminal on standard input and output: alternate screen, raw keys, the modes of `options`.
     ///
@@ -105,6 +106,7 @@ public final class TerminalSession {
             signalPipe = cterminal_install()
             guard signalPipe >= 0 else { throw .system(errno) }
             type = try Self.openCurses()
+            notificationRoute = NotificationRoute(type: type, environment: environmentValue)
             self.options = options
             asksBackground = options.asksBackground
             let modes = Modes(options: options, type: type)

@@ -30,7 +30,9 @@ import Testing
                 #expect(result.exitCode == 130 && result.diagnostics.isEmpty, "\(result)")
             }
 
-            @Test("A chat that is opened on a topic of 256 MiB, in messages of a MiB each, takes less than 150 MB of memory")
+            @Test(
+                "A chat that is opened on a topic of 256 MiB, in messages of a MiB each, takes less than 150 MB of memory"
+            )
             func chat() async throws {
                 let network = try await Self.network()
                 let alice = try PseudoTerminal(

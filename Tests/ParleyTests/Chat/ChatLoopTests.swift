@@ -29,6 +29,10 @@ private final class RehearsedScreen: ChatScreen {
     private(set) var titles: [String] = []
     private(set) var copies: [String] = []
     private(set) var bells = 0
+    private(set) var notifications: [TerminalNotification] = []
+    private(set) var suspensions = 0
+    /// By what the terminal shows notifications.
+    var methods: [NotificationMethod] = [.osc99]
     private(set) var sleeps = 0
 
     init(pace: Duration = .microseconds(10)) {
@@ -82,10 +86,17 @@ private final class RehearsedScreen: ChatScreen {
 
     func redraw() {}
     func bell() { bells += 1 }
+    func notify(_ notification: TerminalNotification, by use: NotificationUse) -> [NotificationMethod] {
+        notifications.append(notification)
+        return methods
+    }
     func setTitle(_ title: String) { titles.append(title) }
     func copy(_ text: String) { copies.append(text) }
     func edit(_ text: String) -> TextEditor.Outcome { .written(text + ", edited") }
-    func suspend() -> Bool { true }
+    func suspend() -> Bool {
+        suspensions += 1
+        return true
+    }
 
     /// The first frame that shows a text.
     func frame(with text: String) -> (at: ContinuousClock.Instant, canvas: Canvas, waiting: Int)? {
@@ -160,6 +171,81 @@ struct ChatLoopTests {
         loop.begin([], keeps: false)
         loop.run()
         #expect(screen.copies == ["take this"])
+    }
+
+    @Test("B27: before the process stops the core is told, and the connection let go")
+    func suspending() {
+        for wake in [TerminalSession.Wake.suspending, .input([.key(.control("z"))])] {
+            let screen = RehearsedScreen()
+            screen.inputs = [(at: Desk.start + .seconds(1), wake: wake)]
+            var steps: [String] = []
+            var loop = ChatLoop(
+                screen, queue: screen.queue, model: desk.model, clock: { screen.now() },
+                send: { effect in
+                    if case .setActive(let isActive) = effect { steps.append("active \(isActive)") }
+                    return true
+                },
+                letGo: { steps.append("let go, \(screen.suspensions)") })
+            loop.begin([], keeps: false)
+            loop.run()
+            #expect(steps == ["active false", "let go, 0", "active true"] && screen.suspensions == 1)
+        }
+    }
+
+    @Test("A notification goes to the terminal while it is out of focus, and the bell of all reasons rings once")
+    func notifying() {
+        for (methods, bells) in [([NotificationMethod.osc99], 1), ([.bell], 1), ([.bell, .osc9], 1)] {
+            let screen = RehearsedScreen()
+            screen.methods = methods
+            screen.inputs = [
+                (at: Desk.start + .milliseconds(1), wake: .input([.focusIn])),
+                (at: Desk.start + .milliseconds(2), wake: .input([.focusOut])),
+            ]
+            let call = message(1, "alice: look")
+            screen.news = [(Desk.start + .milliseconds(5), .topic("chat.lobby", .messages([call])))]
+            var loop = loop(screen, desk)
+            loop.begin([], keeps: false)
+            loop.run()
+            #expect(screen.notifications == [TerminalNotification(title: "bob in chat.lobby", body: "alice: look")])
+            #expect(screen.bells == bells)
+        }
+    }
+
+    @Test("What was held back is notified when its time has come, with nothing else happening")
+    func notifyingLater() {
+        let screen = RehearsedScreen()
+        screen.methods = [.bell]
+        screen.inputs = [
+            (at: Desk.start + .milliseconds(1), wake: .input([.focusIn])),
+            (at: Desk.start + .milliseconds(2), wake: .input([.focusOut])),
+            (at: Desk.start + .seconds(30), wake: .hangUp),
+        ]
+        screen.news = [5, 6].map { number in
+            let call = message(UInt64(number), "alice: \(number)")
+            return (Desk.start + .milliseconds(number), .topic("chat.lobby", .messages([call])))
+        }
+        var loop = loop(screen, desk)
+        loop.begin([], keeps: false)
+        loop.run()
+        #expect(screen.notifications.map(\.body) == ["alice: 5", "alice: 6"])
+        // The first one's, which is the mention's own, and the second one's.
+        #expect(screen.bells == 2)
+    }
+
+    @Test("The test of a notification says by what it was sent")
+    func testingNotifications() {
+        let screen = RehearsedScreen()
+        screen.methods = [.osc777]
+        let keys = "/notify test".map { Key(.character($0)) } + [Key(.enter)]
+        screen.inputs = [
+            (at: Desk.start + .milliseconds(1), wake: .input(keys.map { .key($0) })),
+            (at: Desk.start + .seconds(1), wake: .hangUp),
+        ]
+        var loop = loop(screen, desk)
+        loop.begin([], keeps: false)
+        loop.run()
+        #expect(screen.notifications.map(\.title) == ["Parley"])
+        #expect(loop.model.notice?.text.hasPrefix("Sent by OSC 777. ") == true)
     }
 
     @Test(

@@ -129,6 +129,12 @@ struct SettingTests {
             ("mutes: [7]", 10, "mutes.0 is not a text"), ("highlights: ['']", 15, "highlights.0: it takes a word"),
             ("bell: 'loud'", 8, "bell: “loud” is no setting of the bell; these are: mentions, none"),
             ("typing: 'no'", 10, "typing is not true or false"),
+            (
+                "notifications: { by: 'loud' }", 23,
+                "notifications.by: “loud” is no way of notifications; these are: auto, bell, osc9, osc777, osc99, none"
+            ),
+            ("notifications: { sms: true }", 19, "notifications: “sms” is not a setting"),
+            ("notifications: { letters: 1 }", 28, "notifications.letters is not true or false"),
             ("layout: { sidebar: 7 }", 21, "layout.sidebar: it takes a number of columns from 8 to 60, or 0"),
             ("layout: { sidebar: 20.5 }", 21, "layout.sidebar: "),
             ("layout: { width: 7 }", 12, "layout: “width” is not"),
@@ -210,6 +216,19 @@ struct SettingTests {
         #expect(desk.model.unseenMentions == 1)
         desk.model.configure(try settings("{ bell: 'mentions' }"))
         #expect(desk.send(.topic("chat.lobby", .messages([message(2, "@alice")]))) == [.bell])
+    }
+
+    @Test("Of what the person is notified, and by what, can be said, in one profile alone too")
+    func notifications() throws {
+        #expect(try settings("{}").notifications == NotificationSetting())
+        let text = """
+            { notifications: { letters: false, by: 'osc777' },
+              profiles: { default: {}, work: { notifications: { ends: false } } } }
+            """
+        #expect(try settings(text).notifications == NotificationSetting(letters: false, by: .osc777))
+        #expect(try settings(text, profile: "work").notifications == NotificationSetting(ends: false))
+        #expect(NotificationSetting.Means.nothing.use == .never && NotificationSetting.Means.auto.use == .auto)
+        #expect(NotificationSetting.Means.osc9.use == .always(.osc9))
     }
 
     @Test("The sidebar has the columns that were asked for, where the screen has room")

@@ -59,6 +59,22 @@ struct DoctorTests {
         #expect(plain?.outcome == .ok && plain?.detail.contains("NO_COLOR") == true)
     }
 
+    @Test(
+        "Of the focus it says what the terminal has answered, and without reports the way out",
+        arguments: [
+            (.answered(.reports), nil), (.tmux(passesOn: true), nil), (.unknown, nil), (.answered(.denies), "/away"),
+            (.answered(.silent), "/away"), (.answered(.unanswered), "/away"),
+            (.tmux(passesOn: false), "tmux set -g focus-events on"), (.tmux(passesOn: nil), "focus-events on"),
+        ] as [(TerminalFindings.FocusWord, String?)])
+    func focus(word: TerminalFindings.FocusWord, fix: String?) throws {
+        let all = TerminalFindings.all(Self.probe(), ["LANG": "C.UTF-8"], isLocaleInstalled: true, focus: word)
+        let finding = try #require(all.first { $0.check == "focus" })
+        #expect(finding.outcome == (fix == nil ? .ok : .warning))
+        #expect(fix.map { finding.fix?.contains($0) == true } ?? (finding.fix == nil))
+        // Truthfully: who is not seen to leave is taken to be there.
+        #expect(fix == nil || finding.detail.contains("you count as present"))
+    }
+
     @Test("The terminal database knows xterm, and not everything")
     func database() {
         // The real database, without a terminal.

@@ -11,6 +11,8 @@ struct Desk {
     var peopleEffects: [ChatEffect] = []
     /// Where others were told that the person types, apart from all else: it follows from every line.
     var typingEffects: [ChatEffect] = []
+    /// What the person was notified of, apart from all else: it goes along with the bell.
+    var notifications: [TerminalNotification] = []
     /// Whether the core accepts what goes to it before anything else happens.
     var acceptsAtOnce = true
 
@@ -40,7 +42,7 @@ struct Desk {
         return desk
     }
 
-    /// Sends an event and returns what followed, titles, people and typing left out.
+    /// Sends an event and returns what followed, titles, people, typing and notifications left out.
     @discardableResult
     mutating func send(_ event: ChatEvent) -> [ChatEffect] {
         var new: [ChatEffect] = []
@@ -49,6 +51,7 @@ struct Desk {
             case .setTitle: break
             case .watchPeople, .appear: peopleEffects.append(effect)
             case .typing: typingEffects.append(effect)
+            case .notify(let notification, isTest: false): notifications.append(notification)
             default: new.append(effect)
             }
         }

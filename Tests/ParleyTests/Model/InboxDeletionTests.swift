@@ -271,7 +271,9 @@ struct InboxDeletionTests {
         #expect(effects.contains { if case .listPage = $0 { true } else { false } })
     }
 
-    @Test("What became of the letters is not written over by the outage that ended their deletion", arguments: [true, false])
+    @Test(
+        "What became of the letters is not written over by the outage that ended their deletion",
+        arguments: [true, false])
     func brokenIsRead(statusFirst: Bool) throws {
         var desk = Self.deleting(60)
         let first = try #require(desk.model.inbox.deletion)

@@ -182,6 +182,24 @@ struct ConnectionClientTests {
         #expect(client.status.state == .disconnected && network.time.untilNext == nil)
     }
 
+    @Test("What the background does can be changed while connected, and in the background")
+    func lifecyclePolicy() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected(network.configuration(lifecycle: .ignore))
+        await client.setAppStateActive(false)
+        #expect(network.time.untilNext == nil)
+        await client.setLifecyclePolicy(.suspend(after: .seconds(30)))
+        try await eventually("the wait") { network.time.waits == [.seconds(30)] }
+        await client.setLifecyclePolicy(.ignore)
+        try await eventually("no wait") { network.time.untilNext == nil }
+        await client.setLifecyclePolicy(.immediate)
+        try await eventually("the grace") { network.time.waits == [.seconds(1)] }
+        network.time.advance(by: .seconds(1))
+        try await client.state(is: .suspended)
+        await client.setAppStateActive(true)
+        try await client.state(is: .connected)
+    }
+
     @Test("B20 a server that freezes is noticed by the pings")
     func frozen() async throws {
         let network = try MemoryNetwork()

@@ -322,7 +322,7 @@ struct PresenceClientTests {
         try await eventually("the second entry") { newest(network, of: "alice") != first }
         // Bob's timer is still that of the first entry, whose typing would end now; it finds that of the second.
         try await eventually("the second entry at bob's") {
-            await bob.nextPresenceExpiry(in: Self.topic) == network.time.now + .seconds(6)
+            await bob.nextPresenceEnd(of: Self.topic) == network.time.now + .seconds(6)
         }
         network.time.advance(by: .seconds(2))
         try await eventually("the wait for the other end") { network.time.waits.contains(.seconds(4)) }

@@ -27,6 +27,7 @@ struct DocumentationTests {
             ("RelayTests/Examples/NexconnExample", "Connecting"),
             ("RelayTests/Examples/RongCloudExample", "Connecting"),
             ("RelayTests/Examples/ProviderExample", "Connecting"), ("RelayTests/Examples/SudoExample", "Postbox"),
+            ("RelayTests/Examples/LifecycleExample", "Lifecycle"),
         ])
     func examples(path: String, article name: String) throws {
         let file = Self.package.appendingPathComponent("Tests/\(path).swift")
@@ -82,9 +83,11 @@ struct DocumentationTests {
         return sources
     }
 
-    @Test("Each sentence of the guide to relay messages has a call that there is, and a test that there is")
-    func sentences() throws {
-        let document = Self.package.appendingPathComponent("Documentation/PostboxSeed.md")
+    @Test(
+        "Each sentence of the guides that Parley follows has a call that there is, and a test that there is",
+        arguments: [("PostboxSeed", 32), ("LifecycleSeed", 30)])
+    func sentences(document name: String, count: Int) throws {
+        let document = Self.package.appendingPathComponent("Documentation/\(name).md")
         let rows = try String(contentsOf: document, encoding: .utf8).split(separator: "\n")
             .filter { $0.hasPrefix("| ") }.dropFirst()
             .map { line in
@@ -93,17 +96,18 @@ struct DocumentationTests {
                 }
             }
         let (tests, calls) = try (Self.sources(in: "Tests"), Self.sources(in: "Sources/Relay"))
-        #expect(rows.count == 32)
+        #expect(rows.count >= count)
         for row in rows {
             try #require(row.count == 3, "\(row)")
             #expect(tests.contains("\"\(row[2])\""), "\(row[0]): there is no test “\(row[2])”")
             for call in row[1].split(separator: "`").enumerated().filter({ $0.offset % 2 == 0 }).map(\.element) {
                 let names = call.prefix { $0 != "(" }.split(separator: ".")
                 let name = try #require(names.last)
-                let forms = ["func \(name)(", "enum \(name)", "class \(name)", "var \(name)", "case \(name)"]
+                let forms =
+                    ["func \(name)(", "case \(name)"]
+                    + ["enum", "class", "struct", "protocol", "var", "let"].map { "\($0) \(name)" }
                 #expect(
-                    forms.contains(where: calls.contains) || calls.contains("struct \(name)"),
-                    "\(row[0]): there is no \(call)")
+                    forms.contains(where: calls.contains), "\(row[0]): there is no \(call)")
             }
         }
     }

@@ -132,6 +132,27 @@ struct StoreUpkeepTests {
         try await eventually("the end of the waits") { time.untilNext == nil }
     }
 
+    @Test("While the connection rests nothing of an open store is deleted, and nothing waits for the next step")
+    func resting() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await fill(store, 10, at: 0)
+        try await store.untilSearched()
+        let time = ManualTime()
+        let gate = RestGate()
+        gate.set(isOpen: false)
+        store.lookAfter(RetentionPolicy(all: .init(bytes: 1)), by: time, while: gate)
+        try await eventually("the first wait") { time.untilNext == .seconds(10) }
+        time.advance(by: .seconds(3_600))
+        #expect(try await store.status().messages == 10 && time.untilNext == nil)
+        gate.set(isOpen: true)
+        try await eventually("the next step") { time.untilNext != nil }
+        try await untilInOrder(time)
+        #expect(try await store.status().messages < 10)
+        try await store.close()
+        try await eventually("the end of the waits") { time.untilNext == nil }
+    }
+
     @Test("On a slow disk the pauses are longer, and a store that cannot be used is looked at less and less often")
     func schedule() {
         var schedule = UpkeepSchedule()

@@ -74,6 +74,28 @@ struct FollowingTests {
         #expect(handle(&following, .changed(id: "secret", .live)) == ["failing "])
     }
 
+    @Test("B28 what was let go for now is followed on no connection, fails no more, and can be held again")
+    func released() {
+        var following = following("room", "lobby")
+        #expect(handle(&following, .changed(id: "room", .failed(passes: true))) == ["failing room, for now"])
+        #expect(handle(&following, .letGo(id: "room")) == ["pause room", "failing "])
+        #expect(handle(&following, .letGo(id: "room")) == [])
+        #expect(handle(&following, .changed(id: "room", .failed(passes: true))) == [])
+        #expect(handle(&following, .connectionLost).sorted() == ["pause lobby", "pause room"])
+        #expect(handle(&following, .opened(Self.namespace)) == ["follow lobby in test"])
+        #expect(following.all.count == 2 && !following.isEmpty)
+        #expect(handle(&following, .letGo(id: "lobby")) == ["pause lobby", "failing ", "rest"])
+        #expect(following.isEmpty)
+        #expect(handle(&following, .takenAgain(id: "room")) == ["connect", "follow room in test"])
+        #expect(handle(&following, .takenAgain(id: "room")) == [])
+        #expect(!following.isEmpty)
+        _ = handle(&following, .connectionLost)
+        #expect(handle(&following, .removed(id: "lobby")) == ["end lobby", "failing "])
+        #expect(handle(&following, .takenAgain(id: "lobby")) == [])
+        #expect(handle(&following, .letGo(id: "room")) == ["pause room", "failing ", "rest"])
+        #expect(handle(&following, .takenAgain(id: "room")) == ["connect"])
+    }
+
     @Test("B43 what is followed no more fails no more, and a lost connection forgets what failed on it")
     func forgotten() {
         var following = following("room", "lobby")

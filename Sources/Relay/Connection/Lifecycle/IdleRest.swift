@@ -78,6 +78,15 @@ struct IdleRest: Sendable, Hashable {
         return settle()
     }
 
+    /// The connection rests for another reason, so that nothing is waited for.
+    mutating func pause() -> [Action] { settle() }
+
+    /// The connection runs again.
+    mutating func goOn(isFollowed: Bool, at now: ContinuousClock.Instant) -> [Action] {
+        guard hasFollowed, !isFollowed, !isResting, timer == nil else { return [] }
+        return wait(at: now)
+    }
+
     private mutating func wait(at now: ContinuousClock.Instant) -> [Action] {
         guard let time else { return [] }
         serial += 1

@@ -14,12 +14,21 @@ package struct LifecycleMachine: Sendable {
     package enum Event: Hashable, Sendable {
         /// The application is in the foreground (true) or not. Repetitions are harmless.
         case active(Bool)
+        /// The process is about to be stopped, and can keep no connection, whatever the policy. It is in the background
+        /// from now on.
+        case stopping
+        /// The machine slept for this long, and runs again.
+        case woke(after: Duration)
+        /// Something suggests a look at the connection.
+        case suspected
         /// The user asked for a connection.
         case userConnected
         /// The user ended the connection, or it ended and is not tried again.
         case userDisconnected
         /// The grace timer reached its moment.
         case timerFired(TimerID)
+        /// The background does something else from now on.
+        case policyChanged(LifecyclePolicy)
     }
 
     /// What the driver does, in order.
@@ -32,12 +41,16 @@ package struct LifecycleMachine: Sendable {
         case suspend
         /// Bring the connection back, with the backoff reset.
         case resume
-        /// Check that the connection still lives.
+        /// Check that the connection still lives. One that is waited for is tried at once.
         case probe
+        /// Leave the connection, which the server has given up by now, for a new one at once.
+        case renew
     }
 
     /// What the background does to the connection.
-    package let policy: LifecyclePolicy
+    package private(set) var policy: LifecyclePolicy
+    /// How long the server waits for a client that says nothing.
+    package let patience: Duration
     /// Whether the application is in the foreground, by the last signal.
     package private(set) var isActive = true
     /// Whether the user wants a connection.
@@ -47,10 +60,25 @@ package struct LifecycleMachine: Sendable {
 
     private var grace: (id: TimerID, deadline: ContinuousClock.Instant)?
     private var inactiveSince: ContinuousClock.Instant?
+    /// When the connection was looked after last.
+    private var checkedAt: ContinuousClock.Instant?
     private var serial: UInt64 = 0
 
+    /// Signals that mean the same come together: what was looked after is not looked after again within this time.
+    static let checkSpacing = Duration.seconds(1)
+
     /// A machine of an application in the foreground that never connected.
-    package init(policy: LifecyclePolicy) { self.policy = policy }
+    ///
+    /// - Parameters:
+    ///   - policy: what the background does.
+    ///   - patience: how long the server waits for a client that says nothing.
+    package init(policy: LifecyclePolicy, patience: Duration = .seconds(240)) {
+        self.policy = policy
+        self.patience = patience
+    }
+
+    /// The timer that the driver should be running.
+    package var runningTimer: TimerID? { grace?.id }
 
     /// Takes in what happened and says what to do.
     ///
@@ -61,6 +89,9 @@ package struct LifecycleMachine: Sendable {
         switch event {
         case .active(true): return foreground(at: now)
         case .active(false): return background(at: now)
+        case .stopping: return stopping(at: now)
+        case .woke(let asleep): return woke(after: asleep, at: now)
+        case .suspected: return wantsConnection && !isSuspended ? check(at: now) : []
         case .userConnected:
             wantsConnection = true
             // The user's own wish wins over the background, for one more grace period.
@@ -75,6 +106,10 @@ package struct LifecycleMachine: Sendable {
             grace = nil
             isSuspended = true
             return [.suspend]
+        case .policyChanged(let new):
+            policy = new
+            guard !isActive, wantsConnection, !isSuspended else { return [] }
+            return new.grace == nil ? cancelGrace() : startGrace(at: now)
         }
     }
 
@@ -96,9 +131,38 @@ package struct LifecycleMachine: Sendable {
             actions.append(.resume)
         } else if wantsConnection, away >= LifecyclePolicy.shortestGrace {
             // The connection was kept, or a stopped process could not let it go in time: it may be dead by now.
-            actions.append(.probe)
+            actions += check(at: now)
         }
         return actions
+    }
+
+    private mutating func stopping(at now: ContinuousClock.Instant) -> [Action] {
+        isActive = false
+        inactiveSince = inactiveSince ?? now
+        return wantsConnection && !isSuspended ? suspend() : []
+    }
+
+    private mutating func woke(after asleep: Duration, at now: ContinuousClock.Instant) -> [Action] {
+        guard wantsConnection, !isSuspended else { return [] }
+        // The grace went on while the machine slept; its timer may be late.
+        if let running = grace, running.deadline <= now { return suspend() }
+        return asleep >= patience ? renew(at: now) : check(at: now)
+    }
+
+    private mutating func suspend() -> [Action] {
+        isSuspended = true
+        return cancelGrace() + [.suspend]
+    }
+
+    private mutating func check(at now: ContinuousClock.Instant) -> [Action] {
+        if let checkedAt, now - checkedAt < Self.checkSpacing { return [] }
+        checkedAt = now
+        return [.probe]
+    }
+
+    private mutating func renew(at now: ContinuousClock.Instant) -> [Action] {
+        checkedAt = now
+        return [.renew]
     }
 
     private mutating func startGrace(at now: ContinuousClock.Instant) -> [Action] {
@@ -115,5 +179,23 @@ package struct LifecycleMachine: Sendable {
         guard let running = grace else { return [] }
         grace = nil
         return [.cancelTimer(running.id)]
+    }
+}
+
+extension LifecycleMachine.Action {
+    /// What this means to the connection, in order; nothing for a timer.
+    ///
+    /// - Parameters:
+    ///   - generation: the present dial's.
+    ///   - isIdle: whether the connection rests because nobody needs it, which no return to the foreground changes.
+    package func connectionEvents(generation: UInt64, isIdle: Bool) -> [ConnectionMachine.Event] {
+        switch self {
+        case .startTimer, .cancelTimer: return []
+        case .suspend: return [.suspendRequested]
+        case .resume, .probe: return isIdle ? [] : [.resumeRequested]
+        case .renew:
+            let reason = ConnectionReason.connectionLost("the machine slept for too long")
+            return isIdle ? [] : [.connectionFailed(generation: generation, reason: reason), .resumeRequested]
+        }
     }
 }

@@ -1,6 +1,7 @@
-/// What happens to the connection while the application is in the background.
+/// What happens to the connection while the application is in the background. A process that is about to be stopped keeps
+/// none, whatever the policy.
 public enum LifecyclePolicy: Hashable, Sendable {
-    /// The connection is kept (RelayX; also what Supabase shipped).
+    /// The connection is kept.
     case ignore
     /// The connection is suspended after this long in the background, and returns with the foreground. Values below
     /// ``shortestGrace`` count as that, so that a quick look elsewhere costs nothing.
@@ -9,8 +10,16 @@ public enum LifecyclePolicy: Hashable, Sendable {
     /// The shortest time in the background that has any effect at all.
     public static let shortestGrace = Duration.seconds(1)
 
-    /// RongCloud and Nexconn: two minutes. Also Parley's default.
+    /// RelayX, whose client knows no background.
+    public static let relayx = LifecyclePolicy.ignore
+    /// RongCloud: two minutes. Also Parley's default.
     public static let rongcloud = LifecyclePolicy.suspend(after: .seconds(120))
+    /// Nexconn: two minutes, as RongCloud's.
+    public static let nexconn = LifecyclePolicy.rongcloud
+    /// Sudo, whose subscriptions are active only while the application is.
+    public static let sudo = LifecyclePolicy.immediate
+    /// What Supabase's client does: it stays connected in the background, and looks after its connection on return.
+    public static let supabase = LifecyclePolicy.ignore
     /// What issue 595 of supabase-swift asked for: as soon as possible.
     public static let immediate = LifecyclePolicy.suspend(after: shortestGrace)
 

@@ -2,11 +2,14 @@ import NATS
 
 // From the wish for a connection to a login.
 extension LiveLink {
-    /// Dials, once the local store is open.
-    func dial(behind opening: Task<LocalStore?, Never>, _ limits: RelayClient.Limits) {
+    /// Dials, once the local store is open and the connection before has said its last words.
+    func dial(
+        behind opening: Task<LocalStore?, Never>, _ farewell: Task<Void, Never>?, _ limits: RelayClient.Limits
+    ) {
         start { link in
             // The local store comes before the first byte on the network.
             _ = await opening.value
+            await farewell?.value
             if let tokenRequest = await link.inClient({ $0.missingCredentials() }) ?? nil,
                 await !tokenRequest.wait(limits.provider, link.surroundings.clock)
             {

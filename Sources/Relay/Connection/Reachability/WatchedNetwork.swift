@@ -15,7 +15,7 @@ struct WatchedNetwork: Sendable {
         guard configuration.followsNetwork, case .fixed(let servers) = configuration.servers else { return }
         let proxy = configuration.proxy.map { ServerAddress(host: $0.host, port: $0.port) }
         let watched = proxy.map { [$0] } ?? servers
-        guard watched != self.servers else { return }
+        guard watched != self.servers || watcher == nil else { return }
         // A network that is there from the beginning is no news, except after other servers were judged.
         let isFirst = self.servers == nil
         self.servers = watched
@@ -32,6 +32,12 @@ struct WatchedNetwork: Sendable {
 
     /// Whether these are the servers of now; news of other ones comes too late.
     func isWatching(_ servers: [ServerAddress]) -> Bool { servers == self.servers }
+
+    /// Watches nothing until somebody follows again, who then hears how things stand.
+    mutating func rest() {
+        watcher?.cancel()
+        watcher = nil
+    }
 
     /// Watches no more.
     func end() { watcher?.cancel() }

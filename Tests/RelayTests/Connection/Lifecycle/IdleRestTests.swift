@@ -69,6 +69,16 @@ struct IdleRestTests {
         #expect(next != id)
         #expect(idle.reset() == [.cancelTimer(next)])
         #expect(idle.timerFired(next, isNeeded: false, at: now).isEmpty)
+        // A wait that was put off begins anew, and only where nothing is followed.
+        (idle, id) = try waiting()
+        #expect(idle.pause() == [.cancelTimer(id)])
+        #expect(idle.goOn(isFollowed: true, at: now).isEmpty)
+        let later = now + .seconds(600)
+        guard case .startTimer(let resumed, let moment)? = idle.goOn(isFollowed: false, at: later).first else {
+            throw RelayError.cancelled
+        }
+        #expect(moment == later + .seconds(50) && idle.goOn(isFollowed: false, at: later).isEmpty)
+        #expect(idle.timerFired(resumed, isNeeded: false, at: moment) == [.rest])
         // A rest is over with its session.
         (idle, id) = try waiting()
         #expect(idle.timerFired(id, isNeeded: false, at: now) == [.rest])

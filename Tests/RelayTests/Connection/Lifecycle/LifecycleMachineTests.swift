@@ -20,7 +20,7 @@ import Testing
                 switch action {
                 case .startTimer(let id, let moment): timer = (id, moment)
                 case .cancelTimer(let id): if timer?.id == id { timer = nil }
-                case .suspend, .resume, .probe: calls.append(action)
+                case .suspend, .resume, .probe, .renew: calls.append(action)
                 }
             }
         }
@@ -60,6 +60,28 @@ import Testing
         driver.handle(.active(true))
         driver.handle(.active(true))
         #expect(driver.calls == (count % 2 == 0 ? [] : [.suspend, .resume]))
+    }
+
+    @Test("Another policy counts at once: in the background the wait begins anew, or ends")
+    func policies() {
+        var driver = Driver()
+        driver.handle(.policyChanged(.suspend(after: .seconds(10))))
+        #expect(driver.timer == nil)
+        driver.handle(.active(false))
+        driver.advance(.seconds(5))
+        driver.handle(.policyChanged(.ignore))
+        driver.advance(.seconds(1_000))
+        #expect(driver.calls.isEmpty)
+        driver.handle(.policyChanged(.suspend(after: .seconds(10))))
+        driver.advance(.seconds(9))
+        #expect(driver.calls.isEmpty)
+        driver.advance(.seconds(1))
+        #expect(driver.calls == [.suspend])
+        // What is suspended waits for the foreground.
+        driver.handle(.policyChanged(.ignore))
+        #expect(driver.calls == [.suspend] && driver.machine.isSuspended)
+        driver.handle(.active(true))
+        #expect(driver.calls == [.suspend, .resume])
     }
 
     @Test("After the grace period the connection rests, until the foreground returns")

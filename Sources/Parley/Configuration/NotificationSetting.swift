@@ -1,0 +1,85 @@
+import Terminal
+
+/// Of what the person is notified while they look elsewhere, and by what, as the configuration file has it.
+struct NotificationSetting: Hashable, Sendable {
+    /// Lines that call the person.
+    var mentions = true
+    /// New letters.
+    var letters = true
+    /// The end of the session, such as by the administrator or another device.
+    var ends = true
+    /// By what.
+    var by = Means.auto
+
+    /// By what the person is notified.
+    enum Means: String, CaseIterable, Hashable, Sendable, Decodable {
+        /// By what the terminal is known to take, else by its bell.
+        case auto
+        case bell
+        case osc9
+        case osc777
+        case osc99
+        case nothing = "none"
+
+        init(from decoder: any Decoder) throws { self = try Self.named(in: decoder, kind: "way of notifications") }
+
+        /// What it is, for a person.
+        var words: String {
+            switch self {
+            case .auto: "auto: what the terminal is known to take, else the bell"
+            case .bell: "the bell"
+            case .osc9: "OSC 9"
+            case .osc777: "OSC 777"
+            case .osc99: "OSC 99"
+            case .nothing: "nothing"
+            }
+        }
+
+        /// As the terminal is asked for it.
+        var use: NotificationUse {
+            switch self {
+            case .auto: .auto
+            case .bell: .always(.bell)
+            case .osc9: .always(.osc9)
+            case .osc777: .always(.osc777)
+            case .osc99: .always(.osc99)
+            case .nothing: .never
+            }
+        }
+    }
+
+    /// Whether the person is notified of something of a kind.
+    func wants(_ kind: PersonCall.Kind) -> Bool {
+        guard by != .nothing else { return false }
+        return switch kind {
+        case .mention: mentions
+        case .letter: letters
+        case .end: ends
+        }
+    }
+}
+
+extension NotificationSetting: Decodable {
+    enum CodingKeys: String, CodingKey, CaseIterable { case mentions, letters, ends, by }
+
+    init(from decoder: any Decoder) throws {
+        try UnknownKeys.refuse(in: decoder, besides: CodingKeys.allCases.map(\.rawValue))
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        mentions = try values.decodeIfPresent(Bool.self, forKey: .mentions) ?? true
+        letters = try values.decodeIfPresent(Bool.self, forKey: .letters) ?? true
+        ends = try values.decodeIfPresent(Bool.self, forKey: .ends) ?? true
+        by = try values.decodeIfPresent(Means.self, forKey: .by) ?? .auto
+    }
+}
+
+extension NotificationMethod {
+    /// What it is called.
+    var name: String {
+        switch self {
+        case .bell: "the bell"
+        case .osc9: "OSC 9"
+        case .osc777: "OSC 777"
+        case .osc99: "OSC 99"
+        }
+    }
+}

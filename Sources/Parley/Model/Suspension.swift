@@ -1,0 +1,26 @@
+import Relay
+
+/// What becomes of the connection while the person looks elsewhere. ^Z, a hang-up and the machine's sleep end it in any
+/// case.
+struct Suspension: Hashable, Sendable {
+    /// How long it is kept then; nil for as long as the person is away.
+    var time: Duration? = .seconds(120)
+    /// Whether the person wants it kept whatever that time is; nil where they have chosen nothing.
+    var keeps: Bool?
+    /// Whether the person was told what a suspension is, and that there is a choice.
+    var isExplained = false
+
+    /// How long it is kept, with the person's choice.
+    var effectiveTime: Duration? { keeps == true ? nil : time }
+
+    /// What the core goes by.
+    var policy: LifecyclePolicy { effectiveTime.map { .suspend(after: $0) } ?? .ignore }
+
+    /// A time as `/suspend-after` takes it: `5m`, `90s`, seconds without a unit; nil within for never. Nil for no time.
+    static func time(_ text: String) -> Duration?? {
+        if ["0", "off", "never"].contains(text.lowercased()) { return .some(nil) }
+        guard let seconds = PastTime.seconds(text.lowercased()), seconds < 1e9 else { return nil }
+        let time: Duration? = seconds > 0 ? .seconds(seconds) : nil
+        return .some(time)
+    }
+}

@@ -1,0 +1,130 @@
+import Relay
+import Terminal
+
+// The person leaves and returns: what came meanwhile is told in a row, and whether the connection stays is up to them.
+extension ChatModel {
+    /// The person has left.
+    mutating func leaveTerminal() {
+        if absence?.goOn(at: now.instant) != true { absence = Absence(leftAt: now.instant) }
+    }
+
+    /// The person is back.
+    mutating func returnToTerminal() {
+        guard absence != nil else { return }
+        let isConnected = status.state == .connected
+        absence?.end(at: now, isConnected: isConnected, topics: conversations.all.map(\.name))
+        // What was missed comes from now on, and is new though the person sees it come.
+        let time = now.wall
+        if absence?.rest == .suspended { conversations.updateAll { $0.resume(at: time) } }
+        tellAbsence()
+    }
+
+    /// The connection's state has changed.
+    mutating func absenceFollows(_ status: ConnectionStatus) {
+        switch status.state {
+        case .suspended where status.reason == .backgrounded: absence?.rests(.suspended)
+        case .connected: absence?.connected(at: now.instant)
+        case .initialized, .connecting, .reconnecting, .suspended, .disconnected: absence?.disconnected()
+        }
+    }
+
+    /// Says what came, as soon as all of it is here.
+    ///
+    /// - Returns: whether it was said now.
+    @discardableResult
+    mutating func tellAbsence() -> Bool {
+        guard let absence, let due = absence.due, due <= now.instant else { return false }
+        guard absence.isWorthTelling, hasScreen else {
+            self.absence = nil
+            return false
+        }
+        self.absence?.tell()
+        let sentence = absence.sentence
+        note(sentence)
+        if absence.rest == .suspended, suspension.keeps == nil, !suspension.isExplained {
+            suspension.isExplained = true
+            note("The connection was suspended meanwhile; \(Self.choice)")
+            say("The connection rested meanwhile; \(Self.choice)")
+        } else {
+            let words = sentence.prefix(1).uppercased() + String(sentence.dropFirst())
+            say(words + wayToFirst(" ", " goes to the first.", otherwise: "."))
+        }
+        return true
+    }
+
+    private static let choice = "/notify on keeps it, /notify off does not."
+
+    /// What the row says above the text: what came while the person was away; nil where there is nothing to say.
+    var absenceWords: String? {
+        guard let absence, absence.isTold else { return nil }
+        return absence.sentence + wayToFirst(" · ", "", otherwise: "")
+    }
+
+    /// The key that goes to what came first.
+    private func wayToFirst(_ before: String, _ behind: String, otherwise: String) -> String {
+        guard absence?.hasNews == true, let key = settings.keys.label(of: .nextUnread) else { return otherwise }
+        return (otherwise.isEmpty ? "" : ".") + before + key + behind
+    }
+
+    /// Goes to the first of what came while the person was away.
+    ///
+    /// - Returns: nil where nothing is told of that.
+    mutating func showFirstOfAbsence() -> [ChatEffect]? {
+        guard let absence, absence.isTold else { return nil }
+        self.absence = nil
+        guard absence.hasNews else { return nil }
+        guard let first = absence.first, conversations.index(of: first.conversation) != nil else {
+            guard absence.letters > 0 else { return nil }
+            focus = .main
+            return openInbox(nil)
+        }
+        let origin = visits.first
+        show(.conversation(first.conversation))
+        showRow(at: first.position, in: first.conversation)
+        if let origin { jump = Jump(origin: origin, present: .topic(first.conversation)) }
+        return []
+    }
+
+    /// The row has been read.
+    mutating func dismissAbsence() { if absence?.isTold == true { absence = nil } }
+
+    // MARK: The connection meanwhile
+
+    /// Keeps the connection while the person looks elsewhere, or no more.
+    mutating func keepConnection(_ keeps: Bool) -> [ChatEffect] {
+        suspension.keeps = keeps
+        suspension.isExplained = true
+        if keeps {
+            say("The connection is kept while you look elsewhere; ^Z still suspends it.")
+        } else if let time = suspension.time {
+            say("The connection is suspended after \(Wording.length(time)) out of focus.")
+        } else {
+            say("It is kept all the same: suspendAfter is 0. /suspend-after TIME changes that.")
+        }
+        return [.setSuspension(suspension.policy)]
+    }
+
+    /// Changes after how long it is suspended, or says it.
+    mutating func suspend(after change: SuspensionChange) -> [ChatEffect] {
+        switch change {
+        case .show:
+            guard let time = suspension.effectiveTime else {
+                say(
+                    suspension.keeps == true
+                        ? "The connection is kept while you look elsewhere; /notify off ends that."
+                        : "The connection is kept while you look elsewhere.")
+                return []
+            }
+            say("The connection is suspended after \(Wording.length(time)) out of focus.")
+            return []
+        case .set(let time):
+            suspension.time = time
+            // Who names a time wants it to count.
+            if time != nil, suspension.keeps == true { suspension.keeps = nil }
+            suspension.isExplained = true
+            let words = time.map { "is suspended after \(Wording.length($0)) out of focus" }
+            say("The connection \(words ?? "is kept while you look elsewhere"), until Parley ends.")
+            return [.setSuspension(suspension.policy)]
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/// What a client keeps for the application's life, besides the machine that decides.
+struct LifecycleKeeping: Sendable {
+    /// The signals, once they are watched.
+    var sources: [any LifecycleSource] = []
+    /// What they tell and nobody has taken in yet.
+    let inbox = LifecycleInbox()
+    /// Closed while the connection rests: nobody waits then for the local store to be tidy.
+    let upkeep = RestGate()
+    /// Whether the connection rests, so that nothing of the client runs.
+    private(set) var isResting = false
+    /// The last words over a connection that was let go, and its end. The next dial comes behind it: there is one socket
+    /// at a time.
+    var farewell: Task<Void, Never>?
+    /// The subscriptions that are for a view on the screen.
+    var leases = ScreenLeases()
+
+    /// The connection rests, or runs.
+    ///
+    /// - Returns: whether that is news.
+    mutating func rest(_ isResting: Bool) -> Bool {
+        guard isResting != self.isResting else { return false }
+        self.isResting = isResting
+        upkeep.set(isOpen: !isResting)
+        return true
+    }
+
+    /// Ends what tells of the application's life.
+    func end() {
+        for source in sources { source.end() }
+    }
+}

@@ -1,0 +1,79 @@
+// The application's life: what is told of it, and what follows.
+extension RelayClient {
+    /// Tells whether the application is in the foreground. What the background does is the lifecycle policy's matter.
+    /// Works whether or not the client watches signals of its own (``RelayConfiguration/handleAppLifecycle``); the last
+    /// word counts.
+    public func setAppStateActive(_ isActive: Bool) { take(isActive ? .foreground : .background) }
+
+    /// Tells what happens to the application, as a source would.
+    ///
+    /// Returns once that is done which has to be done now: behind ``LifecycleEvent/stopping`` the connection is closed, or
+    /// somewhat more than a second has passed, so that the process may be stopped.
+    public func lifecycleChanged(_ event: LifecycleEvent) async {
+        take(event)
+        if event == .stopping { await farewell?.value }
+    }
+
+    // MARK: Signals
+
+    /// Watches the application's and the machine's signals from the first session on, where the configuration wants it.
+    func watchLifecycle() {
+        guard configuration.handleAppLifecycle, lifecycleSources.isEmpty else { return }
+        keepSources(configuration.lifecycleSources())
+        let receiver = LifecycleReceiver { [inbox = lifecycleInbox, weak self] event in
+            guard inbox.add(event) else { return }
+            Task { await self?.takeSignals() }
+        }
+        for source in lifecycleSources { source.begin(receiver) }
+    }
+
+    private func takeSignals() {
+        for event in lifecycleInbox.takeAll() { take(event) }
+    }
+
+    private func take(_ event: LifecycleEvent) {
+        guard event == .foreground else { return decide(event) }
+        // Whoever comes back may have slept in between, which is nothing to a connection that is made anew.
+        let wasSuspended = isInBackground
+        let signals = look()
+        decide(event)
+        if !wasSuspended { for signal in signals { decide(signal) } }
+    }
+
+    private func decide(_ event: LifecycleEvent) {
+        switch event {
+        case .foreground: handleLifecycle(.active(true))
+        case .background: handleLifecycle(.active(false))
+        case .stopping: handleLifecycle(.stopping)
+        case .woke(let asleep): handleLifecycle(.woke(after: asleep))
+        case .probe: handleLifecycle(.suspected)
+        }
+    }
+
+    /// Looks for what can only be noticed by looking: the machine's sleep.
+    func lookForSignals() {
+        for signal in look() { decide(signal) }
+    }
+
+    private func look() -> [LifecycleEvent] { lifecycleSources.compactMap { $0.look() } }
+
+    /// Looks again about as often as the connection is pinged. A moment that passed while the machine slept comes at once
+    /// when it is awake.
+    func awaitLook() {
+        guard !lifecycleSources.isEmpty, configuration.pingInterval > .zero else { return }
+        startTimer(.look, at: surroundings.clock.now + configuration.pingInterval)
+    }
+
+    /// The moment for the next look has come.
+    func lookAgain() {
+        guard hasSession, status.state != .suspended else { return }
+        lookForSignals()
+        awaitLook()
+    }
+
+    /// Carries out what becomes of the connection.
+    func carryOut(_ action: LifecycleMachine.Action) {
+        for event in action.connectionEvents(generation: generation, isIdle: isIdle) { handle(event) }
+        if action == .probe { probe() }
+    }
+}

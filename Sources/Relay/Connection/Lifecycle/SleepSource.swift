@@ -1,0 +1,68 @@
+import NIOConcurrencyHelpers
+
+/// Tells that the machine has slept, by two clocks of which only one goes on meanwhile. It runs no timer and looks only
+/// when the client is awake anyway.
+public final class SleepSource: LifecycleSource {
+    private let gauge: NIOLockedValueBox<SleepGauge>
+    private let read: @Sendable () -> SleepGauge.Reading?
+
+    /// A source that reads the system's clocks.
+    public convenience init() { self.init { SleepGauge.Reading.system() } }
+
+    /// As the public form, with other clocks.
+    init(reading read: @escaping @Sendable () -> SleepGauge.Reading?) {
+        self.read = read
+        gauge = NIOLockedValueBox(SleepGauge())
+    }
+
+    /// Begins to compare the clocks.
+    public func begin(_ receiver: LifecycleReceiver) { _ = look() }
+
+    /// Compares the clocks.
+    ///
+    /// - Returns: ``LifecycleEvent/woke(after:)`` where the machine slept since the last look.
+    public func look() -> LifecycleEvent? {
+        guard let reading = read() else { return nil }
+        return gauge.withLockedValue { $0.take(reading) }.map { .woke(after: $0) }
+    }
+
+    /// Nothing is left behind.
+    public func end() {}
+}
+
+/// How long the machine slept between two readings of its clocks, as a value.
+struct SleepGauge: Sendable {
+    /// Both clocks at one moment.
+    struct Reading: Sendable {
+        /// Goes on while the machine sleeps (Linux's boot-time clock).
+        var continuous: ContinuousClock.Instant
+        /// Stands still while the machine sleeps (Linux's monotonic clock).
+        var suspending: SuspendingClock.Instant
+
+        /// The system's clocks now; nil while this thread is interrupted so often that they cannot be read together.
+        static func system() -> Reading? {
+            for _ in 0..<4 {
+                let before = SuspendingClock.now
+                let continuous = ContinuousClock.now
+                let after = SuspendingClock.now
+                // A process that was stopped between the two would look like a machine that slept.
+                if after - before < .milliseconds(20) { return Reading(continuous: continuous, suspending: after) }
+            }
+            return nil
+        }
+    }
+
+    /// A shorter sleep does nothing to a connection, and clocks differ a little.
+    static let shortest = Duration.seconds(1)
+    private var last: Reading?
+
+    /// Takes in a reading.
+    ///
+    /// - Returns: how long the machine slept since the last one; nil where it did not.
+    mutating func take(_ reading: Reading) -> Duration? {
+        defer { last = reading }
+        guard let earlier = last else { return nil }
+        let asleep = (reading.continuous - earlier.continuous) - (reading.suspending - earlier.suspending)
+        return asleep >= Self.shortest ? asleep : nil
+    }
+}

@@ -1,0 +1,34 @@
+import NATS
+import NIOConcurrencyHelpers
+
+/// Lets one task pass while it is open, and has it wait without a timer while it is closed.
+final class RestGate: Sendable {
+    private struct State {
+        var isOpen = true
+        var waiter: Completion<Void>?
+    }
+
+    private let state = NIOLockedValueBox(State())
+
+    /// Opens or closes the gate; whoever waits passes at once.
+    func set(isOpen: Bool) {
+        let waiter = state.withLockedValue { state -> Completion<Void>? in
+            state.isOpen = isOpen
+            guard isOpen else { return nil }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.fulfil(())
+    }
+
+    /// Returns when the gate is open, or the task is cancelled. For one task at a time.
+    func pass() async {
+        let waiter = state.withLockedValue { state -> Completion<Void>? in
+            guard !state.isOpen else { return nil }
+            let waiter = Completion<Void>()
+            state.waiter = waiter
+            return waiter
+        }
+        await waiter?.value(onCancel: ())
+    }
+}

@@ -1,0 +1,59 @@
+/// By what the person wants to be called.
+public enum NotificationUse: Hashable, Sendable {
+    /// By what the terminal is known to take, else by its bell.
+    case auto
+    /// By this, whatever the terminal is.
+    case always(NotificationMethod)
+    /// By nothing.
+    case never
+}
+
+/// What is known of the terminal that says which notifications it takes: a pure value of its type, the environment and its
+/// answer.
+struct NotificationRoute: Hashable, Sendable {
+    /// Whether tmux is between this program and the terminal.
+    let isInTmux: Bool
+    /// Whether the terminal has said that it takes OSC 99.
+    var hasAnswered = false
+    /// What the type and the environment speak for.
+    private let guess: NotificationMethod?
+
+    init(type: String, environment: (String) -> String?) {
+        func isSet(_ name: String) -> Bool { environment(name).map { !$0.isEmpty } ?? false }
+        isInTmux = isSet("TMUX") || type.hasPrefix("tmux")
+        let program = environment("TERM_PROGRAM") ?? ""
+        let isITerm = program == "iTerm.app" || environment("LC_TERMINAL") == "iTerm2"
+        let is777 = ["foot", "contour", "rxvt-unicode", "wezterm", "xterm-ghostty", "ghostty"]
+        if isInTmux {
+            // TERM and TERM_PROGRAM are tmux's own there. What else there is names the terminal that it was begun in.
+            if isITerm || isSet("ITERM_SESSION_ID") {
+                guess = .osc9
+            } else if isSet("KITTY_WINDOW_ID") {
+                guess = .osc99
+            } else {
+                guess = isSet("WEZTERM_PANE") || isSet("GHOSTTY_RESOURCES_DIR") ? .osc777 : nil
+            }
+        } else if type.hasPrefix("xterm-kitty") || type.hasPrefix("kitty") {
+            guess = .osc99
+        } else if is777.contains(where: type.hasPrefix) || program == "WezTerm" || program == "ghostty" {
+            guess = .osc777
+        } else {
+            guess = isITerm ? .osc9 : nil
+        }
+    }
+
+    /// By what a notification goes.
+    func methods(for use: NotificationUse) -> [NotificationMethod] {
+        switch use {
+        case .never: []
+        case .always(let method): [method]
+        case .auto where isInTmux:
+            // It passes on nothing but the bell until it is told to, and does not say so.
+            [.bell] + (guess.map { [$0] } ?? [])
+        case .auto: [hasAnswered ? .osc99 : guess ?? .bell]
+        }
+    }
+
+    /// Whether the terminal is asked. What is between may take the answer for something typed.
+    func isAsked(type: String) -> Bool { !isInTmux && !type.hasPrefix("screen") }
+}

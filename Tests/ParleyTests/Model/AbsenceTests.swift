@@ -1,0 +1,305 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Away and back")
+struct AbsenceTests {
+    private static func moment(minutes: Int64) -> Moment {
+        Moment(
+            instant: Desk.start + .seconds(minutes * 60),
+            wall: Timestamp(milliseconds: Desk.wall.milliseconds + minutes * 60_000))
+    }
+
+    private static func lines(_ sequences: ClosedRange<UInt64>, minutes: Int64 = 0, isOwn: Bool = false) -> [StoredLine]
+    {
+        sequences.map {
+            StoredLine(
+                id: "m\($0)", topic: "a", sequence: $0, name: "bob", text: "hello",
+                time: moment(minutes: minutes).wall, isOwn: isOwn, isRecovered: false)
+        }
+    }
+
+    // MARK: The sentence
+
+    @Test("The sentence has how long it was, what is new in how many topics, and the letters")
+    func sentence() {
+        var absence = Absence(leftAt: Desk.start)
+        absence.take(Self.lines(1...5), in: "a")
+        absence.take(Self.lines(6...11), in: "b")
+        absence.take(Self.lines(12...12), in: "c")
+        absence.take(Self.lines(13...20, isOwn: true), in: "d")
+        absence.take(letter(1))
+        absence.take(letter(2))
+        absence.end(at: Self.moment(minutes: 14), isConnected: true, topics: ["a"])
+        #expect(absence.sentence == "away 14 min: 12 new in 3 topics, 2 letters")
+        #expect(absence.due == Self.moment(minutes: 14).instant && absence.isWorthTelling)
+        // What comes afterwards is not of it.
+        absence.take(Self.lines(30...40), in: "a")
+        absence.take(letter(3))
+        #expect(absence.sentence == "away 14 min: 12 new in 3 topics, 2 letters")
+    }
+
+    @Test("One of each has its own form, and what did not come is left out")
+    func forms() {
+        var absence = Absence(leftAt: Desk.start)
+        absence.take(Self.lines(1...1), in: "a")
+        absence.end(at: Self.moment(minutes: 200), isConnected: true, topics: [])
+        #expect(absence.sentence == "away 3 h: 1 new in 1 topic")
+        var letters = Absence(leftAt: Desk.start)
+        letters.take(letter(1))
+        letters.end(at: Self.moment(minutes: 1), isConnected: true, topics: [])
+        #expect(letters.sentence == "away 60 s: 1 letter")
+    }
+
+    @Test("Nothing new is worth a word only where the connection was suspended, and a moment elsewhere is worth none")
+    func worth() {
+        var quiet = Absence(leftAt: Desk.start)
+        quiet.end(at: Self.moment(minutes: 14), isConnected: true, topics: [])
+        #expect(!quiet.isWorthTelling)
+        var suspended = Absence(leftAt: Desk.start)
+        suspended.rests(.suspended)
+        suspended.end(at: Self.moment(minutes: 14), isConnected: true, topics: [])
+        #expect(suspended.isWorthTelling && suspended.sentence == "away 14 min: nothing new")
+        var short = Absence(leftAt: Desk.start)
+        short.take(Self.lines(1...3), in: "a")
+        short.end(at: Moment(instant: Desk.start + .seconds(59), wall: Desk.wall), isConnected: true, topics: [])
+        #expect(!short.isWorthTelling)
+        // Nor is a quick look at the shell, even though the connection was let go for it.
+        for (seconds, isWorth) in [(10, false), (60, true)] {
+            var stopped = Absence(leftAt: Desk.start)
+            stopped.rests(.stopped)
+            stopped.rests(.suspended)
+            stopped.take(Self.lines(1...3), in: "a")
+            let back = Moment(instant: Desk.start + .seconds(seconds), wall: Desk.wall)
+            stopped.end(at: back, isConnected: true, topics: [])
+            #expect(stopped.isWorthTelling == isWorth)
+        }
+    }
+
+    @Test("What was missed is waited for until each topic is live, and not for long")
+    func waiting() {
+        var absence = Absence(leftAt: Desk.start)
+        absence.rests(.suspended)
+        let back = Self.moment(minutes: 14)
+        absence.end(at: back, isConnected: false, topics: ["a", "b"])
+        #expect(absence.due == nil)
+        absence.connected(at: back.instant + .seconds(3))
+        #expect(absence.due == back.instant + .seconds(8))
+        absence.disconnected()
+        #expect(absence.due == nil)
+        absence.connected(at: back.instant + .seconds(3))
+        absence.take(Self.lines(1...2, minutes: 5), in: "a")
+        absence.take(Self.lines(3...3, minutes: 15), in: "a")
+        absence.caughtUp("a")
+        absence.caughtUp("b")
+        #expect(absence.due == back.instant + .seconds(4))
+        #expect(absence.sentence == "away 14 min: 2 new in 1 topic")
+    }
+
+    @Test("A moment in front of the screen without a key ends no absence, a key or a minute does")
+    func goingOn() {
+        func returned() -> Absence {
+            var absence = Absence(leftAt: Desk.start)
+            absence.take(Self.lines(1...2), in: "a")
+            absence.end(at: Self.moment(minutes: 14), isConnected: true, topics: [])
+            return absence
+        }
+        var quick = returned()
+        let goesOn = quick.goOn(at: Self.moment(minutes: 14).instant + .seconds(5))
+        #expect(goesOn)
+        quick.take(Self.lines(3...3), in: "a")
+        quick.end(at: Self.moment(minutes: 16), isConnected: true, topics: [])
+        #expect(quick.sentence == "away 16 min: 3 new in 1 topic")
+        var typed = returned()
+        typed.personTypes()
+        let hasTyped = !typed.goOn(at: Self.moment(minutes: 14).instant + .seconds(5))
+        var read = returned()
+        let hasRead = !read.goOn(at: Self.moment(minutes: 15).instant)
+        #expect(hasTyped && hasRead)
+    }
+
+    @Test("The first one is the oldest, whichever topic it comes in")
+    func first() {
+        var absence = Absence(leftAt: Desk.start)
+        absence.take(Self.lines(7...8, minutes: 3), in: "a")
+        absence.take(Self.lines(2...3, minutes: 2), in: "b")
+        #expect(absence.first?.conversation == "b" && absence.first?.position == .message(2))
+    }
+
+    // MARK: On the screen
+
+    private static func say(_ sequences: ClosedRange<UInt64>, in topic: String, minutes: Int64 = 1) -> ChatEvent {
+        .topic(topic, .messages(sequences.map { message($0, "news \($0)", topic: topic, minutes: minutes) }))
+    }
+
+    @Test("B21: on return one row and the bottom line say what came, and a key goes to the first of it")
+    func told() {
+        var desk = Desk.joined("chat.lobby", "chat.qa", "chat.ops")
+        desk.loseFocus()
+        desk.send(Self.say(1...2, in: "chat.qa", minutes: 2))
+        desk.send(Self.say(1...3, in: "chat.ops", minutes: 1))
+        desk.send(.postbox(.created(letter(1))))
+        desk.wait(.seconds(14 * 60))
+        desk.send(.input(.focusIn))
+        let words = "away 14 min: 5 new in 2 topics, 1 letter"
+        #expect(desk.screen().contains { $0.contains("─ \(words) · Alt-a ─") })
+        #expect(desk.model.notice?.text == "Away 14 min: 5 new in 2 topics, 1 letter. Alt-a goes to the first.")
+        desk.press(.alt("a"))
+        #expect(desk.model.view == .conversation("chat.ops"))
+        #expect(!desk.screen().contains { $0.contains(words) && $0.hasPrefix("─") })
+        // And from there on as ever.
+        desk.press(.alt("a"))
+        #expect(desk.model.view == .conversation("chat.qa"))
+    }
+
+    @Test("In front of many new messages the key shows the first of them")
+    func scrolled() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.loseFocus()
+        desk.send(Self.say(1...100, in: "chat.qa"))
+        desk.wait(.seconds(120))
+        desk.send(.input(.focusIn))
+        desk.press(.alt("a"))
+        #expect(desk.screen().contains { $0.hasSuffix("news 1") || $0.contains("news 1 ") })
+    }
+
+    @Test("The row goes with Escape, and with what is sent")
+    func dismissed() {
+        let ways: [(inout Desk) -> Void] = [{ _ = $0.press(.escape) }, { _ = $0.enter("hello") }]
+        for dismiss in ways {
+            var desk = Desk.joined("chat.lobby", "chat.qa")
+            desk.loseFocus()
+            desk.send(Self.say(1...2, in: "chat.qa"))
+            desk.wait(.seconds(120))
+            desk.send(.input(.focusIn))
+            #expect(desk.model.absenceWords == "away 2 min: 2 new in 1 topic · Alt-a")
+            dismiss(&desk)
+            #expect(desk.model.absenceWords == nil)
+        }
+    }
+
+    @Test("What is muted and what was sent from elsewhere is not counted, and nothing at all is said without news")
+    func notCounted() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.enter("/mute chat.qa")
+        desk.loseFocus()
+        desk.send(Self.say(1...2, in: "chat.qa"))
+        desk.send(.topic("chat.lobby", .messages([message(1, "from my other device", from: "alice")])))
+        desk.wait(.seconds(600))
+        desk.send(.input(.focusIn))
+        #expect(desk.model.absence == nil && desk.model.notice == nil)
+    }
+
+    private static func suspended(_ desk: inout Desk, _ seconds: Int) {
+        desk.loseFocus()
+        desk.wait(.seconds(120))
+        desk.send(.statusChanged(ConnectionStatus(state: .suspended, reason: .backgrounded)))
+        desk.wait(.seconds(seconds - 120))
+        desk.send(.input(.focusIn))
+    }
+
+    private static func reconnect(_ desk: inout Desk, _ topics: String...) {
+        desk.send(.statusChanged(ConnectionStatus(state: .connecting, attempt: 1)))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        for topic in topics { desk.send(.topic(topic, .live)) }
+        desk.wait(.seconds(1))
+    }
+
+    @Test("B21: what was missed while the connection was suspended is counted when it is here, and marked as new")
+    func missed() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.model.suspension.isExplained = true
+        Self.suspended(&desk, 840)
+        #expect(desk.model.absenceWords == nil)
+        desk.send(Self.say(1...3, in: "chat.lobby", minutes: 5))
+        desk.send(Self.say(1...1, in: "chat.qa", minutes: 6))
+        Self.reconnect(&desk, "chat.lobby", "chat.qa")
+        #expect(desk.model.absenceWords == "away 14 min: 4 new in 2 topics · Alt-a")
+        #expect(desk.screen().contains { $0.contains("── new ─") })
+    }
+
+    @Test("Without anything new a suspension alone is told")
+    func nothingNew() {
+        var desk = Desk.joined("chat.lobby")
+        desk.model.suspension.isExplained = true
+        Self.suspended(&desk, 840)
+        Self.reconnect(&desk, "chat.lobby")
+        #expect(desk.model.absenceWords == "away 14 min: nothing new")
+        #expect(desk.model.notice?.text == "Away 14 min: nothing new.")
+    }
+
+    // MARK: The choice
+
+    @Test("The first suspension says that there is a choice, once and for all")
+    func explained() {
+        var desk = Desk(state: .connected)
+        desk.send(.start(topics: [], keeps: true))
+        desk.send(.opened(KeptDesk(topics: ["chat.lobby"], lines: [KeptLine("hello")])))
+        desk.send(.topic("chat.lobby", .live))
+        desk.effects = []
+        Self.suspended(&desk, 840)
+        Self.reconnect(&desk, "chat.lobby")
+        let words = "The connection rested meanwhile; /notify on keeps it, /notify off does not."
+        #expect(desk.model.notice?.text == words && words.count < 78)
+        #expect(desk.screen().contains { $0.contains("away 14 min: nothing new") })
+        #expect(desk.effects.contains(.keepChoice(.suspensionExplained, true)))
+        desk.press(.character("x"))
+        Self.suspended(&desk, 840)
+        Self.reconnect(&desk, "chat.lobby")
+        #expect(desk.model.notice?.text == "Away 14 min: nothing new.")
+    }
+
+    @Test("/notify on keeps the connection, at later starts too; /notify off does not any more")
+    func kept() {
+        var desk = Desk()
+        desk.send(.start(topics: [], keeps: true))
+        desk.send(.opened(KeptDesk(topics: ["chat.lobby"])))
+        let on = desk.enter("/notify on")
+        #expect(on.contains(.setSuspension(.ignore)) && on.contains(.keepChoice(.keepsConnection, true)))
+        let off = desk.enter("/notify off")
+        #expect(off.contains(.setSuspension(.suspend(after: .seconds(120)))))
+        #expect(off.contains(.keepChoice(.keepsConnection, false)))
+
+        var again = Desk()
+        again.send(.start(topics: [], keeps: true))
+        let choices = DeskChoices(["keeps-connection": true])
+        let effects = again.send(.opened(KeptDesk(topics: ["chat.lobby"], choices: choices)))
+        #expect(effects.contains(.setSuspension(.ignore)))
+        #expect(!effects.contains { if case .keepChoice = $0 { true } else { false } })
+    }
+
+    @Test(
+        "/suspend-after takes a time, and never",
+        arguments: [
+            ("300", Duration.seconds(300)), ("5m", .seconds(300)), ("2h", .seconds(7_200)), ("90s", .seconds(90)),
+            ("never", nil), ("0", nil), ("off", nil),
+        ] as [(String, Duration?)])
+    func times(_ text: String, _ time: Duration?) throws {
+        var desk = Desk.joined("chat.lobby")
+        let policy = time.map { LifecyclePolicy.suspend(after: $0) } ?? .ignore
+        #expect(desk.enter("/suspend-after \(text)") == [.setSuspension(policy)])
+        #expect(desk.model.suspension.time == time)
+        let flag = try #require(SuspensionTime(argument: text))
+        #expect(flag.time == time)
+    }
+
+    @Test("/suspend-after alone says what counts, a time ends /notify on, and what is no time is refused")
+    func suspendAfter() {
+        var desk = Desk.joined("chat.lobby")
+        desk.enter("/suspend-after")
+        #expect(desk.model.notice?.text == "The connection is suspended after 2 min out of focus.")
+        desk.enter("/notify on")
+        desk.enter("/suspend-after")
+        #expect(desk.model.notice?.text.contains("/notify off ends that") == true)
+        desk.enter("/suspend-after 5m")
+        #expect(desk.model.suspension.effectiveTime == .seconds(300))
+        for text in ["soon", "-1", "5 m", "1e12"] {
+            desk.enter("/suspend-after \(text)")
+            #expect(desk.model.notice?.kind == .failure, "\(text)")
+            desk.press(.control("c"))
+            #expect(SuspensionTime(argument: text) == nil)
+        }
+    }
+}

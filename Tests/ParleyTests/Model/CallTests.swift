@@ -1,0 +1,177 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("Notifications")
+struct CallTests {
+    // MARK: When
+
+    private static func call(_ text: String, _ kind: PersonCall.Kind = .mention) -> PersonCall {
+        PersonCall(kind: kind, notification: TerminalNotification(title: "t", body: text))
+    }
+
+    @Test("The first is given at once, the next ten seconds later at the earliest, with what was held back in it")
+    func pace() {
+        let start = ContinuousClock.now
+        var pacer = CallPacer()
+        #expect(pacer.take(Self.call("1"), at: start)?.body == "1")
+        #expect(pacer.due == nil)
+        #expect(pacer.take(Self.call("2"), at: start + .seconds(3)) == nil)
+        #expect(pacer.take(Self.call("a letter", .letter), at: start + .seconds(4)) == nil)
+        #expect(pacer.take(Self.call("3"), at: start + .seconds(5)) == nil)
+        #expect(pacer.due == start + .seconds(10))
+        #expect(pacer.release(at: start + .milliseconds(9_999)) == nil)
+        let next = pacer.release(at: start + .seconds(10))
+        #expect(next == TerminalNotification(title: "t (+ 1 mention, 1 letter)", body: "3"))
+        #expect(pacer.due == nil)
+        #expect(pacer.release(at: start + .seconds(30)) == nil)
+        #expect(pacer.take(Self.call("4"), at: start + .seconds(12)) == nil)
+        #expect(pacer.take(Self.call("5"), at: start + .seconds(20))?.title == "t (+ 1 mention)")
+    }
+
+    @Test("Whoever returns has seen what was held back")
+    func returning() {
+        let start = ContinuousClock.now
+        var pacer = CallPacer()
+        _ = pacer.take(Self.call("1"), at: start)
+        _ = pacer.take(Self.call("2"), at: start + .seconds(1))
+        pacer.forget()
+        #expect(pacer.due == nil)
+        #expect(pacer.release(at: start + .seconds(20)) == nil)
+        #expect(pacer.take(Self.call("3"), at: start + .seconds(20))?.title == "t")
+    }
+
+    @Test("However many call, there is one notification in ten seconds, and all are counted")
+    func flood() {
+        let start = ContinuousClock.now
+        var pacer = CallPacer()
+        var shown: [TerminalNotification] = []
+        for number in 0..<1_000 {
+            let time = start + .milliseconds(number * 100)
+            if let one = pacer.take(Self.call("\(number)"), at: time) { shown.append(one) }
+        }
+        #expect(shown.count == 10)
+        #expect(shown.dropFirst().allSatisfy { $0.title == "t (+ 99 mentions)" })
+    }
+
+    // MARK: Of what
+
+    private static func mention(_ sequence: UInt64 = 1, _ topic: String = "chat.lobby") -> ChatEvent {
+        .topic(topic, .messages([message(sequence, "alice: look", topic: topic)]))
+    }
+
+    @Test("A mention, a letter and the session's end notify while the terminal is out of focus")
+    func kinds() {
+        var desk = Desk.joined("chat.lobby")
+        desk.loseFocus()
+        #expect(desk.send(Self.mention()) == [.bell])
+        #expect(desk.notifications == [TerminalNotification(title: "bob in chat.lobby", body: "alice: look")])
+        desk.wait(.seconds(20))
+        desk.send(.postbox(.created(letter(1, "come at two", subject: "Lunch"))))
+        #expect(desk.notifications.last?.title == "Letter from bob")
+        #expect(desk.notifications.last?.body.contains("Lunch") == true)
+        desk.wait(.seconds(20))
+        let kick = ConnectionReason.kicked(by: "carol", reason: "enough")
+        desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: kick)))
+        #expect(desk.notifications.count == 3 && desk.notifications.last?.title == "Parley is disconnected")
+        #expect(desk.notifications.last?.body == kick.words)
+    }
+
+    @Test("Nothing notifies in front of the screen, of what is muted, of own lines, and of an end that was asked for")
+    func nothing() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.send(.input(.focusIn))
+        desk.send(Self.mention(1, "chat.qa"))
+        desk.enter("/mute chat.qa")
+        desk.send(.input(.focusOut))
+        desk.send(Self.mention(2, "chat.qa"))
+        desk.send(.topic("chat.lobby", .messages([message(3, "nothing"), message(4, "alice", from: "alice")])))
+        desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .closedByUser)))
+        #expect(desk.notifications.isEmpty)
+    }
+
+    @Test("In a terminal that tells nothing of its focus, nothing typed for a minute counts as being elsewhere")
+    func withoutReports() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(Self.mention(1))
+        #expect(desk.notifications.isEmpty)
+        desk.wait(.seconds(61))
+        desk.send(Self.mention(2))
+        #expect(desk.notifications.count == 1)
+        // One that tells of it is believed.
+        desk.send(.input(.focusIn))
+        desk.wait(.seconds(120))
+        desk.send(Self.mention(3))
+        #expect(desk.notifications.count == 1)
+    }
+
+    @Test("What is held back comes with time, unless the person returns before")
+    func heldBack() {
+        var desk = Desk.joined("chat.lobby")
+        desk.loseFocus()
+        desk.send(Self.mention(1))
+        desk.wait(.seconds(1))
+        desk.send(Self.mention(2))
+        let due = desk.model.nextChange(after: desk.model.now.instant)
+        #expect(due == Desk.start + .seconds(10))
+        desk.wait(.seconds(9))
+        #expect(desk.notifications.count == 2)
+        desk.send(Self.mention(3))
+        desk.send(.input(.focusIn))
+        desk.wait(.seconds(20))
+        #expect(desk.notifications.count == 2)
+    }
+
+    // MARK: Settings
+
+    @Test("Each kind can be switched off, and all of them")
+    func switches() {
+        for (setting, count) in [
+            (NotificationSetting(mentions: false), 2), (NotificationSetting(letters: false), 2),
+            (NotificationSetting(ends: false), 2), (NotificationSetting(by: .nothing), 0), (NotificationSetting(), 3),
+        ] {
+            var desk = Desk.joined("chat.lobby")
+            var settings = ChatSettings()
+            settings.notifications = setting
+            desk.model.configure(settings)
+            desk.loseFocus()
+            for event: ChatEvent in [
+                Self.mention(), .postbox(.created(letter(1))),
+                .statusChanged(ConnectionStatus(state: .disconnected, reason: .banned("no"))),
+            ] {
+                desk.send(event)
+                desk.wait(.seconds(20))
+            }
+            #expect(desk.notifications.count == count, "\(setting)")
+        }
+    }
+
+    @Test("/notify shows what is set, and /notify test sends one to somebody who looks")
+    func command() {
+        var desk = Desk.joined("chat.lobby")
+        desk.enter("/notify")
+        let screen = desk.screen()
+        #expect(screen.contains { $0.contains("mentions") && $0.contains("notified of") })
+        #expect(screen.contains { $0.contains("auto: what the terminal") })
+        desk.press(.escape)
+        let test = TerminalNotification(title: "Parley", body: "This is a test for alice@local.")
+        #expect(desk.enter("/notify test") == [.notify(test, isTest: true)])
+        desk.send(.notified(by: [.bell]))
+        #expect(desk.model.notice?.text == "The bell has rung: the terminal is not known to show notifications.")
+        desk.send(.notified(by: [.bell, .osc99]))
+        #expect(desk.model.notice?.text.hasPrefix("Sent by OSC 99 and the bell.") == true)
+        var settings = ChatSettings()
+        settings.bell = .nothing
+        desk.model.configure(settings)
+        desk.send(.notified(by: [.bell]))
+        #expect(desk.model.notice?.text.contains("bell: \"none\"") == true)
+        settings.notifications.by = .nothing
+        desk.model.configure(settings)
+        desk.send(.notified(by: []))
+        #expect(desk.model.notice?.text.contains("by: \"none\"") == true)
+        desk.enter("/notify loudly")
+        #expect(desk.model.notice?.kind == .failure)
+    }
+}

@@ -1,0 +1,387 @@
+import Foundation
+import NATS
+import NIOConcurrencyHelpers
+import TestSupport
+import Testing
+
+@testable import Relay
+
+/// A signal that a test gives.
+private final class TestSignal: LifecycleSource {
+    private struct State {
+        var receiver: LifecycleReceiver?
+        var found: LifecycleEvent?
+        var begins = 0
+        var hasEnded = false
+    }
+
+    private let state = NIOLockedValueBox(State())
+
+    var begins: Int { state.withLockedValue(\.begins) }
+    var hasEnded: Bool { state.withLockedValue(\.hasEnded) }
+
+    func begin(_ receiver: LifecycleReceiver) {
+        state.withLockedValue { state in
+            state.receiver = receiver
+            state.begins += 1
+        }
+    }
+
+    func look() -> LifecycleEvent? {
+        state.withLockedValue { state in
+            defer { state.found = nil }
+            return state.found
+        }
+    }
+
+    func end() { state.withLockedValue { $0.hasEnded = true } }
+
+    /// What the next look finds.
+    func hide(_ event: LifecycleEvent) { state.withLockedValue { $0.found = event } }
+
+    func tell(_ event: LifecycleEvent) { state.withLockedValue(\.receiver)?.tell(event) }
+}
+
+@Suite("Client: the application's life, over a network in memory", .realProcesses)
+struct LifecycleClientTests {
+    /// A configuration that is told of the application's life by a signal.
+    private func configuration(
+        _ network: MemoryNetwork, _ signal: any LifecycleSource, _ policy: LifecyclePolicy = .immediate
+    ) -> RelayConfiguration {
+        var configuration = network.configuration(lifecycle: policy)
+        configuration.handleAppLifecycle = true
+        configuration.lifecycleSources = { [signal] }
+        return configuration
+    }
+
+    /// Lets the grace of the background pass.
+    private func passGrace(_ network: MemoryNetwork) async throws {
+        try await eventually("the grace") { network.time.waits.contains(LifecyclePolicy.shortestGrace) }
+        network.time.advance(by: LifecyclePolicy.shortestGrace)
+    }
+
+    // MARK: The seed's tests
+
+    @Test("B21 B26 the application's background disconnects")
+    func appBackgroundDisconnects() async throws {
+        let network = try MemoryNetwork()
+        let center = NotificationCenter()
+        let hides = Notification.Name("test.didEnterBackground")
+        let client = try await network.connected(
+            configuration(network, NotificationSource(center, [hides: .background])))
+        #expect(SupabaseStatus(client.status) == .connected)
+        center.post(name: hides, object: nil)
+        try await passGrace(network)
+        try await client.state(is: .suspended)
+        #expect(SupabaseStatus(client.status) == .disconnected && client.status.reason == .backgrounded)
+        try await eventually("the end of the connection") { network.server.connections == 0 }
+        await client.close()
+    }
+
+    @Test("B21 B26 the application's foreground reconnects, and what was said meanwhile comes once")
+    func appForegroundReconnects() async throws {
+        let network = try MemoryNetwork()
+        let signal = TestSignal()
+        let client = try await network.connected(configuration(network, signal))
+        let heard = Heard(try await client.messages(topic: "chat.room"))
+        try await heard.wait(for: "live")
+        signal.tell(.background)
+        try await passGrace(network)
+        try await client.state(is: .suspended)
+        try network.store("while away")
+        signal.tell(.foreground)
+        try await client.state(is: .connected)
+        try await heard.wait(for: "live", times: 2)
+        #expect(heard.all.count { $0.hasSuffix("while away") } == 1 && network.server.dials == 2)
+        await client.close()
+    }
+
+    @Test("B26 without `handleAppLifecycle` no signal is made, and `setAppStateActive` works all the same")
+    func notHandled() async throws {
+        let network = try MemoryNetwork()
+        let made = NIOLockedValueBox(0)
+        var configuration = network.configuration(lifecycle: .immediate)
+        configuration.lifecycleSources = {
+            made.withLockedValue { $0 += 1 }
+            return []
+        }
+        let client = try await network.connected(configuration)
+        await client.setAppStateActive(false)
+        try await passGrace(network)
+        try await client.state(is: .suspended)
+        await client.setAppStateActive(true)
+        try await client.state(is: .connected)
+        #expect(made.withLockedValue(\.self) == 0 && network.time.untilNext == nil)
+        await client.close()
+    }
+
+    @Test("B26 `setAppStateActive` and a signal speak of the same foreground: the last word counts")
+    func bothWays() async throws {
+        let network = try MemoryNetwork()
+        let signal = TestSignal()
+        let client = try await network.connected(configuration(network, signal))
+        signal.tell(.background)
+        try await eventually("the grace") { network.time.waits.contains(LifecyclePolicy.shortestGrace) }
+        await client.setAppStateActive(true)
+        try await eventually("no grace") { !network.time.waits.contains(LifecyclePolicy.shortestGrace) }
+        #expect(client.status.state == .connected && network.server.dials == 1)
+        await client.close()
+        #expect(signal.begins == 1)
+    }
+
+    @Test("B26 a signal keeps no client alive, and ends with it")
+    func released() async throws {
+        let network = try MemoryNetwork()
+        let signal = TestSignal()
+        var client: RelayClient? = try await network.connected(configuration(network, signal))
+        #expect(client?.status.state == .connected)
+        client = nil
+        try await eventually("the end of the signal") { signal.hasEnded }
+        signal.tell(.foreground)
+        try await eventually("the end of the connection") { network.server.connections == 0 }
+    }
+
+    @Test("B26 B28 the article's example rests while nobody uses the program, and follows for a view")
+    func example() async throws {
+        let network = try MemoryNetwork()
+        let idle = IdleSource(after: .seconds(600), clock: network.time)
+        var configuration = network.configuration()
+        restWhenIdle(&configuration, idle)
+        let client = try await network.connected(configuration)
+        let (view, shows) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(4))
+        let heard = Collected()
+        let following = Task {
+            try await follow("chat.room", for: view, on: client) { message in heard.add(message.text) }
+        }
+        try await eventually("the subscription") { network.server.consumers(of: "test_stream").count == 1 }
+        try network.store("one")
+        try await eventually("the first line") { heard.all == ["one"] }
+        shows.yield(false)
+        try await eventually("the wait for the view") { network.time.waits.contains(configuration.offScreenGrace) }
+        network.time.advance(by: configuration.offScreenGrace)
+        try await eventually("the release") { network.server.consumers(of: "test_stream").isEmpty }
+        try await network.letTimePass("the rest") { client.status.state == .suspended }
+        try network.store("two")
+        shows.yield(true)
+        idle.noteActivity()
+        try await eventually("the second line") { heard.all == ["one", "two"] }
+        await stop(client) { #expect(client.status.state == .suspended) }
+        try await client.state(is: .connected)
+        following.cancel()
+        await client.close()
+    }
+
+    // MARK: In the midst of something
+
+    @Test("B22 a stop during a dial abandons it, and the foreground takes it up")
+    func whileConnecting() async throws {
+        let network = try MemoryNetwork()
+        network.server.setSilent(true)
+        let client = network.client(network.configuration(lifecycle: .rongcloud))
+        await client.beginConnecting()
+        try await eventually("the dial") { network.server.dials == 1 }
+        await client.lifecycleChanged(.stopping)
+        #expect(client.status.state == .suspended)
+        network.server.setSilent(false)
+        try await eventually("the end of the dial") { await client.link == nil }
+        #expect(client.status.state == .suspended && network.server.dials == 1)
+        await client.lifecycleChanged(.foreground)
+        try await client.state(is: .connected)
+        #expect(network.server.dials == 2)
+        await client.close()
+    }
+
+    @Test("B22 a stop during the dial of a return takes the return back, and nothing is followed")
+    func whileReturning() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected(network.configuration(lifecycle: .rongcloud))
+        let heard = Heard(try await client.messages(topic: "chat.room"))
+        try await heard.wait(for: "live")
+        await client.lifecycleChanged(.stopping)
+        try await eventually("the end of the connection") { network.server.connections == 0 }
+        network.server.setSilent(true)
+        await client.lifecycleChanged(.foreground)
+        try await eventually("the dial") { network.server.dials == 2 }
+        await client.lifecycleChanged(.stopping)
+        network.server.setSilent(false)
+        try await eventually("no timer") { network.time.untilNext == nil }
+        #expect(client.status.state == .suspended && heard.all == ["live"])
+        await client.lifecycleChanged(.foreground)
+        try await heard.wait(for: "live", times: 2)
+        #expect(network.server.dials == 3)
+        await client.close()
+    }
+
+    @Test("B23 a stop during an outage ends the attempts, and the foreground tries at once with the schedule anew")
+    func whileReconnecting() async throws {
+        let network = try MemoryNetwork()
+        let slow = ReconnectPolicy(schedule: [.seconds(60)])
+        let client = try await network.connected(network.configuration(reconnect: slow, lifecycle: .rongcloud))
+        network.server.refuseDials(with: NATSError.connectionRefused("memory"))
+        network.server.disconnectAll()
+        try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }
+        await client.lifecycleChanged(.stopping)
+        try await eventually("no timer") { network.time.untilNext == nil }
+        let dials = network.server.dials
+        network.time.advance(by: .seconds(3_600))
+        #expect(client.status.state == .suspended && network.server.dials == dials)
+        network.server.refuseDials(with: nil)
+        await client.lifecycleChanged(.foreground)
+        try await client.state(is: .connected)
+        #expect(network.server.dials == dials + 1 && client.status.recoveries == 1)
+        await client.close()
+    }
+
+    @Test("B23 a return within the grace, in the midst of an outage, tries at once")
+    func graceWhileReconnecting() async throws {
+        let network = try MemoryNetwork()
+        let slow = ReconnectPolicy(schedule: [.seconds(60)])
+        let client = try await network.connected(network.configuration(reconnect: slow, lifecycle: .rongcloud))
+        network.server.refuseDials(with: NATSError.connectionRefused("memory"))
+        network.server.disconnectAll()
+        try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }
+        await client.setAppStateActive(false)
+        network.time.advance(by: .seconds(2))
+        network.server.refuseDials(with: nil)
+        await client.setAppStateActive(true)
+        try await client.state(is: .connected)
+        await client.close()
+    }
+
+    @Test("B24 a stop during `close` changes nothing, and what was closed stays so in the foreground")
+    func whileClosing() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected(network.configuration(lifecycle: .rongcloud))
+        async let closing: Void = client.close()
+        await client.lifecycleChanged(.stopping)
+        await closing
+        await client.lifecycleChanged(.foreground)
+        #expect(client.status.state == .disconnected && client.status.reason == .closedByUser)
+        let dials = network.server.dials
+        #expect(dials == 1 && network.time.untilNext == nil)
+    }
+
+    @Test("B25 a connection that stood through a short absence is not touched")
+    func stood() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected(network.configuration(lifecycle: .rongcloud))
+        let statuses = Gathered(client.statuses)
+        let heard = Heard(try await client.messages(topic: "chat.room"))
+        try await heard.wait(for: "live")
+        await client.setAppStateActive(false)
+        network.time.advance(by: .seconds(60))
+        await client.setAppStateActive(true)
+        _ = try await client.ping()
+        #expect(network.server.dials == 1 && statuses.all.allSatisfy { $0.state == .connected })
+        #expect(heard.all == ["live"])
+        await client.close()
+    }
+
+    @Test("B27 when `lifecycleChanged(.stopping)` returns, the connection has said what it had to say and is closed")
+    func stopping() async throws {
+        let network = try MemoryNetwork()
+        try network.server.createBucket(PresenceEntry.bucket)
+        let client = try await network.connected(network.configuration(lifecycle: .rongcloud))
+        try await client.appear(in: ["chat.room"])
+        func here() -> Bool {
+            network.server.messages(in: PresenceEntry.stream).contains { $0.headers["KV-Operation"] == nil }
+        }
+        try await eventually("the own entry") { here() }
+        await client.lifecycleChanged(.stopping)
+        #expect(client.status.state == .suspended && !here())
+        try await eventually("the server's end") { network.server.connections == 0 }
+        await client.lifecycleChanged(.foreground)
+        try await client.state(is: .connected)
+        try await eventually("the own entry again") { here() }
+        await client.close()
+    }
+
+    // MARK: Sleep
+
+    @Test("B25 a sleep beyond the server's patience is noticed by the next look, and the connection replaced at once")
+    func longSleep() async throws {
+        let network = try MemoryNetwork()
+        let signal = TestSignal()
+        let configuration = self.configuration(network, signal, .rongcloud)
+        let client = try await network.connected(configuration)
+        try await eventually("the wait for the next look") { network.time.waits == [configuration.pingInterval] }
+        signal.hide(.woke(after: configuration.serverPatience))
+        network.time.advance(by: configuration.pingInterval)
+        try await eventually("the new connection") {
+            network.server.dials == 2 && client.status.state == .connected && client.status.recoveries == 1
+        }
+        // A look at each return to the foreground, too.
+        signal.hide(.woke(after: configuration.serverPatience))
+        await client.setAppStateActive(true)
+        try await eventually("the next connection") {
+            network.server.dials == 3 && client.status.state == .connected
+        }
+        await client.close()
+        try await eventually("no timer") { network.time.untilNext == nil }
+    }
+
+    @Test("B25 a short sleep replaces nothing")
+    func shortSleep() async throws {
+        let network = try MemoryNetwork()
+        let signal = TestSignal()
+        let client = try await network.connected(configuration(network, signal, .rongcloud))
+        signal.hide(.woke(after: .seconds(30)))
+        await client.setAppStateActive(true)
+        _ = try await client.ping()
+        #expect(network.server.dials == 1 && client.status.state == .connected)
+        await client.close()
+    }
+
+    // MARK: Silence
+
+    @Test("B19 a network that is watched again tells how things stand, which may have changed in between")
+    func network() async throws {
+        let here = ServerAddress(host: "127.0.0.1")
+        let configuration = RelayConfiguration(servers: .fixed([here]))
+        let told = NIOLockedValueBox<[NetworkPath.Change]>([])
+        var network = WatchedNetwork()
+        for _ in 0..<2 {
+            network.rest()
+            network.follow(configuration) { change, _ in told.withLockedValue { $0.append(change) } }
+        }
+        try await eventually("the news") { told.withLockedValue { $0 } == [.available] }
+        network.end()
+    }
+
+    @Test("B21 suspended means silent: no connection, no timer, nobody shown as here, and what is written waits")
+    func silent() async throws {
+        let network = try MemoryNetwork()
+        try network.server.createBucket(PresenceEntry.bucket)
+        let folder = try TemporaryDirectory("silent")
+        let signal = TestSignal()
+        var configuration = self.configuration(network, signal, .rongcloud)
+        configuration.store = .file(folder.path("alice.sqlite"))
+        configuration.idleTimeout = .seconds(50)
+        let client = try await network.connected(configuration)
+        try await client.appear(in: ["chat.room"])
+        let seen = Gathered(try await client.presence(topic: "chat.room"))
+        let room = try await client.messages(topic: "chat.room", onScreenOnly: true)
+        let heard = Heard(room)
+        try await heard.wait(for: "live")
+        try await eventually("the own entry") { seen.all.last?.users.map(\.name) == ["alice"] }
+        room.setOnScreen(false)
+        try await eventually("the wait for the view") { network.time.waits.contains(configuration.offScreenGrace) }
+        await client.lifecycleChanged(.stopping)
+        let id = try client.enqueue(topic: "chat.room", message: "from afar")
+        // What was begun comes to its end, and nothing follows.
+        try await network.letTimePass("no timer") { network.time.untilNext == nil }
+        network.time.advance(by: .seconds(3_600))
+        try await network.letTimePass("no timer still") { network.time.untilNext == nil }
+        #expect(network.server.dials == 1)
+        #expect(client.status.state == .suspended && client.queuedCount == 1)
+        try await eventually("nobody here") { seen.all.last?.isKnown == false }
+        await client.lifecycleChanged(.foreground)
+        try await client.state(is: .connected)
+        try await network.letTimePass("what waited") { network.stored() == ["from afar"] }
+        #expect(network.server.messages(in: "test_stream").first?.headers["Nats-Msg-Id"] == id)
+        room.setOnScreen(true)
+        try await eventually("the line in view") { heard.all.contains { $0.hasSuffix("from afar") } }
+        await client.close()
+        withExtendedLifetime(folder) {}
+    }
+}

@@ -1,0 +1,151 @@
+import NATS
+import TestSupport
+import Testing
+
+@testable import Relay
+
+/// A client without sockets: the two machines, joined as the client joins them, and a clock that the test moves.
+private struct WholeLife {
+    private(set) var lifecycle: LifecycleMachine
+    private(set) var connection = MachineDriver(.parley, seed: 7)
+    private var grace: (id: LifecycleMachine.TimerID, at: ContinuousClock.Instant)?
+    private(set) var suspensions = 0
+    private(set) var resumptions = 0
+    private(set) var probes = 0
+
+    init(_ policy: LifecyclePolicy) { lifecycle = LifecycleMachine(policy: policy) }
+
+    var hasGrace: Bool { grace != nil }
+    var state: ConnectionStatus.State { connection.state }
+
+    mutating func signal(_ event: LifecycleMachine.Event) {
+        for action in lifecycle.handle(event, at: connection.now) {
+            switch action {
+            case .startTimer(let id, let moment): grace = (id, moment)
+            case .cancelTimer(let id): if grace?.id == id { grace = nil }
+            case .suspend: suspensions += 1
+            case .resume: resumptions += 1
+            case .probe: probes += 1
+            case .renew: break
+            }
+            for event in action.connectionEvents(generation: connection.generation, isIdle: false) { take(event) }
+        }
+    }
+
+    /// An event of the connection; its end is news for the other machine.
+    mutating func take(_ event: ConnectionMachine.Event) {
+        let known = connection.events.count
+        connection.handle(event)
+        if connection.events[known...].contains(.disconnected) { signal(.userDisconnected) }
+    }
+
+    mutating func connect() {
+        take(.connectRequested(timeLimit: nil))
+        signal(.userConnected)
+    }
+
+    mutating func disconnect() {
+        signal(.userDisconnected)
+        take(.disconnectRequested)
+    }
+
+    /// Lets time pass with every timer at its moment, or while the machine sleeps, with all of them late.
+    mutating func pass(_ duration: Duration, asleep: Bool) {
+        let end = connection.now + duration
+        if asleep {
+            connection.sleep(duration)
+            connection.fireLate()
+        } else if let (_, moment) = grace, moment <= end {
+            connection.advance(moment - connection.now)
+        }
+        if let (id, moment) = grace, moment <= connection.now {
+            grace = nil
+            signal(.timerFired(id))
+        }
+        if connection.now < end { connection.advance(end - connection.now) }
+    }
+}
+
+@Suite("Lifecycle: whole lives")
+struct LifecyclePropertyTests {
+    @Test(
+        "B21 B24 none of 100,000 random toggles makes a second socket, an unwanted connection or an unwanted rest",
+        .processorBound, arguments: [LifecyclePolicy.ignore, .immediate, .rongcloud, .suspend(after: .seconds(10))]
+    ) func randomToggles(_ policy: LifecyclePolicy) async {
+        var random = SeededGenerator(seed: 595)
+        var life = WholeLife(policy)
+        var wants = false
+        var isStopped = false
+        var faults: [String] = []
+        func expect(_ holds: Bool, _ fault: StaticString, _ step: Int) {
+            if !holds, faults.count < 10 { faults.append("\(fault), at step \(step)") }
+        }
+        for step in 0..<100_000 {
+            if step % 1_000 == 0 { await Task.yield() }
+            let dials = life.connection.dials.count
+            let wanted = wants
+            switch Int.random(in: 0..<24, using: &random) {
+            case 0:
+                life.connect()
+                wants = true
+            case 1:
+                life.disconnect()
+                wants = false
+            case 2...8:
+                let isActive = Bool.random(using: &random)
+                life.signal(.active(isActive))
+                if isActive { isStopped = false }
+            case 9:
+                life.signal(.stopping)
+                isStopped = true
+            case 10: life.signal(.woke(after: .seconds(Int64.random(in: 0...600, using: &random))))
+            case 11: life.signal(.suspected)
+            case 12...15: life.take(.dialSucceeded(generation: life.connection.generation))
+            case 16...18: life.take(.restored(generation: life.connection.generation))
+            case 19:
+                life.take(
+                    .connectionFailed(generation: life.connection.generation, reason: .connectionLost("random")))
+            case 20: life.take(.nudged)
+            case 21: life.pass(.seconds(Int64.random(in: 0...600, using: &random)), asleep: true)
+            default: life.pass(.milliseconds(Int64.random(in: 0...5_000, using: &random)), asleep: false)
+            }
+            let isAwayBySignal = !life.lifecycle.isActive
+            let isAsleep = life.state == .suspended
+            expect(life.connection.sockets.count <= 1, "two sockets", step)
+            expect(wants || life.connection.sockets.isEmpty, "a socket that nobody wants", step)
+            expect(wanted || wants || life.connection.dials.count == dials, "a dial that nobody wants", step)
+            expect(!isAsleep || isAwayBySignal, "asleep in the foreground", step)
+            expect(!isAsleep || policy != .ignore || isStopped, "asleep against the policy", step)
+            expect(isAsleep == life.lifecycle.isSuspended, "the machines differ", step)
+            expect(!isAsleep || life.connection.sockets.isEmpty, "a socket while asleep", step)
+            expect(!isAsleep || life.connection.timers.isEmpty && !life.hasGrace, "a timer while asleep", step)
+            let hasSession = life.state != .initialized && life.state != .disconnected
+            expect(wants == hasSession, "a session against the will", step)
+            if !faults.isEmpty { break }
+        }
+        #expect(faults == [])
+        #expect(life.resumptions <= life.suspensions && life.probes > 100)
+        #expect(life.suspensions > 100)
+    }
+
+    @Test("B21 100 random changes within the grace are one disconnect and one connect at most, by the last of them")
+    func randomFlicker() {
+        var random = SeededGenerator(seed: 100)
+        for _ in 0..<200 {
+            var life = WholeLife(.immediate)
+            life.connect()
+            life.take(.dialSucceeded(generation: 1))
+            life.take(.restored(generation: 1))
+            var isActive = true
+            for _ in 0..<100 {
+                isActive = .random(using: &random)
+                life.signal(.active(isActive))
+                life.pass(.milliseconds(Int64.random(in: 0...9, using: &random)), asleep: false)
+            }
+            life.pass(.seconds(5), asleep: false)
+            #expect(life.suspensions == (isActive ? 0 : 1) && life.resumptions == 0)
+            life.signal(.active(true))
+            #expect(life.connection.dials.count == (isActive ? 1 : 2))
+        }
+    }
+}

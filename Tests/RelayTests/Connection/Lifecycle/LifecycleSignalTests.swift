@@ -1,0 +1,148 @@
+import NATS
+import Testing
+
+@testable import Relay
+
+/// What the machine does about the signals beside foreground and background.
+@Suite("Lifecycle: stops, sleeps and suspicions")
+struct LifecycleSignalTests {
+    typealias Driver = LifecycleMachineTests.Driver
+
+    @Test("B27: a process that is about to be stopped suspends at once, and comes back with the foreground")
+    func stopping() {
+        var driver = Driver()
+        driver.handle(.stopping)
+        #expect(driver.calls == [.suspend] && driver.machine.isSuspended && driver.timer == nil)
+        driver.handle(.stopping)
+        driver.handle(.active(false))
+        driver.advance(.seconds(3_600))
+        driver.handle(.active(true))
+        #expect(driver.calls == [.suspend, .resume])
+    }
+
+    @Test("B27: a stop within the grace of the background ends the grace")
+    func stoppingInBackground() {
+        var driver = Driver()
+        driver.handle(.active(false))
+        driver.advance(.seconds(30))
+        driver.handle(.stopping)
+        #expect(driver.calls == [.suspend] && driver.timer == nil)
+        driver.advance(.seconds(3_600))
+        driver.handle(.active(true))
+        #expect(driver.calls == [.suspend, .resume])
+    }
+
+    @Test("B24, B27: a stop concerns no connection that its user does not want")
+    func stoppingUnwanted() {
+        var driver = Driver(connected: false)
+        driver.handle(.stopping)
+        driver.handle(.active(true))
+        #expect(driver.calls.isEmpty)
+        driver = Driver()
+        driver.handle(.stopping)
+        driver.handle(.userDisconnected)
+        driver.handle(.active(true))
+        #expect(driver.calls == [.suspend])
+    }
+
+    @Test("B27: a stop suspends where the background does not")
+    func stoppingKept() {
+        var driver = Driver(.ignore)
+        driver.handle(.active(false))
+        driver.advance(.seconds(3_600))
+        #expect(driver.calls.isEmpty)
+        driver.handle(.stopping)
+        driver.handle(.active(true))
+        #expect(driver.calls == [.suspend, .resume])
+    }
+
+    @Test("B21: another policy holds from now on, and in the background its wait begins anew")
+    func policyChanged() {
+        var driver = Driver()
+        driver.handle(.active(false))
+        driver.advance(.seconds(119))
+        driver.handle(.policyChanged(.suspend(after: .seconds(10))))
+        driver.advance(.seconds(9))
+        #expect(driver.calls.isEmpty)
+        driver.handle(.policyChanged(.ignore))
+        driver.advance(.seconds(3_600))
+        #expect(driver.calls.isEmpty && driver.timer == nil)
+        driver.handle(.policyChanged(.immediate))
+        driver.advance(.seconds(1))
+        #expect(driver.calls == [.suspend])
+        // What is suspended stays so until the foreground.
+        driver.handle(.policyChanged(.ignore))
+        #expect(driver.calls == [.suspend])
+        driver.handle(.active(true))
+        #expect(driver.calls == [.suspend, .resume])
+    }
+
+    @Test("B25: a short sleep is followed by a probe, one beyond the server's patience by a new connection at once")
+    func sleep() {
+        var driver = Driver()
+        driver.now += .seconds(239)
+        driver.handle(.woke(after: .seconds(239)))
+        #expect(driver.calls == [.probe])
+        driver.now += .seconds(240)
+        driver.handle(.woke(after: .seconds(240)))
+        #expect(driver.calls == [.probe, .renew])
+    }
+
+    @Test("B24, B25: a sleep wakes no connection that rests or is not wanted")
+    func sleepAtRest() {
+        var driver = Driver(connected: false)
+        driver.handle(.woke(after: .seconds(3_600)))
+        #expect(driver.calls.isEmpty)
+        driver = Driver(.immediate)
+        driver.handle(.active(false))
+        driver.advance(.seconds(1))
+        driver.handle(.woke(after: .seconds(3_600)))
+        #expect(driver.calls == [.suspend])
+        driver.handle(.active(true))
+        #expect(driver.calls == [.suspend, .resume])
+    }
+
+    @Test("A sleep in the background that is longer than the grace suspends, though the timer is late")
+    func sleepBeyondGrace() throws {
+        var driver = Driver()
+        driver.handle(.active(false))
+        let late = try #require(driver.timer).id
+        driver.now += .seconds(3_600)
+        driver.handle(.woke(after: .seconds(3_600)))
+        driver.handle(.timerFired(late))
+        #expect(driver.calls == [.suspend] && driver.timer == nil)
+        driver.handle(.active(true))
+        #expect(driver.calls == [.suspend, .resume])
+    }
+
+    @Test("B25: signals that mean the same come to one probe")
+    func together() {
+        var driver = Driver(.ignore)
+        driver.handle(.active(false))
+        driver.advance(.seconds(60))
+        driver.handle(.woke(after: .seconds(50)))
+        driver.handle(.active(true))
+        driver.handle(.suspected)
+        #expect(driver.calls == [.probe])
+        driver.advance(.seconds(1))
+        driver.handle(.suspected)
+        #expect(driver.calls == [.probe, .probe])
+    }
+
+    @Test("B12: the presets do what the systems do that they are named after")
+    func presets() {
+        #expect(LifecyclePolicy.rongcloud.grace == .seconds(120) && LifecyclePolicy.nexconn.grace == .seconds(120))
+        #expect(LifecyclePolicy.relayx.grace == nil && LifecyclePolicy.supabase.grace == nil)
+        #expect(LifecyclePolicy.sudo.grace == .seconds(1) && LifecyclePolicy.immediate.grace == .seconds(1))
+        #expect(LifecyclePolicy.suspend(after: .zero).grace == .seconds(1))
+    }
+
+    @Test("B42: a connection that rests because nobody needs it is woken by no return to the foreground")
+    func idle() {
+        for action in [LifecycleMachine.Action.resume, .probe, .renew] {
+            #expect(action.connectionEvents(generation: 1, isIdle: true).isEmpty)
+            #expect(action.connectionEvents(generation: 1, isIdle: false).last == .resumeRequested)
+        }
+        #expect(LifecycleMachine.Action.suspend.connectionEvents(generation: 1, isIdle: true) == [.suspendRequested])
+    }
+}
