@@ -321,7 +321,8 @@ public actor RelayClient {
     ///
     /// - Returns: whether it is on its way, so that the caller is to tell by ``restEnded()`` what became of it.
     func endRest() -> Bool {
-        if idle.isResting { connectionIsNeeded() }
+        // Where it does not rest, the wait for that begins anew.
+        connectionIsNeeded()
         return idle.isReturning
     }
 

@@ -64,7 +64,7 @@ struct UserPermissionsTests {
             #expect(reply.total == reply.streams.count && reply.offset == 0 && reply.limit >= reply.total)
             return reply.streams
         }
-        for all in ["", "{}", "{\"offset\":0}", "nonsense", #"{"subject":">"}"#] {
+        for all in ["", "{}", "{\"offset\":0}", "nonsense", #"{"subject":">"}"#, #"{"subject":""}"#] {
             #expect(try names(all) == ["N_stream", "PB_alice", "KV_N"], "\(all)")
         }
         for (subject, stream) in [

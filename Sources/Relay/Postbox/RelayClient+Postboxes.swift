@@ -4,7 +4,13 @@ extension RelayClient {
     ///
     /// - Parameter sudoId: only those of this persona (Sudo); nil for all.
     public func postboxes(sudoId: String? = nil) async throws(RelayError) -> [Postbox] {
-        try await postboxRegister().postboxes(of: sudoId)
+        try await awakePostboxRegister().postboxes(of: sudoId)
+    }
+
+    /// Who asks about postboxes needs the connection.
+    private func awakePostboxRegister() async throws(RelayError) -> PostboxRegister {
+        await wake()
+        return try postboxRegister()
     }
 
     /// The user's postboxes, page by page, the oldest first.
@@ -31,7 +37,7 @@ extension RelayClient {
     ///   - sudoId: the persona (Sudo) that it belongs to, 1 to 128 bytes; nil for the user's first one.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for either, ``RelayError/notConnected``, or the network's refusal.
     public func createPostbox(_ name: String, sudoId: String? = nil) async throws(RelayError) -> Postbox {
-        let made = try await postboxRegister().create(name, for: sudoId)
+        let made = try await awakePostboxRegister().create(name, for: sudoId)
         link?.personas.forget(made.id)
         return made
     }
@@ -46,7 +52,7 @@ extension RelayClient {
     public func updatePostbox(
         _ name: String, isEnabled: Bool, sudoId: String? = nil
     ) async throws(RelayError) -> Postbox {
-        try await postboxRegister().update(name, isEnabled: isEnabled, of: sudoId)
+        try await awakePostboxRegister().update(name, isEnabled: isEnabled, of: sudoId)
     }
 
     /// Deletes a postbox with its letters.
@@ -56,6 +62,6 @@ extension RelayClient {
     ///   - sudoId: the persona (Sudo) that it has to belong to; nil for any of the user's.
     /// - Throws: ``RelayError/notFound(_:)`` where that persona has no such postbox.
     public func deletePostbox(_ name: String, sudoId: String? = nil) async throws(RelayError) -> Postbox {
-        try await postboxRegister().delete(name, of: sudoId)
+        try await awakePostboxRegister().delete(name, of: sudoId)
     }
 }

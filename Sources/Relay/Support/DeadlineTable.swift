@@ -33,7 +33,7 @@ struct DeadlineTable<Waiter: Sendable>: Sendable {
     ///
     /// - Returns: them, and when the alarm is to ring next; nil where that is not needed.
     mutating func ring(at now: ContinuousClock.Instant) -> (late: [Waiter], alarm: ContinuousClock.Instant?) {
-        if let alarm, alarm <= now { self.alarm = nil }
+        alarm = nil
         let late = waits.filter { $0.value.deadline <= now }
         for key in late.keys { waits[key] = nil }
         let next = waits.values.map(\.deadline).min()

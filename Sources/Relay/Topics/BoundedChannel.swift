@@ -104,7 +104,8 @@ final class BoundedChannel<Element: Sendable>: Sendable {
         let weight = weight(element)
         let reader = state.withLockedValue { state -> Completion<Wakeup>? in
             guard state.ending == nil else { return nil }
-            if isLast { state.late = nil }
+            // What was told before comes before it.
+            if isLast { state.late = nil } else { appendLate(&state) }
             append(element, weight, &state)
             defer { state.reader = nil }
             return state.reader

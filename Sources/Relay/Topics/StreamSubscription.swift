@@ -400,7 +400,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             }
             state.withLockedValue { _ = $0.held.removeFirst() }
         }
-        state.withLockedValue { $0.isInterruptionHeld = false }
+        // The reader heard that stored messages come before it heard of the interruption: they still come.
+        if state.withLockedValue({ exchange(&$0.isInterruptionHeld, with: false) }) { channel.mark(.catchingUp) }
         return true
     }
 

@@ -141,9 +141,11 @@ struct NetworkServices: Sendable {
         return await postboxes.reply(to: message.bytes, verb: tokens[3], of: user)
     }
 
-    /// The answer to a request that is not worked on now. One for the names gets none, as if the answer had been lost.
+    /// The answer to a request that is not worked on now. One for names gets none, as if the answer had been lost.
     private func refusal(of message: NATSMessage) -> [UInt8]? {
-        message.subject == NamespaceService.subject ? nil : Wire.json(PostboxReply(error: .unavailable))
+        let isForNames =
+            message.subject == NamespaceService.subject || message.subject.hasPrefix(NetworkNames.streams(of: ""))
+        return isForNames ? nil : Wire.json(PostboxReply(error: .unavailable))
     }
 
     /// An answer that cannot leave is the asker's time-out; the connection's end is seen by the reader.

@@ -30,7 +30,7 @@ struct StreamNamesService: Sendable {
             (names.hash + ".", NetworkNames.topicStream(of: names.namespace)),
             (NetworkNames.letters(to: user.text, ""), user.postboxStream),
             (NetworkNames.key("", in: names.namespace), NetworkNames.stream(ofBucket: names.namespace)),
-        ].filter { stem, _ in asked.map { $0 == ">" || $0.hasPrefix(stem) } ?? true }.map(\.1)
+        ].filter { stem, _ in asked.map { $0.isEmpty || $0 == ">" || $0.hasPrefix(stem) } ?? true }.map(\.1)
         return Wire.json(Reply(total: streams.count, streams: streams))
     }
 }

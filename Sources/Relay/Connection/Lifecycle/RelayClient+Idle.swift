@@ -22,7 +22,8 @@ extension RelayClient {
             let isOnItsWay = status.state == .connecting || status.state == .reconnecting
             guard isOnItsWay, status.reason == nil, status.nextRetryAt == nil else { break }
         }
-        restEnded()
+        // Who is cancelled does not know.
+        if !Task.isCancelled { restEnded() }
     }
 
     /// Whether anything needs the connection now. An exclusive session is held by being connected. Who waits for a
