@@ -11,6 +11,8 @@ extension Inbox {
         var isTyped = true
         /// What each letter has to have.
         private(set) var terms: [Term] = []
+        /// Whether a word is still being written that begins with `is:`: it finds more than is meant.
+        private(set) var isUnfinished = false
 
         /// One word.
         enum Term: Hashable, Sendable {
@@ -48,11 +50,13 @@ extension Inbox {
         }
 
         private mutating func understand() {
-            terms = editor.text.lowercased().split(whereSeparator: \.isWhitespace).compactMap { word in
+            let words = editor.text.lowercased().split(whereSeparator: \.isWhitespace)
+            terms = words.compactMap { word in
                 if word == "is:unread" { return .unread }
                 // It is still being written.
                 return word.hasPrefix("is:") && "is:unread".hasPrefix(word) ? nil : .word(String(word))
             }
+            isUnfinished = terms.count < words.count
         }
 
         /// Whether a letter is shown.

@@ -60,8 +60,8 @@ extension Inbox {
         static let limit = 100_000
 
         init(_ filter: Filter?, ofBox box: String?, total: Int?, request: UInt64) {
-            // A filter that says nothing finds all.
-            self.filter = filter.flatMap { $0.terms.isEmpty ? nil : $0 }
+            // A filter in which nothing stands finds all.
+            self.filter = filter.flatMap { $0.editor.isBlank ? nil : $0 }
             self.box = box
             self.total = total
             self.request = request

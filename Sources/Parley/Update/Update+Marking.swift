@@ -5,6 +5,10 @@ extension ChatModel {
     /// Begins to mark what the filter finds in the whole list, or all of it where there is no filter.
     mutating func markMatching() -> [ChatEffect] {
         guard case .inbox(let box) = view, !isStillMarking() else { return [] }
+        guard inbox.filter?.isUnfinished != true else {
+            say("The filter is not finished.", .failure)
+            return []
+        }
         let counted = box.map { [inbox.counts[$0]].compactMap(\.self) } ?? Array(inbox.counts.values)
         let total = counted.isEmpty ? nil : counted.reduce(0) { $0 &+ max(0, $1) }
         let marking = Inbox.Marking(inbox.filter, ofBox: box, total: total, request: newNumber())

@@ -74,6 +74,19 @@ struct InboxMarkingTests {
         #expect(desk.model.inbox.marked.count == 13 && desk.model.inbox.marking == nil)
     }
 
+    @Test("A filter of which a word is not finished marks nothing, and says so", arguments: ["is:unr", "lunch is:"])
+    func unfinished(filter: String) {
+        var desk = Self.desk(filter: filter)
+        #expect(desk.press(.alt("*")) == [])
+        #expect(desk.model.inbox.marking == nil && desk.model.notice?.text == "The filter is not finished.")
+        // One in which nothing stands is none.
+        var blank = Self.desk()
+        blank.press(.alt("l"))
+        blank.type(" ")
+        blank.press(.alt("*"))
+        #expect(blank.model.inbox.marking?.filter == nil && blank.model.inbox.marking != nil)
+    }
+
     @Test("What is unread is what was read neither here nor earlier on this machine")
     func unread() {
         var desk = Self.desk(filter: "is:unread")
