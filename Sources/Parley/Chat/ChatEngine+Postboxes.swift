@@ -72,7 +72,12 @@ extension ChatEngine {
         }
         let store = await client.keptStore()
         let kept = try await store?.readLetters(among: []).kept
-        return .of(postbox, counts: counts, kept: kept)
+        let source = LetterPortion.Source.of(postbox, counts: counts, kept: kept)
+        guard source == .store else { return source }
+        // What is listed is kept from then on: the store is asked first.
+        let newestKept = try await client.keptLetters(limit: 1, postbox: postbox, order: .newestFirst)?.page.items.first
+        let newest = try? await client.listMessages(limit: 1, postbox: postbox, order: .newestFirst).items.first
+        return source.confirmed(network: newest?.id, kept: newestKept?.id)
     }
 
     // MARK: Sent letters

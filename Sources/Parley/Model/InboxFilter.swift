@@ -21,7 +21,7 @@ extension Inbox {
             case word(String)
         }
 
-        /// Only so much of a letter is looked through.
+        /// Unicode scalars of a letter that are looked through at most. A single character may have any number of them.
         private static let textLimit = 16_384
 
         var isUnread: Bool { terms.contains(.unread) }
@@ -69,11 +69,16 @@ extension Inbox {
             }
             guard !words.isEmpty else { return true }
             let parts = [
-                letter.from ?? "", inbox.name(ofBox: letter.postboxId), inbox.hasPersonas ? letter.sudoId : "",
-                LetterSubject.shown(letter.subject) ?? "", String(letter.message.prefix(Self.textLimit)),
+                Self.beginning(of: letter.from), inbox.name(ofBox: letter.postboxId),
+                inbox.hasPersonas ? letter.sudoId : "", LetterSubject.shown(letter.subject) ?? "",
+                Self.beginning(of: letter.message),
             ]
             let text = Array(parts.joined(separator: "\n").lowercased().utf8)
             return words.allSatisfy { Self.has(text, $0) }
+        }
+
+        private static func beginning(of text: String?) -> String {
+            String((text ?? "").unicodeScalars.prefix(textLimit))
         }
 
         private static func has(_ text: [UInt8], _ word: [UInt8]) -> Bool {

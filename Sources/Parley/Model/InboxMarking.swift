@@ -5,7 +5,7 @@ struct LetterPortion: Equatable, Sendable {
     /// Where letters are read that are gone through.
     enum Source: Hashable, Sendable {
         case network
-        /// This machine's store, which has as many letters as the network.
+        /// This machine's store, which has as many letters as the network, and its newest one.
         case store
         /// What this machine keeps, as the network cannot be asked.
         case kept
@@ -22,6 +22,11 @@ struct LetterPortion: Equatable, Sendable {
             guard let kept else { return .network }
             if let postbox { return counts[postbox] ?? 0 == kept[postbox] ?? 0 ? .store : .network }
             return counts.filter { $0.value > 0 } == kept.filter { $0.value > 0 } ? .store : .network
+        }
+
+        /// The source where the ids of the newest letters are known, too: letters that are as many may be others.
+        func confirmed(network: String?, kept: String?) -> Source {
+            self != .store || network != nil && network == kept ? self : .network
         }
     }
 

@@ -12,7 +12,9 @@ enum LetterSubject {
     /// A subject in one line, as much of it as is shown: it is another's text, and that of any client.
     static func shown(_ subject: String?) -> String? {
         guard let subject, !subject.isEmpty else { return nil }
-        return String(subject.prefix(PostboxLetter.maximumSubjectBytes).map { $0.isNewline ? " " : $0 })
+        // A character of another's text may have any number of scalars.
+        let beginning = String(subject.unicodeScalars.prefix(PostboxLetter.maximumSubjectBytes))
+        return String(beginning.map { $0.isNewline ? " " : $0 })
     }
 
     // MARK: Writing

@@ -33,6 +33,15 @@ struct InboxFilterTests {
         if shown.isEmpty { #expect(shows(desk, "No letter of this page has that.")) }
     }
 
+    @Test("A character with any number of marks above it is not looked through to its end")
+    func marksAbove() {
+        let hostile = "e" + String(repeating: "\u{301}", count: 20_000) + " needle"
+        var desk = Desk.inbox([letter(1, hostile, from: "bob", subject: hostile), letter(2, "e needle")])
+        desk.press(.alt("l"))
+        desk.type("needle")
+        #expect(ids(desk) == ["l2"])
+    }
+
     @Test("Enter keeps a filter, typing goes to the text again, and Escape ends it")
     func keys() {
         var desk = Self.desk()

@@ -178,7 +178,7 @@ struct InboxMarkingTests {
         #expect(desk.model.inbox.marking == nil)
     }
 
-    @Test("This machine's letters are read where they are as many as the network's, of the postbox that is wanted")
+    @Test("This machine's letters are read where they are as many as the network's and the newest one is among them")
     func source() {
         let counts = ["b1": 5, "b2": 2, "empty": 0]
         #expect(LetterPortion.Source.of(nil, counts: counts, kept: ["b1": 5, "b2": 2]) == .store)
@@ -187,6 +187,12 @@ struct InboxMarkingTests {
         #expect(LetterPortion.Source.of("b2", counts: counts, kept: ["b1": 5]) == .network)
         #expect(LetterPortion.Source.of("b1", counts: counts, kept: nil) == .network)
         #expect(LetterPortion.Source.of("b1", counts: nil, kept: ["b1": 4]) == .kept)
+        // As many letters may be others: the newest one tells.
+        let store = LetterPortion.Source.store
+        #expect(store.confirmed(network: "l5", kept: "l5") == .store)
+        #expect(store.confirmed(network: "l6", kept: "l5") == .network)
+        #expect(store.confirmed(network: nil, kept: nil) == .network)
+        #expect(LetterPortion.Source.kept.confirmed(network: nil, kept: "l5") == .kept)
     }
 }
 
