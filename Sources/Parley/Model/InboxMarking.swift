@@ -92,6 +92,8 @@ extension Inbox {
             case tooMany
             /// The person has stopped it.
             case stopped
+            /// The person has left the list.
+            case left
             /// The letters could not be read, and why.
             case failed(String)
         }
@@ -117,6 +119,7 @@ extension Inbox {
             case .full: return "\(Wording.grouped(Inbox.markLimit)) letters are marked, no more can be. \(part)."
             case .tooMany: return "\(part), the oldest ones. The others were not."
             case .stopped: return "Stopped. \(part)."
+            case .left: return "The list was left, so no more letters are marked there. \(part)."
             case .failed(let words) where seen == 0: return "The letters could not be listed. \(words)"
             case .failed(let words): return "\(part). The others could not be listed. \(words)"
             }

@@ -27,10 +27,7 @@ extension ChatModel {
     mutating func handlePortion(_ portion: LetterPortion, _ request: UInt64) -> [ChatEffect] {
         guard var marking = inbox.marking, marking.request == request else { return [] }
         // Whoever has left the list sees no marks, and finds none when it is opened again.
-        guard (trail + [view]).contains(.inbox(marking.box)) else {
-            inbox.marking = nil
-            return []
-        }
+        guard (trail + [view]).contains(.inbox(marking.box)) else { return end(marking, .left) }
         let matching = portion.letters.filter { letter in
             guard !inbox.tombstones.contains(letter.id), !inbox.isBeingDeleted(letter.id) else { return false }
             guard let filter = marking.filter else { return true }
@@ -54,11 +51,16 @@ extension ChatModel {
         _ = end(marking, .failed(error.words))
     }
 
-    /// Ends it where the person wants that; false where nothing is being marked.
+    /// Ends it where the person wants that, in the list; false where nothing is being marked, or something else is in view.
     mutating func stopMarking() -> Bool {
-        guard let marking = inbox.marking else { return false }
+        guard case .inbox = view, let marking = inbox.marking else { return false }
         _ = end(marking, .stopped)
         return true
+    }
+
+    /// Says that it has ended where another list is opened.
+    mutating func leaveMarking() {
+        if let marking = inbox.marking { _ = end(marking, .left) }
     }
 
     private mutating func end(_ marking: Inbox.Marking, _ end: Inbox.Marking.End) -> [ChatEffect] {

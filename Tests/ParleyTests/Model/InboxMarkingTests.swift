@@ -169,13 +169,37 @@ struct InboxMarkingTests {
         #expect(desk.model.inbox.marked.isEmpty && desk.model.inbox.marking == nil)
     }
 
-    @Test("Whoever leaves the postbox has it end")
+    @Test("Whoever leaves the postbox has it end, and is told so")
     func leaving() {
         var desk = Self.desk()
         desk.press(.alt("*"))
         desk.press(.alt("1"))
         #expect(desk.answerPortion(Self.portion(1...100, next: "p2")) == [])
         #expect(desk.model.inbox.marking == nil)
+        let words = "The list was left, so no more letters are marked there."
+        #expect(desk.model.notice?.text == "\(words) No letter was looked at.")
+
+        // Another list ends it at once.
+        var other = Self.desk()
+        other.press(.alt("*"))
+        other.answerPortion(Self.portion(1...100, next: "p2"))
+        other.press(.function(2))
+        other.press(.down)
+        other.press(.enter)
+        #expect(other.model.view == .inbox("b1") && other.model.inbox.marking == nil)
+        #expect(
+            other.model.notice?.text == "\(words) 100 letters are marked of the 100 that were looked at.")
+    }
+
+    @Test("Escape stops it in the list alone: what is read whole is closed, and the marks go on")
+    func escapeElsewhere() {
+        var desk = Self.desk()
+        desk.press(.alt("*"))
+        desk.press(.function(4))
+        desk.press(.escape)
+        #expect(desk.model.view == .inbox(nil) && desk.model.inbox.marking != nil)
+        desk.press(.escape)
+        #expect(desk.model.view == .inbox(nil) && desk.model.inbox.marking == nil)
     }
 
     @Test("This machine's letters are read where they are as many as the network's and the newest one is among them")
