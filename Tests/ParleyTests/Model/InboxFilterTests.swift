@@ -186,6 +186,18 @@ struct InboxFilterTests {
         #expect(ids(desk) == ["l1"] && desk.model.inbox.filter == nil)
     }
 
+    @Test("A filter that was still being typed is kept in another postbox where it says is:unread alone")
+    func typedElsewhere() {
+        for (text, isKept) in [("is:unread", true), ("is:unread lunch", false), ("is:unr", false)] {
+            var inbox = Inbox()
+            var filter = Inbox.Filter()
+            filter.insert(text)
+            inbox.setFilter(filter)
+            inbox.reset()
+            #expect(inbox.filter?.isUnreadAlone ?? false == isKept, "\(text)")
+        }
+    }
+
     @Test("That unread letters alone are shown stays from postbox to postbox")
     func unreadElsewhere() {
         var desk = Self.desk()
