@@ -35,15 +35,13 @@ extension ChatEngine {
         Task { [client, queue] in
             do throws(RelayError) {
                 let source: LetterPortion.Source
-                if let known { source = known } else { source = await Self.source(of: postbox, client) }
+                if let known { source = known } else { source = try await Self.source(of: postbox, client) }
                 let page = try await Self.portion(of: postbox, token, from: source, client)
                 var portion = LetterPortion(letters: page.items, nextToken: page.nextToken)
                 portion.unreadableCount = page.unreadable.count
                 portion.source = source
-                if let store = await client.keptStore(),
-                    let read = try? await store.readLetters(among: page.items.map(\.id))
-                {
-                    portion.readIDs = read.ids
+                if let store = await client.keptStore() {
+                    portion.readIDs = try await store.readLetters(among: page.items.map(\.id)).ids
                 }
                 await queue.send(.postbox(.portion(request: request, portion)))
             } catch {
@@ -64,15 +62,22 @@ extension ChatEngine {
     }
 
     /// Where the letters of a postbox are read.
-    private static func source(of postbox: String?, _ client: RelayClient) async -> LetterPortion.Source {
+    private static func source(
+        of postbox: String?, _ client: RelayClient
+    ) async throws(RelayError) -> LetterPortion.Source {
         var counts: [String: Int]?
         if client.status.state == .connected {
             guard let counted = try? await client.countMessages() else { return .network }
             counts = counted
         }
         let store = await client.keptStore()
-        let kept = try? await store?.readLetters(among: []).kept
-        return .of(postbox, counts: counts, kept: kept)
+        let kept = try await store?.readLetters(among: []).kept
+        let source = LetterPortion.Source.of(postbox, counts: counts, kept: kept)
+        guard source == .store else { return source }
+        // What is listed is kept from then on: the store is asked first.
+        let newestKept = try await client.keptLetters(limit: 1, postbox: postbox, order: .newestFirst)?.page.items.first
+        let newest = try? await client.listMessages(limit: 1, postbox: postbox, order: .newestFirst).items.first
+        return source.confirmed(network: newest?.id, kept: newestKept?.id)
     }
 
     // MARK: Sent letters

@@ -129,6 +129,7 @@ extension PostboxMessage {
     /// The letter as it is sent on.
     func forwarded(under text: String?) -> String {
         let above = text.map { $0 + "\n\n" } ?? ""
-        return "\(above)Forwarded: from \(from ?? "–") to \(postboxId), \(createdAt.iso8601)\n\n\(message)"
+        let line = "\(LetterSubject.forwardMark)from \(from ?? "–") to \(postboxId), \(createdAt.iso8601)"
+        return "\(above)\(line)\n\n\(message)"
     }
 }

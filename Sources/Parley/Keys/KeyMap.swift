@@ -183,9 +183,18 @@ extension KeyMap {
             }
         }
         let text = tables.filter { $0.name == Self.nameOfEverywhere || $0.name == Self.name(of: ComposePane.self) }
+        // The keys that the text has by itself; one that it was given goes by its own table.
+        let own = editing.map { entry in
+            var entry = entry
+            entry.sequences = entry.sequences.filter(entry.isStandard)
+            return entry
+        }
         for (table, entries) in tables {
             // A key of the text that means something before it comes to that would never reach it.
-            try Self.check(entries, of: table, changed, before: table == Self.nameOfEditing ? text : [])
+            var others: [(name: String, entries: [Entry])] = []
+            if table == Self.nameOfEditing { others = text }
+            if text.contains(where: { $0.name == table }) { others = [(name: Self.nameOfEditing, entries: own)] }
+            try Self.check(entries, of: table, changed, beside: others)
         }
     }
 
@@ -209,10 +218,10 @@ extension KeyMap {
         let table: String
     }
 
-    /// - Parameter earlier: tables whose keys go before those of this one, but for what they share with it by themselves.
+    /// - Parameter others: tables with which this one shares no keys but those that they share by themselves.
     private static func check(
         _ entries: [Entry], of table: String, _ changed: [String: String],
-        before earlier: [(name: String, entries: [Entry])]
+        beside others: [(name: String, entries: [Entry])]
     ) throws(Mistake) {
         func change(of entry: Entry) -> String? { changed["\(table).\(entry.action.name)"] }
         func holders(_ entries: [Entry], of table: String) -> [Holder] {
@@ -222,7 +231,7 @@ extension KeyMap {
         }
         // What was not changed is seen first, so that a change is named.
         var seen = holders(entries.filter { change(of: $0) == nil }, of: table)
-        let before = earlier.flatMap { holders($0.entries, of: $0.name) }
+        let shared = others.flatMap { holders($0.entries, of: $0.name) }
         for entry in entries {
             guard let name = change(of: entry) else { continue }
             for sequence in entry.sequences {
@@ -231,8 +240,8 @@ extension KeyMap {
                         name: name,
                         words: "\(sequence.label) by itself is a letter of the text (\(table)); add Alt or Ctrl, say")
                 }
-                let others = entry.isStandard(sequence) ? seen : seen + before
-                if let other = others.first(where: { $0.sequence.clashes(with: sequence) }) {
+                let taken = entry.isStandard(sequence) ? seen : seen + shared
+                if let other = taken.first(where: { $0.sequence.clashes(with: sequence) }) {
                     let relation =
                         other.sequence == sequence ? "is" : "and \(other.sequence.label) begin alike, and that is"
                     throw Mistake(

@@ -23,18 +23,12 @@ struct InboxLayout: Hashable {
     /// Lines of one letter that are shown at most.
     static let lineLimit = 2_000
 
+    /// From this height on the table is above the open letter, where that is not beside it.
+    private static let aboveFrom = 14
+
     init(model: ChatModel, area: Rect) {
-        var rest = area
-        if model.inbox.deletion != nil || model.inbox.pending != nil, area.rows >= 3 {
-            (rest, progress) = rest.split(bottom: 1)
-        } else {
-            progress = nil
-        }
-        if model.inbox.filter != nil, rest.rows >= 2 {
-            (filter, rest) = rest.split(top: 1)
-        } else {
-            filter = nil
-        }
+        let rest: Rect
+        (filter, rest, progress) = Self.parts(of: area, model)
         guard let letter = model.inbox.openLetter else {
             table = rest
             divider = nil
@@ -56,7 +50,7 @@ struct InboxLayout: Hashable {
             letterLines = Self.wrapped(letter.message, columns: rest.columns - 2)
             divider = nil
             // A short letter leaves the rows that it does not need to the table.
-            let least = rest.rows >= 14 ? max(4, rest.rows / 3) : 0
+            let least = rest.rows >= Self.aboveFrom ? max(4, rest.rows / 3) : 0
             let spare = rest.rows - 1 - letterLines.count
             let parts = rest.split(top: least == 0 ? 0 : max(least, min(spare, model.inbox.letters.count)))
             table = parts.top
@@ -65,6 +59,24 @@ struct InboxLayout: Hashable {
         let split = below.split(top: below.rows >= 2 ? 1 : 0)
         readerHeading = split.top.isEmpty ? nil : split.top
         reader = split.rest
+    }
+
+    /// The line of the filter, what is between, and the progress of a deletion.
+    private static func parts(of area: Rect, _ model: ChatModel) -> (filter: Rect?, rest: Rect, progress: Rect?) {
+        var (rest, filter, progress): (Rect, Rect?, Rect?) = (area, nil, nil)
+        if model.inbox.deletion != nil || model.inbox.pending != nil, area.rows >= 3 {
+            (rest, progress) = rest.split(bottom: 1)
+        }
+        if model.inbox.filter != nil, rest.rows >= 2 { (filter, rest) = rest.split(top: 1) }
+        return (filter, rest, progress)
+    }
+
+    /// How wide the table is, 0 where the open letter takes the whole pane. Nothing of that is wrapped for it.
+    static func tableColumns(model: ChatModel, area: Rect) -> Int {
+        let rest = parts(of: area, model).rest
+        guard model.inbox.openLetter != nil else { return rest.columns }
+        if rest.columns >= besideFrom { return rest.columns / 2 }
+        return rest.rows >= aboveFrom ? rest.columns : 0
     }
 
     /// The furthest that the reader scrolls.
@@ -100,6 +112,12 @@ struct InboxColumns: Hashable {
     /// What is between the age and the pane's edge.
     static let margin = 1
 
+    /// The narrowest that letters' first words are shown beside a column of what they are about.
+    private static let lineLeast = 20
+
+    /// Whether a table of so many columns shows ages.
+    static func showAge(on columns: Int) -> Bool { columns - InboxLayout.markColumns >= 40 }
+
     /// On a narrow pane the subject's column goes first, then the persona, the postbox and the age.
     init(columns: Int, showsBox: Bool, model: ChatModel) {
         let inbox = model.inbox
@@ -107,7 +125,7 @@ struct InboxColumns: Hashable {
         func widest(_ limit: Int, _ width: (PostboxMessage) -> Int) -> Int {
             min(limit, inbox.letters.reduce(0) { max($0, width($1)) })
         }
-        age = rest >= 40 ? widest(12) { Self.age($0, model).utf8.count } : 0
+        age = Self.showAge(on: columns) ? widest(12) { Self.age($0, model).utf8.count } : 0
         let hasBoxes = showsBox && inbox.boxes.count > 1
         box =
             hasBoxes && rest >= 56
@@ -115,9 +133,10 @@ struct InboxColumns: Hashable {
         persona =
             inbox.hasPersonas && rest >= 70 ? widest(Self.nameLimit) { Self.persona($0).width } : 0
         from = max(1, widest(min(Conversation.nameColumnLimit, max(6, rest / 5))) { Self.sender($0).width })
-        subject = rest >= 90 ? widest(rest / 4) { Self.subject($0).width } : 0
-        let used = [persona, box, from, subject, age].reduce(age > 0 ? Self.margin : 0) { $0 + ($1 > 0 ? $1 + 2 : 0) }
-        line = max(0, rest - used)
+        let used = [persona, box, from, age].reduce(age > 0 ? Self.margin : 0) { $0 + ($1 > 0 ? $1 + 2 : 0) }
+        let wanted = rest >= 90 ? widest(rest / 4) { Self.subject($0).width } : 0
+        subject = wanted > 0 && rest - used - wanted - 2 >= Self.lineLeast ? wanted : 0
+        line = max(0, rest - used - (subject > 0 ? subject + 2 : 0))
     }
 
     /// How old a letter is.

@@ -289,7 +289,7 @@ struct Inbox: Equatable, Sendable {
     }
 
     /// Forgets the page, as when another postbox is opened. In which order letters are listed stays, and that those alone are
-    /// shown which were not read.
+    /// shown which were not read; if that was still being typed, it is kept.
     mutating func reset() {
         page = []
         letters = []
@@ -305,7 +305,7 @@ struct Inbox: Equatable, Sendable {
         isLoaded = false
         selected = 0
         firstVisible = 0
-        if filter?.isUnreadAlone != true { filter = nil }
+        filter = filter?.terms == [.unread] ? .unread : nil
         marked = []
         lastMark = nil
         marking = nil

@@ -11,6 +11,8 @@ extension Inbox {
         var isTyped = true
         /// What each letter has to have.
         private(set) var terms: [Term] = []
+        /// Whether a word is still being written that begins with `is:`: it finds more than is meant.
+        private(set) var isUnfinished = false
 
         /// One word.
         enum Term: Hashable, Sendable {
@@ -19,7 +21,7 @@ extension Inbox {
             case word(String)
         }
 
-        /// Only so much of a letter is looked through.
+        /// Unicode scalars of a letter that are looked through at most. A single character may have any number of them.
         private static let textLimit = 16_384
 
         var isUnread: Bool { terms.contains(.unread) }
@@ -48,11 +50,13 @@ extension Inbox {
         }
 
         private mutating func understand() {
-            terms = editor.text.lowercased().split(whereSeparator: \.isWhitespace).compactMap { word in
+            let words = editor.text.lowercased().split(whereSeparator: \.isWhitespace)
+            terms = words.compactMap { word in
                 if word == "is:unread" { return .unread }
                 // It is still being written.
                 return word.hasPrefix("is:") && "is:unread".hasPrefix(word) ? nil : .word(String(word))
             }
+            isUnfinished = terms.count < words.count
         }
 
         /// Whether a letter is shown.
@@ -65,11 +69,16 @@ extension Inbox {
             }
             guard !words.isEmpty else { return true }
             let parts = [
-                letter.from ?? "", inbox.name(ofBox: letter.postboxId), inbox.hasPersonas ? letter.sudoId : "",
-                LetterSubject.shown(letter.subject) ?? "", String(letter.message.prefix(Self.textLimit)),
+                Self.beginning(of: letter.from), inbox.name(ofBox: letter.postboxId),
+                inbox.hasPersonas ? letter.sudoId : "", LetterSubject.shown(letter.subject) ?? "",
+                Self.beginning(of: letter.message),
             ]
             let text = Array(parts.joined(separator: "\n").lowercased().utf8)
             return words.allSatisfy { Self.has(text, $0) }
+        }
+
+        private static func beginning(of text: String?) -> String {
+            String((text ?? "").unicodeScalars.prefix(textLimit))
         }
 
         private static func has(_ text: [UInt8], _ word: [UInt8]) -> Bool {

@@ -5,7 +5,7 @@ struct LetterPortion: Equatable, Sendable {
     /// Where letters are read that are gone through.
     enum Source: Hashable, Sendable {
         case network
-        /// This machine's store, which has as many letters as the network.
+        /// This machine's store, which has as many letters as the network, and its newest one.
         case store
         /// What this machine keeps, as the network cannot be asked.
         case kept
@@ -22,6 +22,11 @@ struct LetterPortion: Equatable, Sendable {
             guard let kept else { return .network }
             if let postbox { return counts[postbox] ?? 0 == kept[postbox] ?? 0 ? .store : .network }
             return counts.filter { $0.value > 0 } == kept.filter { $0.value > 0 } ? .store : .network
+        }
+
+        /// The source where the ids of the newest letters are known, too: letters that are as many may be others.
+        func confirmed(network: String?, kept: String?) -> Source {
+            self != .store || network != nil && network == kept ? self : .network
         }
     }
 
@@ -60,8 +65,8 @@ extension Inbox {
         static let limit = 100_000
 
         init(_ filter: Filter?, ofBox box: String?, total: Int?, request: UInt64) {
-            // A filter that says nothing finds all.
-            self.filter = filter.flatMap { $0.terms.isEmpty ? nil : $0 }
+            // A filter in which nothing stands finds all.
+            self.filter = filter.flatMap { $0.editor.isBlank ? nil : $0 }
             self.box = box
             self.total = total
             self.request = request
@@ -87,6 +92,8 @@ extension Inbox {
             case tooMany
             /// The person has stopped it.
             case stopped
+            /// The person has left the list.
+            case left
             /// The letters could not be read, and why.
             case failed(String)
         }
@@ -112,6 +119,7 @@ extension Inbox {
             case .full: return "\(Wording.grouped(Inbox.markLimit)) letters are marked, no more can be. \(part)."
             case .tooMany: return "\(part), the oldest ones. The others were not."
             case .stopped: return "Stopped. \(part)."
+            case .left: return "The list was left, so no more letters are marked there. \(part)."
             case .failed(let words) where seen == 0: return "The letters could not be listed. \(words)"
             case .failed(let words): return "\(part). The others could not be listed. \(words)"
             }

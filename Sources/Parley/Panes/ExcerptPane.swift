@@ -71,7 +71,10 @@ struct ExcerptPane: Pane {
         switch action {
         case .up: return scroll(up: 1, on: &model)
         case .down: return scroll(up: -1, on: &model)
-        case .toBeginning: model.scrollExcerptToFound()
+        case .toBeginning:
+            model.scrollExcerptToFound()
+            // What was looked for there is out of view now; the keys are for what was found again.
+            (model.selection, model.find) = (nil, nil)
         case .toEnd: return showNewest(on: &model)
         case .copy: return message(in: model).map { model.copy(message: $0.text) } ?? []
         case .quote: if let row = message(in: model) { model.quote(row.text, of: row.author) }

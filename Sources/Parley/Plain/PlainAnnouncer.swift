@@ -15,7 +15,7 @@ struct PlainAnnouncer {
     private static let newLimit = 100
     /// Characters of an address that is long.
     private static let longAddress = 60
-    /// Lines of a letter that are said where something was looked for in it.
+    /// Lines of a letter that are said where something was looked for in it: those from where that was found last on.
     private static let foundLimit = 20
     /// Own messages whose end is waited for; beyond it the oldest are forgotten.
     private static let ownLimit = 1_000
@@ -144,8 +144,10 @@ struct PlainAnnouncer {
             return []
         }
         defer { reader = shown }
-        if case .find? = command, let find = shown.find {
-            let found = shown.parts.lazy.map { String($0) }.filter { find.text.isIn($0) }
+        if case .find(let words)? = command {
+            // What goes on to nothing is told, and neither said again nor a reason to read all of it.
+            guard let find = shown.find, let line = find.line, !words.isEmpty || find != reader?.find else { return [] }
+            let found = shown.parts[line.part...].lazy.map { String($0) }.filter { find.text.isIn($0) }
             return Array(found.prefix(Self.foundLimit))
         }
         let isAsked =

@@ -1,6 +1,7 @@
 import Relay
 
-/// How old a letter is, as a list of letters has it: `now`, `3 min`, `2 h`, `yesterday`, `4 days`, then its date.
+/// How old a letter is, as a list of letters has it: `now`, `3 min`, `2 h`, `yesterday`, `4 days`, then its date. It is the
+/// age at the clock's last full minute, so that a list of any length changes once a minute at most.
 enum LetterAge {
     private static let minute: Int64 = 60_000
     private static let hour = 60 * minute
@@ -14,6 +15,7 @@ enum LetterAge {
     ///   - time: when it was stored, by the server's clock.
     ///   - now: the time by the clock of this machine, which may be behind.
     static func words(of time: Timestamp, at now: Timestamp, zone: DisplayZone) -> String {
+        let now = fullMinute(now)
         let (then, today) = (CivilTime(time, zone: zone), CivilTime(now, zone: zone))
         let age = milliseconds(from: time, to: now)
         let days = today.dayNumber - then.dayNumber
@@ -30,17 +32,28 @@ enum LetterAge {
 
     /// How much time passes until ``words(of:at:zone:)`` may say something else.
     static func untilChange(of time: Timestamp, at now: Timestamp, zone: DisplayZone) -> Duration {
-        let clock = CivilTime(now, zone: zone)
+        let begin = fullMinute(now)
+        let clock = CivilTime(begin, zone: zone)
         let ofDay = Int64((clock.hour * 60 + clock.minute) * 60 + clock.second) * 1_000 + Int64(clock.millisecond)
         let midnight = max(1, day - ofDay)
-        let age = milliseconds(from: time, to: now)
-        switch age {
-        case ...(-hour): return .milliseconds(min(midnight, 1 - hour - age))
-        case ..<minute: return .milliseconds(min(midnight, minute - age))
-        case ..<hour: return .milliseconds(min(midnight, minute - age % minute))
-        case ..<day: return .milliseconds(min(midnight, hour - age % hour))
-        default: return .milliseconds(midnight)
-        }
+        let age = milliseconds(from: time, to: begin)
+        let isOfToday = CivilTime(time, zone: zone).dayNumber == clock.dayNumber
+        let change =
+            switch age {
+            case ...(-hour): min(midnight, 1 - hour - age)
+            case ..<minute: min(midnight, minute - age)
+            case ..<hour: min(midnight, minute - age % minute)
+            case ..<day where isOfToday || age < day / 2: min(midnight, hour - age % hour)
+            default: midnight
+            }
+        // It shows at the first full minute from then on.
+        let minutes = (change + minute - 1) / minute
+        return .milliseconds(minutes * minute - (now.milliseconds - begin.milliseconds))
+    }
+
+    /// When the clock's minute began. Moments before 1970 stay as they are.
+    private static func fullMinute(_ time: Timestamp) -> Timestamp {
+        Timestamp(milliseconds: time.milliseconds - max(0, time.milliseconds % minute))
     }
 
     /// What lies between two moments, a century at most: a sender may claim any.
@@ -55,7 +68,9 @@ enum LetterAge {
 extension ChatModel {
     /// The letters whose ages are on the screen.
     private var lettersInView: ArraySlice<PostboxMessage> {
-        guard case .inbox = view else { return [] }
+        guard case .inbox = view,
+            InboxColumns.showAge(on: InboxLayout.tableColumns(model: self, area: layout(on: size).main))
+        else { return [] }
         return inbox.letters.dropFirst(inbox.firstVisible).prefix(size.rows)
     }
 

@@ -12,7 +12,9 @@ enum LetterSubject {
     /// A subject in one line, as much of it as is shown: it is another's text, and that of any client.
     static func shown(_ subject: String?) -> String? {
         guard let subject, !subject.isEmpty else { return nil }
-        return String(subject.prefix(PostboxLetter.maximumSubjectBytes).map { $0.isNewline ? " " : $0 })
+        // A character of another's text may have any number of scalars.
+        let beginning = String(subject.unicodeScalars.prefix(PostboxLetter.maximumSubjectBytes))
+        return String(beginning.map { $0.isNewline ? " " : $0 })
     }
 
     // MARK: Writing
@@ -20,23 +22,38 @@ enum LetterSubject {
     /// How a letter with a subject is written in the chat.
     static let usage = "/post USER/POSTBOX \(mark) WORDS | TEXT"
     private static let mark = "Subject:"
+    /// What the line begins with below which there is a letter that is sent on.
+    static let forwardMark = "Forwarded: "
 
     /// Takes a letter apart that may begin with what it is about: `Subject: Lunch | Twelve?`, or the subject in a line of
-    /// its own and the letter below it. Without words in between, as in `Subject: | TEXT`, it has none.
+    /// its own and the letter below it. Without words in between, as in `Subject: | TEXT`, it has none. The subject of a
+    /// letter that is sent on may also stand right above that one, below the words that were added to it.
     static func split(_ letter: String) -> (subject: String?, text: String) {
-        guard isMarked(letter) else { return (nil, letter) }
+        guard isMarked(letter) else { return splitForwarded(letter) ?? (nil, letter) }
         let rest = letter.dropFirst(mark.count)
         let line = rest.prefix { !$0.isNewline }
         let stroke = place(ofStrokeIn: line)
-        let words = line[..<(stroke ?? line.endIndex)].drop { $0.isWhitespace }
-        let subject = String(words.reversed().drop { $0.isWhitespace }.reversed())
+        let subject = trimmed(line[..<(stroke ?? line.endIndex)])
         let text = rest[(stroke.map { rest.index(after: $0) } ?? line.endIndex)...].drop { $0.isWhitespace }
         return (subject.isEmpty ? nil : subject, String(text))
     }
 
+    /// Takes a letter apart that has its subject right above the first letter that is sent on with it; nil for any other.
+    private static func splitForwarded(_ letter: String) -> (subject: String?, text: String)? {
+        let lines = letter.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        guard let index = lines.firstIndex(where: { $0.hasPrefix(forwardMark) }), index > 0, isMarked(lines[index - 1])
+        else { return nil }
+        let (line, forwarded) = (lines[index - 1], letter[lines[index].startIndex...])
+        let subject = trimmed(line.dropFirst(mark.count))
+        let words = trimmed(letter[..<line.startIndex])
+        return (subject.isEmpty ? nil : subject, words.isEmpty ? String(forwarded) : "\(words)\n\n\(forwarded)")
+    }
+
     /// A letter as ``split(_:)`` takes it apart.
     static func joined(_ subject: String?, _ text: String) -> String {
-        guard let subject, !subject.isEmpty else { return isMarked(text) ? "\(mark) | \(text)" : text }
+        guard let subject, !subject.isEmpty else {
+            return isMarked(text) || splitForwarded(text) != nil ? "\(mark) | \(text)" : text
+        }
         let line = SafeText(String(subject.map { $0.isNewline ? " " : $0 })).description
         // What parts the two is no part of a subject.
         let words = line.split(separator: " ", omittingEmptySubsequences: false).map { $0 == "|" ? "/" : $0 }
@@ -44,8 +61,12 @@ enum LetterSubject {
         return "\(mark) " + words.joined(separator: " ") + separator + text
     }
 
-    private static func isMarked(_ letter: String) -> Bool {
+    private static func isMarked(_ letter: some StringProtocol) -> Bool {
         letter.prefix(mark.count).lowercased() == mark.lowercased()
+    }
+
+    private static func trimmed(_ words: Substring) -> String {
+        String(words.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
     }
 
     /// Where a stroke stands by itself.

@@ -147,8 +147,9 @@ extension ChatEvent {
             }
         case .postbox(let news):
             switch news {
-            case .page, .pageFailed, .keptPage, .portion, .portionFailed, .deletion, .deletionFailed, .saving: true
-            case .boxes, .counts, .read, .created, .subscription: false
+            case .page, .pageFailed, .keptPage, .deletion, .deletionFailed, .saving: true
+            // Letters are marked behind what the person does.
+            case .boxes, .counts, .read, .portion, .portionFailed, .created, .subscription: false
             }
         default: false
         }

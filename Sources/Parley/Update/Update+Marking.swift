@@ -5,6 +5,10 @@ extension ChatModel {
     /// Begins to mark what the filter finds in the whole list, or all of it where there is no filter.
     mutating func markMatching() -> [ChatEffect] {
         guard case .inbox(let box) = view, !isStillMarking() else { return [] }
+        guard inbox.filter?.isUnfinished != true else {
+            say("The filter is not finished.", .failure)
+            return []
+        }
         let counted = box.map { [inbox.counts[$0]].compactMap(\.self) } ?? Array(inbox.counts.values)
         let total = counted.isEmpty ? nil : counted.reduce(0) { $0 &+ max(0, $1) }
         let marking = Inbox.Marking(inbox.filter, ofBox: box, total: total, request: newNumber())
@@ -23,10 +27,7 @@ extension ChatModel {
     mutating func handlePortion(_ portion: LetterPortion, _ request: UInt64) -> [ChatEffect] {
         guard var marking = inbox.marking, marking.request == request else { return [] }
         // Whoever has left the list sees no marks, and finds none when it is opened again.
-        guard (trail + [view]).contains(.inbox(marking.box)) else {
-            inbox.marking = nil
-            return []
-        }
+        guard (trail + [view]).contains(.inbox(marking.box)) else { return end(marking, .left) }
         let matching = portion.letters.filter { letter in
             guard !inbox.tombstones.contains(letter.id), !inbox.isBeingDeleted(letter.id) else { return false }
             guard let filter = marking.filter else { return true }
@@ -50,11 +51,16 @@ extension ChatModel {
         _ = end(marking, .failed(error.words))
     }
 
-    /// Ends it where the person wants that; false where nothing is being marked.
+    /// Ends it where the person wants that, in the list; false where nothing is being marked, or something else is in view.
     mutating func stopMarking() -> Bool {
-        guard let marking = inbox.marking else { return false }
+        guard case .inbox = view, let marking = inbox.marking else { return false }
         _ = end(marking, .stopped)
         return true
+    }
+
+    /// Says that it has ended where another list is opened.
+    mutating func leaveMarking() {
+        if let marking = inbox.marking { _ = end(marking, .left) }
     }
 
     private mutating func end(_ marking: Inbox.Marking, _ end: Inbox.Marking.End) -> [ChatEffect] {

@@ -12,8 +12,10 @@ extension ChatModel {
             return effects
         }
         overlay = nil
-        // A message that was read whole is behind the person.
-        while case .reader(let reader) = view { _ = ReaderPane(reader: reader).escape(on: &self) }
+        // A message that was read whole is behind the person, unless what is looked for in it is looked for further.
+        while case .reader(let reader) = view, reader.find == nil || !Self.goesOnFinding(line) {
+            _ = ReaderPane(reader: reader).escape(on: &self)
+        }
         // A list that was read is behind them too, and what was found there: what is no command is for the topic where
         // they were.
         if Self.isText(line) {
@@ -35,6 +37,11 @@ extension ChatModel {
     private static func isText(_ line: String) -> Bool {
         guard line.first == "/", !line.hasPrefix("//") else { return true }
         guard case .say? = try? SlashCommand.parse(line) else { return false }
+        return true
+    }
+
+    private static func goesOnFinding(_ line: String) -> Bool {
+        guard case .find("")? = try? SlashCommand.parse(line) else { return false }
         return true
     }
 

@@ -5,7 +5,10 @@ extension ChatModel {
     mutating func openInbox(_ box: String?) -> [ChatEffect] {
         let isSame = view == .inbox(box)
         let effects = isSame ? [] : settleDeletions()
-        if !isSame { inbox.reset() }
+        if !isSame {
+            leaveMarking()
+            inbox.reset()
+        }
         show(.inbox(box))
         return effects + (isSame && inbox.isLoaded ? [] : fetch(inbox.trail))
     }

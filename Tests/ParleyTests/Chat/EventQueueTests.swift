@@ -27,6 +27,14 @@ struct EventQueueTests {
         .topic(topic, .messages([message(sequence, text, topic: topic)]))
     }
 
+    @Test("A page of letters is an answer that a person waits for, and a portion of those to be marked is none")
+    func answers() {
+        let page = ListOutput<PostboxMessage>(items: [], nextToken: nil)
+        #expect(ChatEvent.postbox(.page(request: 1, page)).isAnswer)
+        #expect(!ChatEvent.postbox(.portion(request: 1, LetterPortion(letters: []))).isAnswer)
+        #expect(!ChatEvent.postbox(.portionFailed(request: 1, .notConnected)).isAnswer)
+    }
+
     /// What waits: each topic with the sequences of its messages, or `-` for another event.
     private func taken(_ queue: EventQueue) -> [String] {
         var found: [String] = []

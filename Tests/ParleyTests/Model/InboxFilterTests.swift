@@ -33,6 +33,15 @@ struct InboxFilterTests {
         if shown.isEmpty { #expect(shows(desk, "No letter of this page has that.")) }
     }
 
+    @Test("A character with any number of marks above it is not looked through to its end")
+    func marksAbove() {
+        let hostile = "e" + String(repeating: "\u{301}", count: 20_000) + " needle"
+        var desk = Desk.inbox([letter(1, hostile, from: "bob", subject: hostile), letter(2, "e needle")])
+        desk.press(.alt("l"))
+        desk.type("needle")
+        #expect(ids(desk) == ["l2"])
+    }
+
     @Test("Enter keeps a filter, typing goes to the text again, and Escape ends it")
     func keys() {
         var desk = Self.desk()
@@ -175,6 +184,18 @@ struct InboxFilterTests {
         desk.press(.enter)
         desk.answerPage([letter(1)])
         #expect(ids(desk) == ["l1"] && desk.model.inbox.filter == nil)
+    }
+
+    @Test("A filter that was still being typed is kept in another postbox where it says is:unread alone")
+    func typedElsewhere() {
+        for (text, isKept) in [("is:unread", true), ("is:unread lunch", false), ("is:unr", false)] {
+            var inbox = Inbox()
+            var filter = Inbox.Filter()
+            filter.insert(text)
+            inbox.setFilter(filter)
+            inbox.reset()
+            #expect(inbox.filter?.isUnreadAlone ?? false == isKept, "\(text)")
+        }
     }
 
     @Test("That unread letters alone are shown stays from postbox to postbox")

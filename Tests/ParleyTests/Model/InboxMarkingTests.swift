@@ -74,6 +74,19 @@ struct InboxMarkingTests {
         #expect(desk.model.inbox.marked.count == 13 && desk.model.inbox.marking == nil)
     }
 
+    @Test("A filter of which a word is not finished marks nothing, and says so", arguments: ["is:unr", "lunch is:"])
+    func unfinished(filter: String) {
+        var desk = Self.desk(filter: filter)
+        #expect(desk.press(.alt("*")) == [])
+        #expect(desk.model.inbox.marking == nil && desk.model.notice?.text == "The filter is not finished.")
+        // One in which nothing stands is none.
+        var blank = Self.desk()
+        blank.press(.alt("l"))
+        blank.type(" ")
+        blank.press(.alt("*"))
+        #expect(blank.model.inbox.marking?.filter == nil && blank.model.inbox.marking != nil)
+    }
+
     @Test("What is unread is what was read neither here nor earlier on this machine")
     func unread() {
         var desk = Self.desk(filter: "is:unread")
@@ -156,16 +169,40 @@ struct InboxMarkingTests {
         #expect(desk.model.inbox.marked.isEmpty && desk.model.inbox.marking == nil)
     }
 
-    @Test("Whoever leaves the postbox has it end")
+    @Test("Whoever leaves the postbox has it end, and is told so")
     func leaving() {
         var desk = Self.desk()
         desk.press(.alt("*"))
         desk.press(.alt("1"))
         #expect(desk.answerPortion(Self.portion(1...100, next: "p2")) == [])
         #expect(desk.model.inbox.marking == nil)
+        let words = "The list was left, so no more letters are marked there."
+        #expect(desk.model.notice?.text == "\(words) No letter was looked at.")
+
+        // Another list ends it at once.
+        var other = Self.desk()
+        other.press(.alt("*"))
+        other.answerPortion(Self.portion(1...100, next: "p2"))
+        other.press(.function(2))
+        other.press(.down)
+        other.press(.enter)
+        #expect(other.model.view == .inbox("b1") && other.model.inbox.marking == nil)
+        #expect(
+            other.model.notice?.text == "\(words) 100 letters are marked of the 100 that were looked at.")
     }
 
-    @Test("This machine's letters are read where they are as many as the network's, of the postbox that is wanted")
+    @Test("Escape stops it in the list alone: what is read whole is closed, and the marks go on")
+    func escapeElsewhere() {
+        var desk = Self.desk()
+        desk.press(.alt("*"))
+        desk.press(.function(4))
+        desk.press(.escape)
+        #expect(desk.model.view == .inbox(nil) && desk.model.inbox.marking != nil)
+        desk.press(.escape)
+        #expect(desk.model.view == .inbox(nil) && desk.model.inbox.marking == nil)
+    }
+
+    @Test("This machine's letters are read where they are as many as the network's and the newest one is among them")
     func source() {
         let counts = ["b1": 5, "b2": 2, "empty": 0]
         #expect(LetterPortion.Source.of(nil, counts: counts, kept: ["b1": 5, "b2": 2]) == .store)
@@ -174,6 +211,12 @@ struct InboxMarkingTests {
         #expect(LetterPortion.Source.of("b2", counts: counts, kept: ["b1": 5]) == .network)
         #expect(LetterPortion.Source.of("b1", counts: counts, kept: nil) == .network)
         #expect(LetterPortion.Source.of("b1", counts: nil, kept: ["b1": 4]) == .kept)
+        // As many letters may be others: the newest one tells.
+        let store = LetterPortion.Source.store
+        #expect(store.confirmed(network: "l5", kept: "l5") == .store)
+        #expect(store.confirmed(network: "l6", kept: "l5") == .network)
+        #expect(store.confirmed(network: nil, kept: nil) == .network)
+        #expect(LetterPortion.Source.kept.confirmed(network: nil, kept: "l5") == .kept)
     }
 }
 

@@ -84,6 +84,8 @@ struct KeyMapTests {
             ("'kill-word': '^W'", 13, "keys.kill-word: ^W is “unix-word-rubout” already (editing)"),
             ("'kill-word': 'Alt-a'", 13, "keys.kill-word: Alt-a is “next-unread” already (everywhere)"),
             ("'editing.yank': 'Enter'", 16, "keys.editing.yank: Enter is “send” already (compose)"),
+            ("'next-unread': 'Alt-d'", 15, "keys.next-unread: Alt-d is “kill-word” already (editing)"),
+            ("'compose.edit': '^W'", 16, "keys.compose.edit: ^W is “unix-word-rubout” already (editing)"),
             (
                 "quit: '^X', yank: '^X y'", 18,
                 "keys.yank: ^X y and ^X begin alike, and that is “quit” already (everywhere)"
@@ -102,6 +104,9 @@ struct KeyMapTests {
         #expect(map.action(of: .control("p")) == .nextTopic && map.action(of: .control("n")) == .previousTopic)
         // ^K cuts within a text and opens the palette at its end, as it does without a configuration.
         _ = try file("'kill-line': ['^K', 'Alt-k'], 'kill-word': '^W', 'unix-word-rubout': 'Alt-w'")
+        // A key that the text has given up is free, and what the tables share by themselves stays.
+        _ = try file("'next-unread': 'Alt-d', 'kill-word': 'Alt-w'")
+        _ = try file("commands: ['^K', 'F9']")
     }
 
     // MARK: In the chat
@@ -234,7 +239,7 @@ struct KeyMapTests {
 
     @Test("A chord quits at the second time as one key does, and help is closed whatever its key is")
     func interruptAndHelp() throws {
-        var desk = try desk("interrupt: '^X ^C', escape: '^]'", "a")
+        var desk = try desk("interrupt: '^X ^C', escape: '^^'", "a")
         for key in ["x", "c"] as [Character] { desk.press(.control(key)) }
         #expect(desk.model.notice?.text == "^X ^C again quits.")
         desk.press(.control("x"))
@@ -247,7 +252,7 @@ struct KeyMapTests {
 
     @Test("Sentences name the keys as they are")
     func sentences() throws {
-        var desk = try desk("help: 'F6', 'open-postbox': 'none', 'page-down': '^V'")
+        var desk = try desk("help: 'F6', 'open-postbox': 'none', 'page-down': 'Alt-v'")
         desk.model.view = .welcome
         let welcome = desk.screen(Size(rows: 24, columns: 80))
         #expect(
@@ -255,7 +260,7 @@ struct KeyMapTests {
         desk.enter("/delete")
         #expect(desk.model.notice?.text == "Open the postbox first.")
         desk.press(.function(6))
-        #expect(desk.screen().contains { $0.contains(" ^V more  Esc closes ") })
+        #expect(desk.screen().contains { $0.contains(" Alt-v more  Esc closes ") })
     }
 
     @Test("With another key for every action no screen names a key as it was")

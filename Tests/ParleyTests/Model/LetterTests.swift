@@ -148,6 +148,36 @@ struct LetterTests {
         #expect(text == letter(1, "See below.", subject: "Figures").forwarded(under: nil))
     }
 
+    @Test("Words that are added to a letter that is sent on stand above it, and its subject is kept")
+    func forwardedWithWords() {
+        let body = letter(1, "See below.", subject: "Figures").forwarded(under: "Please look")
+        // Behind the address, and on the free line below it.
+        for isBehind in [true, false] {
+            var desk = Desk.inbox([letter(1, "See below.", subject: "Figures")])
+            desk.press(.alt("f"))
+            desk.type("carol/work" + (isBehind ? " Please look" : ""))
+            if !isBehind {
+                desk.press(.down)
+                desk.type("Please look")
+            }
+            guard case .postLetter(_, "carol", "work", "Fwd: Figures", let text)? = desk.press(.enter).first else {
+                Issue.record("no letter: \(desk.model.notice?.text ?? "")")
+                return
+            }
+            #expect(text == body)
+        }
+    }
+
+    @Test("What a letter that is sent on contains is no subject of it, and comes back as it was")
+    func containedSubject() {
+        let text = "Forwarded: from bob to b1\n\nSubject: Lunch\nForwarded: from carol to b1\n\nTwelve?"
+        #expect(LetterSubject.split(text).subject == nil && LetterSubject.split(text).text == text)
+        let pasted = "Look\nSubject: Lunch\nForwarded: from carol to b1\n\nTwelve?"
+        #expect(LetterSubject.split(pasted).subject == "Lunch")
+        let again = LetterSubject.split(LetterSubject.joined(nil, pasted))
+        #expect(again.subject == nil && again.text == pasted)
+    }
+
     @Test("A letter that was begun is there after the next start, its subject too")
     func draft() {
         let begun = "/post bob/personal Subject: Lunch | Twel"

@@ -294,6 +294,18 @@ struct SearchTests {
         #expect(desk.model.compose.text == "> bob: the build number 40\n" && desk.model.focus == .compose)
     }
 
+    @Test("Back at what was found, y and q are for that again, and nothing is looked for any more")
+    func findAroundAndBack() {
+        var desk = Self.found([Self.item(50, "x")])
+        desk.press(.enter)
+        desk.answerAround(.around, 30...70)
+        desk.enter("/find number 3")
+        #expect(desk.model.selectedRow?.text == "the build number 39")
+        desk.press(.home)
+        #expect(desk.model.selectedRow == nil && desk.model.find == nil)
+        #expect(desk.press(.character("y")) == [.copy("the build number 50")])
+    }
+
     @Test("What stands only below what was found is found too, and what stands nowhere is said to be nowhere")
     func findBelow() {
         var desk = Self.found([Self.item(50, "x")])

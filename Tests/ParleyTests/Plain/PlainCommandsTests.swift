@@ -160,6 +160,9 @@ struct PlainCommandsTests {
         var plain = PlainDesk(Desk.inbox([letter(1, "one\ntwo needles\nthree\na needle")]))
         _ = plain.enter("/read 1")
         #expect(plain.enter("/find needle").lines == ["two needles", "a needle"])
+        // It goes on line by line, and says when there is none.
+        #expect(plain.enter("/find").lines == ["a needle"])
+        #expect(plain.enter("/find").lines == ["No line below has needle."])
         #expect(plain.enter("/find dragons").lines == ["Nothing in this letter has dragons."])
     }
 

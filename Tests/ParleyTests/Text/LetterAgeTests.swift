@@ -46,6 +46,20 @@ struct LetterAgeTests {
         #expect(Self.words(time, at: now, zone: .fixed(seconds: 2 * 3_600)) == "yesterday")
     }
 
+    @Test("All ages change with the clock's minute, whichever second the letters are of")
+    func together() {
+        let now = Self.time("2025-11-21T10:00:20Z")
+        for second in ["00", "20", "40", "59"] {
+            let wait = LetterAge.untilChange(
+                of: Self.time("2025-11-21T09:57:\(second)Z"), at: now, zone: Self.utc)
+            #expect(wait == .seconds(40))
+        }
+        #expect(Self.words("2025-11-21T09:57:00Z", at: "2025-11-21T10:00:59Z") == "3 min")
+        // What is said to be of yesterday changes at midnight.
+        let wait = LetterAge.untilChange(of: Self.time("2025-11-20T20:30:00Z"), at: now, zone: Self.utc)
+        #expect(wait == .seconds(14 * 3_600 - 20))
+    }
+
     @Test("The words stay as they are until the time that is told, and every change is told")
     func change() {
         for start in [0, 59_999, 60_000, 3_599_000, 3_600_000, 40_000_000, 86_400_000, 300_000_000, -5_000] {

@@ -85,6 +85,25 @@ struct InboxViewTests {
         #expect(desk.model.agesInView == ["1 h"])
         desk.press(.alt("1"))
         #expect(desk.model.agesInView == [] && desk.model.nextChange(after: start) == nil)
+        let narrow = Desk.inbox([letter(-90)], size: Size(rows: 24, columns: 40))
+        #expect(narrow.model.agesInView == [] && narrow.model.nextChange(after: start) == nil)
+    }
+
+    @Test("The column of what letters are about leaves their first words room, or is none")
+    func subjectsAndWords() {
+        let long = String(repeating: "x", count: 60)
+        var one = letter(1, long, from: long, subject: long)
+        one.sudoId = long
+        var desk = Desk.inbox([one])
+        var other = postbox("b2", "work")
+        other.sudoId = "s2"
+        desk.send(.postbox(.boxes([postbox("b1", long), other])))
+        for columns in 20...200 {
+            let widths = InboxColumns(columns: columns, showsBox: true, model: desk.model)
+            #expect(widths.subject == 0 || widths.line >= 20, "\(columns)")
+        }
+        #expect(InboxColumns(columns: 100, showsBox: true, model: desk.model).subject == 0)
+        #expect(InboxColumns(columns: 160, showsBox: true, model: desk.model).subject > 0)
     }
 
     @Test("B51: letters of two personas are told apart, and one persona has no column")
