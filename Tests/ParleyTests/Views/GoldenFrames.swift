@@ -487,28 +487,28 @@ struct GoldenFrames {
             """
              parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS             │── chat.lobby ─────────────────────────────────────────────
-            ▌cha┌─ Commands ─────────────────────────────────────────────── 51 of 140 ─┐
+            ▌cha┌─ Commands ─────────────────────────────────────────────── 62 of 179 ─┐
              cha│ > lea                                                                │
              ale│──────────────────────────────────────────────────────────────────────│
              POS│ ▌/leave [TOPIC]  leave this topic, or that one                       │
-              pe│  save the letter in a file  Postbox                            Alt-s │
-              wo│  send the line again that was not sent  Conversation               r │
-                │  reply below what the letter says  Postbox                     Alt-q │
-                │  show letters that have some words, or is:unread  Postbox      Alt-l │───
-                │  /quit  leave Parley                                              ^Q │───
-                │  the message above; within a long one a line  Conversation        Up │
+              pe│  look for an earlier line by its letters  Editing the text        ^R │
+              wo│  save the letter in a file  Postbox                            Alt-s │
+                │  copy what was found, or what /find has led to  Around what was …  y │
+                │  cut to the left, up to a blank  Editing the text                 ^W │───
+                │  send the line again that was not sent  Conversation               r │───
+                │  a line up, or an earlier text  Editing the text                  Up │
+                │  reply below what the letter says  Postbox                     Alt-q │───
+                │  show letters that have some words, or is:unread  Postbox      Alt-l │
+                │  /quit  leave Parley                                              ^Q │   ✓
+                │  the message above; within a long one a line  Conversation        Up │   ✓
                 │  a line up  Around what was found                                 Up │───
-                │  a line up  A message as a whole                                  Up │
-                │  a line down  Around what was found                             Down │   ✓
-                │  a line down  A message as a whole                              Down │   ✓
-                │  close the letter or the search  Search                          Esc │───
-                │  /find [LETTERS]  go to what has them here, in a message that is re… │───
-                │  drop the line that was not sent  Conversation                     x │
-                │  behind /find: the next line that has it  A message as a whole     n │
-                │  clear the text; on no text twice: quit                           ^C │   ↺
+                │  a line up  A message as a whole                                  Up │───
+                │  a line down  Around what was found                             Down │
+                │  a line down  A message as a whole                              Down │
+                │  close the letter or the search  Search                          Esc │   ↺
             ────└──────────────────────────────────────────────────────────────────────┘────
              > write to chat.lobby
-             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/51
+             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/62
             """)
     }
 
@@ -521,8 +521,8 @@ struct GoldenFrames {
              alice  ● CONNECTED
             > lea
             ▌/leave [TOPIC]
+             look for an ea…  ^R
              save the le…  Alt-s
-             send the line a…  r
             """)
     }
 
