@@ -10,6 +10,9 @@ struct CommandNames {
         paths = Self.paths(below: root, [["help"]])
     }
 
+    /// Names that are each a command by itself.
+    init(_ names: [String]) { paths = names.map { [$0] } }
+
     private static func paths(below command: any ParsableCommand.Type, _ added: [[String]] = []) -> [[String]] {
         let own = command.configuration.subcommands.flatMap { subcommand -> [[String]] in
             let configuration = subcommand.configuration

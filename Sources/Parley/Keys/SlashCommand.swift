@@ -142,14 +142,31 @@ enum SlashCommand: Hashable, Sendable {
         /// A search that cannot be meant, and why.
         case search(String)
 
+        private static func unknown(_ name: String) -> String {
+            let near = SlashCommand.near(name).map { "/\($0)" }.joined(separator: " or ")
+            let rest = near.isEmpty ? "/help lists them; // sends a line with a slash." : "Did you mean \(near)?"
+            return "There is no command /\(name). \(rest)"
+        }
+
         /// What to tell the person.
         var words: String {
             switch self {
-            case .unknown(let name): "There is no command /\(name). /help lists them; // sends a line with a slash."
+            case .unknown(let name): Self.unknown(name)
             case .usage(let usage): "Write it as \(usage)"
             case .search(let words): words
             }
         }
+    }
+
+    /// What other clients call these commands.
+    private static let otherNames = [
+        "query": "post", "msg": "post", "whisper": "post", "part": "leave", "names": "who", "list": "topics",
+        "exit": "quit", "bye": "quit", "connect": "reconnect", "disconnect": "close", "lastlog": "search",
+    ]
+
+    /// The commands that a word may stand for that is none.
+    fileprivate static func near(_ name: String) -> [String] {
+        otherNames[name.lowercased()].map { [$0] } ?? CommandNames(entries.map(\.name)).near(name)
     }
 
     /// Reads the text of the compose pane.

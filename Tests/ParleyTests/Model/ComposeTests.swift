@@ -353,6 +353,15 @@ struct ComposeTests {
         #expect(desk.model.notice == nil)
     }
 
+    @Test("A command that is none names the one that may be meant, by its letters or by what other clients call it")
+    func meantCommands() {
+        for (typed, meant) in [("jion x", "/join"), ("query bob", "/post"), ("part", "/leave"), ("names", "/who")] {
+            var desk = Desk.joined("chat.lobby")
+            desk.enter("/" + typed)
+            #expect(desk.screen().last?.contains("Did you mean \(meant)?") == true, "\(typed)")
+        }
+    }
+
     @Test("A notice goes with time, or with a key once it could be read, and the hints come back")
     func noticesGo() {
         var desk = Desk.joined("chat.lobby")
