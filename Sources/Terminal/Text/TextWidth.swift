@@ -46,6 +46,8 @@ public enum TextWidth {
         case 0x200D: return .joiner
         case 0x20E3: return .dropped
         case 0xAC00...0xD7A3, 0x3041...0x3096, 0x4E00...0x9FFF: return .base(width: 2)
+        // Lines and corners: every frame has hundreds of them.
+        case 0x2500...0x257F: return .base(width: 1)
         case 0x1F1E6...0x1F1FF: return .regionalIndicator
         case 0x1160...0x11FF, 0xD7B0...0xD7FB: return scalar.properties.isDefaultIgnorableCodePoint ? .dropped : .mark
         default: break
