@@ -72,6 +72,9 @@ struct DocumentationTests {
         #expect(try Set(rows("RongCloud").map { $0[0] }) == Set(codes.map { String($0) }))
     }
 
+    /// The tests' sources, read once for all.
+    private static let tests = Result { try sources(in: "Tests") }
+
     /// All that is written in Swift in a folder.
     private static func sources(in folder: String) throws -> String {
         let folder = package.appendingPathComponent(folder)
@@ -95,7 +98,7 @@ struct DocumentationTests {
                     String(cell.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
                 }
             }
-        let (tests, calls) = try (Self.sources(in: "Tests"), Self.sources(in: "Sources/Relay"))
+        let (tests, calls) = try (Self.tests.get(), Self.sources(in: "Sources/Relay"))
         #expect(rows.count >= count)
         for row in rows {
             try #require(row.count == 3, "\(row)")
@@ -116,7 +119,7 @@ struct DocumentationTests {
         "Each row of the tables names a test that there is",
         arguments: ["RelayX", "Sudo", "Nexconn", "RongCloud", "Supabase"])
     func named(heading: String) throws {
-        let sources = try Self.sources(in: "Tests")
+        let sources = try Self.tests.get()
         for row in try rows(heading) {
             let name = try #require(row.last)
             #expect(sources.contains("\"\(name)\""), "\(row[0]): there is no test “\(name)”")
