@@ -27,15 +27,21 @@ extension EndToEndTests {
             try String(contentsOfFile: folder.path(name), encoding: .utf8).trimmingCharacters(in: .newlines)
         }
 
+        /// A chat whose editor has the terminal, and what was begun.
+        private static func inTheEditor(_ network: PrivateNetworkFixture) async throws -> PseudoTerminal {
+            let editor = try script(network.folder)
+            let alice = try network.open("alice", environment: ["EDITOR": editor, "VISUAL": ""])
+            try await alice.waitFor("a connection", deadline: .seconds(60)) { $0.contains("● CONNECTED") }
+            try alice.type("begun here")
+            try alice.press(.alt("e"))
+            try await alice.waitFor(text: "THE EDITOR HAS: begun here", deadline: .seconds(60))
+            return alice
+        }
+
         @Test("Alt-e gives the terminal to the editor; what it leaves is sent whole, and nothing is left on the disk")
         func edit() async throws {
             try await PrivateNetworkFixture.run { network in
-                let editor = try Self.script(network.folder)
-                let alice = try network.open("alice", environment: ["EDITOR": editor, "VISUAL": ""])
-                try await alice.waitFor("a connection", deadline: .seconds(60)) { $0.contains("● CONNECTED") }
-                try alice.type("begun here")
-                try alice.press(.alt("e"))
-                try await alice.waitFor(text: "THE EDITOR HAS: begun here", deadline: .seconds(60))
+                let alice = try await Self.inTheEditor(network)
                 #expect(alice.lineDiscipline?.isSane == true && alice.modes.isSane)
                 try alice.type("and there\r")
                 try await alice.waitFor("the text in the pane", deadline: .seconds(60)) {
@@ -127,12 +133,7 @@ extension EndToEndTests {
         @Test("B27 Suspended while the editor runs, both go on in the foreground; what the editor leaves is the text")
         func suspension() async throws {
             try await PrivateNetworkFixture.run { network in
-                let editor = try Self.script(network.folder)
-                let alice = try network.open("alice", environment: ["EDITOR": editor, "VISUAL": ""])
-                try await alice.waitFor("a connection", deadline: .seconds(60)) { $0.contains("● CONNECTED") }
-                try alice.type("begun here")
-                try alice.press(.alt("e"))
-                try await alice.waitFor(text: "THE EDITOR HAS: begun here", deadline: .seconds(60))
+                let alice = try await Self.inTheEditor(network)
                 alice.signal(SIGTSTP)
                 try await alice.waitForStop(deadline: .seconds(60))
                 #expect(alice.modes.leftovers.isEmpty, "\(alice.modes)")

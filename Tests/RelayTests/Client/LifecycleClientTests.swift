@@ -212,14 +212,20 @@ struct LifecycleClientTests {
         await client.close()
     }
 
-    @Test("B23 a stop during an outage ends the attempts, and the foreground tries at once with the schedule anew")
-    func whileReconnecting() async throws {
+    /// A client that waits a minute for its next attempt.
+    private func inAnOutage() async throws -> (MemoryNetwork, RelayClient) {
         let network = try MemoryNetwork()
         let slow = ReconnectPolicy(schedule: [.seconds(60)])
         let client = try await network.connected(network.configuration(reconnect: slow, lifecycle: .rongcloud))
         network.server.refuseDials(with: NATSError.connectionRefused("memory"))
         network.server.disconnectAll()
         try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }
+        return (network, client)
+    }
+
+    @Test("B23 a stop during an outage ends the attempts, and the foreground tries at once with the schedule anew")
+    func whileReconnecting() async throws {
+        let (network, client) = try await inAnOutage()
         await client.lifecycleChanged(.stopping)
         try await eventually("no timer") { network.time.untilNext == nil }
         let dials = network.server.dials
@@ -234,12 +240,7 @@ struct LifecycleClientTests {
 
     @Test("B23 a return within the grace, in the midst of an outage, tries at once")
     func graceWhileReconnecting() async throws {
-        let network = try MemoryNetwork()
-        let slow = ReconnectPolicy(schedule: [.seconds(60)])
-        let client = try await network.connected(network.configuration(reconnect: slow, lifecycle: .rongcloud))
-        network.server.refuseDials(with: NATSError.connectionRefused("memory"))
-        network.server.disconnectAll()
-        try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }
+        let (network, client) = try await inAnOutage()
         await client.setAppStateActive(false)
         network.time.advance(by: .seconds(2))
         network.server.refuseDials(with: nil)
