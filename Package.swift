@@ -217,6 +217,7 @@ let package = Package(
             name: "ParleyIntegrationTests",
             dependencies: [
                 "NATS", "Parley", "Relay", "RelayFaults", "RelayNetwork", "Terminal", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ],
             swiftSettings: strict

@@ -33,10 +33,11 @@ static int open_pipe(void) {
 static void act(const int *numbers, int count, void (*handler)(int), int flags) {
     struct sigaction action;
     action.sa_handler = handler;
-    action.sa_flags = flags;
     sigemptyset(&action.sa_mask);
     for (int index = 0; index < count; index++) {
         struct sigaction present;
+        // A closed terminal sends SIGHUP by its own way and by the shell's: the second one asks for nothing new.
+        action.sa_flags = numbers[index] == SIGHUP ? flags & ~(int)SA_RESETHAND : flags;
         if (numbers[index] == SIGHUP && sigaction(SIGHUP, NULL, &present) == 0 && present.sa_handler == SIG_IGN) {
             continue;
         }

@@ -244,6 +244,12 @@ static bool was_key_for_others(int number, const siginfo_t *info) {
 static void handle_death(int number, siginfo_t *info, void *context) {
     (void)context;
     const int error = errno;
+    // A closed terminal sends SIGHUP by its own way and by the shell's, which may be a while apart, and nobody is there to
+    // ask again.
+    if (number == SIGHUP && atomic_load(&pending_death) != 0) {
+        errno = error;
+        return;
+    }
     if (!atomic_load(&active) && !has_session_thread) {
         cterminal_die(number);
     }
@@ -269,7 +275,7 @@ static void handle_death(int number, siginfo_t *info, void *context) {
         notify(CTERMINAL_EVENT_DEATH);
         alarm(loop_grace_seconds);
     } else {
-        // A closing terminal sends SIGHUP twice within a moment; a person who asks again has waited.
+        // Some programs ask twice within a moment; a person who asks again has waited.
         const int64_t elapsed =
             (int64_t)(now.tv_sec - death_time.tv_sec) * 1000 + (now.tv_nsec - death_time.tv_nsec) / 1000000;
         if (elapsed >= 250) {
@@ -410,7 +416,12 @@ int cterminal_install(void) {
     return wake_read;
 }
 
-void cterminal_uninstall(void) {
+void cterminal_uninstall(bool ends_process) {
+    if (ends_process && atomic_load(&pending_death) == 0 && installed[SIGHUP]) {
+        // Not for a moment is it the default's, which would end the process before its work is done.
+        previous_actions[SIGHUP].sa_handler = SIG_IGN;
+        previous_actions[SIGHUP].sa_flags = 0;
+    }
     // Between a request to die and death the watch stays: a shutdown that hangs is still ended.
     const bool dying = atomic_load(&pending_death) != 0;
     for (int number = 1; number < signal_limit; number++) {

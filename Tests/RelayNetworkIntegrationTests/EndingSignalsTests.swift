@@ -21,6 +21,17 @@ struct EndingSignalsTests {
         }
     }
 
+    @Test("A closed terminal that tells of it twice ends nothing before its time")
+    func twice() async {
+        let signals = EndingSignals()
+        var iterator = signals.numbers.makeAsyncIterator()
+        for _ in 0..<2 {
+            Self.raiseHangUp()
+            #expect(await iterator.next() == SIGHUP)
+        }
+        signals.cancel()
+    }
+
     /// In this very thread, which may be one that leaves signals to others.
     private static func raiseHangUp() {
         var (hangUp, before) = (sigset_t(), sigset_t())

@@ -87,8 +87,9 @@ enum cterminal_event {
 /// Installs every handler and makes the calling thread the one on which terminal signals act. Returns the readable end
 /// of the pipe that wakes a `poll`, or -1 with errno.
 int cterminal_install(void);
-/// Puts back the handlers that `cterminal_install` found.
-void cterminal_uninstall(void);
+/// Puts back the handlers that `cterminal_install` found. With `ends_process` a closed terminal is no news any more: it
+/// does not end the process before its work is done.
+void cterminal_uninstall(bool ends_process);
 /// What the handlers write: `restore` to leave the screen, `enter` to take it again. Longer strings are refused.
 bool cterminal_set_strings(const uint8_t *restore, size_t restore_count, const uint8_t *enter, size_t enter_count);
 /// Tells the handlers whether the terminal is in the session's modes now.

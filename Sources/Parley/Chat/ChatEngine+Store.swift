@@ -155,6 +155,15 @@ extension ChatEngine {
         }
     }
 
+    /// Returns when all that was to be kept is kept, or cannot be: a try waits two seconds for another program that has the
+    /// store locked, and a full disk refuses at once.
+    func keepAll() async {
+        guard let store = await client.keptStore() else { return }
+        for _ in 0..<4 {
+            do throws(RelayError) { return try await store.flush() } catch {}
+        }
+    }
+
     /// Keeps which topics were joined and left here, and in which order they were put. Another chat may share the store, and has joined others.
     func keepJoined(_ topics: [String]) async {
         let before = keptTopics

@@ -16,6 +16,7 @@ struct ChatSession {
         var options = TerminalSession.Options()
         // Without a log the terminal's own capture keeps the screen clean.
         options.capturesStandardError = log == nil
+        options.terminationGrace = EngineRun.endingSeconds
         options.asksBackground = appearance.asksTerminal && options.colors
         do throws(TerminalError) { terminal = try TerminalSession(options: options) } catch {
             log?.end()
@@ -25,7 +26,7 @@ struct ChatSession {
         }
         var session = ChatSession(terminal, connector, configuration, appearance)
         session.run(topics, keeps: connector.hasStore)
-        terminal.close()
+        terminal.close(endsProcess: true)
         session.engine.end()
         log?.end()
         if let signal = session.loop.endingSignal { TerminalSession.endProcess(by: signal) }

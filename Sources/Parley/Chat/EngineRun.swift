@@ -62,19 +62,29 @@ struct EngineRun {
         Task.detached { await engine.start() }
     }
 
-    /// Leaves the network in good order, for two seconds at most.
+    /// So long the end may take altogether, with a second to spare, in seconds.
+    static let endingSeconds: UInt32 = 13
+
+    /// Keeps what was typed, for which a slow disk gets ten seconds, and leaves the network in good order, for two seconds
+    /// at most.
     func end() {
         follower.cancel()
         queue.close()
         requests.finish()
-        let done = Gate()
+        let (kept, left) = (Gate(), Gate())
         let (runner, engine) = (runner, engine)
         Task.detached {
             // A line that was sent with the last key is still on its way to the engine.
             await runner.value
+            await engine.keepAll()
+            kept.open()
             await engine.stop()
-            done.open()
+            left.open()
         }
-        done.wait(atMost: .seconds(2))
+        if !kept.wait(atMost: .seconds(2)) {
+            Output.complain("Still writing what you typed to the local store; ^C ends it without.")
+            kept.wait(atMost: .seconds(8))
+        }
+        left.wait(atMost: .seconds(2))
     }
 }

@@ -8,9 +8,11 @@ struct Gate: Sendable {
 
     func wait() { semaphore.wait() }
 
-    func wait(atMost limit: Duration) {
+    /// - Returns: whether it was opened in time.
+    @discardableResult
+    func wait(atMost limit: Duration) -> Bool {
         let (seconds, attoseconds) = limit.components
         let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
-        _ = semaphore.wait(timeout: .now() + .nanoseconds(nanoseconds))
+        return semaphore.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .success
     }
 }

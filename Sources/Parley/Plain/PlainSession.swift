@@ -62,7 +62,7 @@ struct PlainSession {
 
     private mutating func run(_ topics: [String], keeps: Bool, _ configuration: ChatConfiguration) throws {
         let signals = EndingSignals()
-        defer { signals.cancel() }
+        defer { signals.cancel(endsProcess: true) }
         let watcher = Task.detached { [numbers = signals.numbers, inputs, wakes] in
             for await number in numbers {
                 inputs.withLockedValue { $0.append(.signal(number)) }

@@ -10,8 +10,8 @@ import NIOConcurrencyHelpers
     import Darwin
 #endif
 
-/// TERM, INT and HUP, so that a process can leave the network in good order before it ends. A second one of a kind finds
-/// the standard action again. One at a time in a process.
+/// TERM, INT and HUP, so that a process can leave the network in good order before it ends. A second TERM or INT finds the
+/// standard action again; a second HUP does not, since a closed terminal sends several. One at a time in a process.
 package struct EndingSignals {
     /// Each signal that came.
     package let numbers: AsyncStream<Int32>
@@ -40,9 +40,13 @@ package struct EndingSignals {
     }
 
     /// Stops watching: the signals have their standard action again.
-    package func cancel() {
+    ///
+    /// - Parameter endsProcess: whether the process ends by itself as soon as its work is done. A terminal that is closed
+    ///   meanwhile does not end it before.
+    package func cancel(endsProcess: Bool = false) {
         source?.cancel()
         Self.hungUp.withLockedValue { $0.watcher = nil }
+        if endsProcess { signal(SIGHUP, SIG_IGN) }
         cprocess_leave_signals(Self.watched, Int32(Self.watched.count))
     }
 

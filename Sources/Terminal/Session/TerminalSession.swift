@@ -122,7 +122,7 @@ public final class TerminalSession {
             painter = Painter(size: size, colors: options.colors, isUTF8: isUTF8)
             painter.writesLinks = Modes.takesLinks(type: type)
         } catch {
-            cterminal_uninstall()
+            cterminal_uninstall(false)
             SessionClaim.giveBack()
             throw error
         }
@@ -135,7 +135,10 @@ public final class TerminalSession {
     }
 
     /// Leaves the terminal as it was found. Further calls do nothing.
-    public func close() {
+    ///
+    /// - Parameter endsProcess: whether the process ends by itself as soon as its work is done. A terminal that is closed
+    ///   meanwhile does not end it before; where a signal has asked for the end, it has the grace period from now on.
+    public func close(endsProcess: Bool = false) {
         guard !isClosed else { return }
         isClosed = true
         if isHungUp {
@@ -145,7 +148,8 @@ public final class TerminalSession {
         }
         cterminal_release_errors()
         cterminal_close()
-        cterminal_uninstall()
+        cterminal_uninstall(endsProcess)
+        if endsProcess, cterminal_pending_death() != 0 { cterminal_extend_grace(max(1, options.terminationGrace)) }
         SessionClaim.giveBack()
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Relay
 import TestSupport
 import Testing
@@ -73,6 +74,49 @@ extension EndToEndTests {
                 screen.rows.contains { $0.contains(text) && $0.hasSuffix(mark) }
             }
         }
+
+        @Test(
+            "What was typed is kept though the disk is slow, the window is closed, and its end is told again",
+            arguments: [Ending.closedWindow, .quitThenClosedWindow, .signal])
+        func slowDisk(_ ending: Ending) async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try await network.connected("alice", columns: 120)
+                var configuration = Configuration()
+                configuration.allowsUnsafeTransactions = true
+                let other = try DatabaseQueue(
+                    path: network.folder.path("data/parley/stores/alice@local.sqlite"), configuration: configuration)
+                try await eventually("the topic in the local store") {
+                    try await other.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM joined") } == 1
+                }
+                try await other.writeWithoutTransaction { try $0.beginTransaction(.immediate) }
+                try alice.type("half a thought")
+                try await alice.waitFor(text: "half a thought")
+                switch ending {
+                case .closedWindow: alice.hangUp()
+                case .quitThenClosedWindow:
+                    try alice.press(.ctrl("q"))
+                    try await alice.waitFor("a screen that is left") { _ in !alice.modes.isAlternateScreen }
+                    alice.hangUp()
+                case .signal: alice.signal(SIGTERM)
+                }
+                // Longer than the network is waited for, and than a person who asks again needs.
+                await #expect(throws: TestFailure.self, "It waits for the store.") {
+                    try await alice.waitForExit(deadline: .milliseconds(2_500))
+                }
+                if ending != .signal { alice.signal(SIGHUP) }
+                await #expect(throws: TestFailure.self, "It waits for the store still.") {
+                    try await alice.waitForExit(deadline: .milliseconds(500))
+                }
+                try await other.writeWithoutTransaction { try $0.rollback() }
+                try other.close()
+                try await alice.waitForExit(deadline: .seconds(60))
+                let again = try network.open("alice", columns: 120)
+                try await again.waitFor("what was typed", deadline: .seconds(60)) { $0.contains("half a thought") }
+            }
+        }
+
+        /// How a chat ends.
+        enum Ending: CaseIterable, Sendable { case closedWindow, quitThenClosedWindow, signal }
 
         @Test(
             "B9 B32 B38 Two chats of one user share the store; when one is killed, nothing of either is lost or doubled"
