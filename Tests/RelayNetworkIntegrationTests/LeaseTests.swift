@@ -45,13 +45,13 @@ struct LeaseTests {
             try await body(directory) { [environment] in
                 try await NetworkLease.acquire(
                     directory: directory, hostCommand: [Self.hostFixture, directory.path, "\(milliseconds)"],
-                    environment: environment)
+                    environment: environment, timeout: .seconds(120))
             }
         } catch {
-            try await NetworkControl.stop(directory: directory, evenIfUsed: true)
+            try await NetworkControl.stop(directory: directory, evenIfUsed: true, timeout: .seconds(60))
             throw error
         }
-        try await NetworkControl.stop(directory: directory, evenIfUsed: true)
+        try await NetworkControl.stop(directory: directory, evenIfUsed: true, timeout: .seconds(60))
         withExtendedLifetime(folder) {}
     }
 
@@ -67,7 +67,8 @@ struct LeaseTests {
             #expect(ServerAddressText(first.url).port != 4222)
             let alice = try await NATSConnection.connect(
                 to: ServerAddress(parsing: first.url),
-                options: .init(authentication: .init(first.credentials(for: "alice"))))
+                options: .init(
+                    authentication: .init(first.credentials(for: "alice")), connectTimeout: .seconds(60)))
             let status = try await directory.status()
             #expect(status.running && status.server == first.url && status.version == first.description.serverVersion)
             #expect(status.clients == 1)
@@ -103,7 +104,7 @@ struct LeaseTests {
             #if os(Linux)
                 try await eventually("the server has ended too") { !isAlive(before.serverPid) }
             #endif
-            let after = try await lease.ensureRunning()
+            let after = try await lease.ensureRunning(timeout: .seconds(120))
             #expect(after.hostPid != before.hostPid && after.serverPid != before.serverPid)
             #expect(after.url == before.url && lease.url == before.url)
             lease.release()
@@ -178,7 +179,8 @@ struct LeaseTests {
             var environment = ProcessInfo.processInfo.environment
             environment["PARLEY_NATS_SERVER"] = server
             let network = try await NetworkControl.start(
-                directory: directory, hostCommand: [Self.hostFixture, directory.path, "100"], environment: environment)
+                directory: directory, hostCommand: [Self.hostFixture, directory.path, "100"], environment: environment,
+                timeout: .seconds(120))
             let deadline = ContinuousClock.now + .milliseconds(600)
             while ContinuousClock.now < deadline {
                 #expect(isAlive(network.serverPid))

@@ -149,10 +149,10 @@ struct FaultProxyTests {
         let proxy = try await FaultProxy.start(target: ServerAddress(host: "127.0.0.1", port: listener.port))
         for count in 1...100 {
             let client = try #require(try await LoopbackSocket.connected(to: proxy.address.port))
-            while proxy.statistics.acceptedConnections < count { await Task.yield() }
+            try await eventually("the connection") { proxy.statistics.acceptedConnections >= count }
             await proxy.halfClose(.fromClient)
             let server = try await listener.accepted()
-            #expect(await server.read(1, seconds: 10).end == .finished)
+            #expect(await server.read(1).end == .finished)
             await server.send(Self.text)
             #expect(await client.read(Self.text.count).bytes == Self.text)
         }
@@ -248,7 +248,7 @@ struct FaultServerTests {
             let connection = try await NATSConnection.connect(
                 to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(60)))
             let subscription = try connection.subscribe(to: "a")
-            try await connection.flush(timeout: .seconds(30))
+            try await connection.flush(timeout: .seconds(60))
             for number in 0..<20 { try connection.publish(Array("message \(number)".utf8), to: "a") }
             var iterator = subscription.makeAsyncIterator()
             for number in 0..<20 { #expect(try await iterator.next()?.text == "message \(number)", "\(fault)") }
