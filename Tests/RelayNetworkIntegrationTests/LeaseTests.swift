@@ -164,6 +164,26 @@ struct LeaseTests {
         }
     }
 
+    @Test("A host that takes seconds to begin, as on a busy machine, is waited for and started once")
+    func slowHost() async throws {
+        let server = try #require(TestServers.all.first)
+        try await withNetwork(server: server) { directory, _ in
+            let folder = try TemporaryFolder()
+            let starts = folder.path + "/starts"
+            var environment = ProcessInfo.processInfo.environment
+            environment["PARLEY_NATS_SERVER"] = server
+            // Longer than three hosts are given that end at once.
+            let script = #"echo started >> "$0"; sleep 4; exec "$@""#
+            let lease = try await NetworkLease.acquire(
+                directory: directory,
+                hostCommand: ["/bin/sh", "-c", script, starts, Self.hostFixture, directory.path, "400"],
+                environment: environment, timeout: .seconds(120))
+            let written = try #require(try PrivateFile.read(starts))
+            #expect(String(decoding: written, as: UTF8.self) == "started\n")
+            lease.release()
+        }
+    }
+
     @Test("Without nats-server, one sentence says what to run")
     func missingServer() {
         #expect(NetworkError.serverMissing.description.contains("./setup"))
