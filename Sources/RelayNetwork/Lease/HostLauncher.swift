@@ -21,8 +21,8 @@ struct HostLauncher: Sendable {
         while true {
             let isHosted = try FileLock.isHeld(directory.hostLock, against: .shared)
             if isHosted, let description = try await answering() { return description }
-            // A host that was just started takes its lock a moment later, on a busy machine some seconds: while it runs it
-            // is waited for.
+            // A host that was just started takes its lock a moment later, on a busy machine some seconds.
+            // While it runs it is waited for.
             let isLate = startedAt.duration(to: .now) > .seconds(1)
             if !isHosted, starts == 0 || hasFailed || isLate && !Self.isRunning(process) {
                 if starts > 0, let failure = try? PrivateFile.readJSON(HostFailure.self, from: directory.failureFile) {
