@@ -69,7 +69,7 @@ struct LeaseTests {
                 to: ServerAddress(parsing: first.url),
                 options: .init(
                     authentication: .init(first.credentials(for: "alice")), connectTimeout: .seconds(60)))
-            // The server is asked, and has half a second for its answer.
+            // The server is asked, and has two seconds for its answer.
             var status = try await directory.status()
             try await eventually("the network runs") {
                 if !status.running { status = try await directory.status() }
