@@ -4,7 +4,7 @@
 ///
 /// - Throws: `TestFailure` at the deadline; what `condition` throws.
 public func eventually(
-    _ what: String = "the condition", deadline: Duration = .seconds(20), isolation: isolated (any Actor)? = #isolation,
+    _ what: String = "the condition", deadline: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation,
     fileID: String = #fileID, line: Int = #line, _ condition: () async throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + deadline

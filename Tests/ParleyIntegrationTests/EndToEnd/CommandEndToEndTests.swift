@@ -598,7 +598,7 @@ struct EndToEndIdleTests {
             // However the last one ends, its share of the network ends with it.
             bob.signal(SIGKILL)
             #expect(try await bob.waitForExit() == .signalled(SIGKILL))
-            try await eventually("the end of server and host", deadline: .seconds(70)) {
+            try await eventually("the end of server and host", deadline: .seconds(120)) {
                 !PrivateNetworkFixture.isRunning(description.serverPid)
                     && !PrivateNetworkFixture.isRunning(description.hostPid)
             }

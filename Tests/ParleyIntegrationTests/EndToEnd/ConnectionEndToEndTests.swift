@@ -16,11 +16,11 @@ extension EndToEndTests {
                 // A host that does not run cannot start the next server before the test has looked.
                 kill(before.hostPid, SIGSTOP)
                 kill(before.serverPid, SIGKILL)
-                try await alice.waitFor("word of the outage", deadline: .seconds(30)) {
+                try await alice.waitFor("word of the outage") {
                     $0.rows[0].contains("↻ RECONNECTING")
                 }
                 try alice.press(.f(8))
-                let outage = try await alice.waitFor("the outage in the log", deadline: .seconds(30)) { screen in
+                let outage = try await alice.waitFor("the outage in the log") { screen in
                     screen.rows[1].contains("connection log")
                         && screen.rows.contains {
                             $0.contains("↻ RECONNECTING") && $0.contains("The connection was lost (")
@@ -52,7 +52,7 @@ extension EndToEndTests {
                 try alice.press(.escape)
                 try await alice.waitFor("the conversation again") { $0.rows[1].contains("chat.lobby") }
                 try alice.press(.ctrl("q"))
-                #expect(try await alice.waitForExit(deadline: .seconds(30)) == .exited(0))
+                #expect(try await alice.waitForExit() == .exited(0))
             }
         }
 
@@ -93,7 +93,7 @@ extension EndToEndTests {
                 try await read(to: "disconnected")
                 #expect(seen.count == ended + 1)
                 #expect(seen.last?["nexconn"].int == 12 && seen.last?["relayx"].string == "DISCONNECTED")
-                let result = try await watch.waitForExit(deadline: .seconds(30))
+                let result = try await watch.waitForExit()
                 #expect(result.exitCode == 130 && result.diagnostics.isEmpty, "\(result)")
             }
         }
@@ -271,7 +271,7 @@ extension EndToEndTests {
                 try BuiltProduct.url("parley").path, ["doctor"], environment: network.environment, rows: 30,
                 columns: 160)
             defer { terminal.close() }
-            #expect(try await terminal.waitForExit(deadline: .seconds(30)) == .exited(0))
+            #expect(try await terminal.waitForExit() == .exited(0))
             #expect(terminal.screen.rows[0].contains("✓ terminal") && terminal.screen.rows[0].contains("160×30"))
             #expect(String(decoding: terminal.output, as: UTF8.self).contains("\u{1B}[32m✓"))
             #expect(network.description == nil)

@@ -70,7 +70,7 @@ final class PrivateNetworkFixture: Sendable {
         parent: PseudoTerminal.Parent = .shell, fileID: String = #fileID, line: Int = #line
     ) async throws -> PseudoTerminal {
         let terminal = try open(user, arguments, rows: rows, columns: columns, parent: parent)
-        try await terminal.waitFor("a connected client", deadline: .seconds(20), fileID: fileID, line: line) {
+        try await terminal.waitFor("a connected client", fileID: fileID, line: line) {
             $0.contains("● CONNECTED") && ($0.contains("personal") || columns < 60)
         }
         return terminal
