@@ -134,7 +134,7 @@ extension EndToEndTests {
                 func send(_ numbers: ClosedRange<Int>) async throws {
                     let lines = numbers.map { expected[$0 - 1] }.joined(separator: "\n")
                     let sent = try await network.objects(
-                        "send", "chat.lobby", "--as", "alice", "--lines", "--timeout", "30", "--json",
+                        "send", "chat.lobby", "--as", "alice", "--lines", "--timeout", "60", "--json",
                         input: lines + "\n")
                     #expect(sent.map { $0["seq"].int } == numbers.map { $0 })
                 }

@@ -76,14 +76,20 @@ final class PrivateNetworkFixture: Sendable {
         return terminal
     }
 
-    /// Runs a command to its end.
+    /// Runs a command to its end. One that names no time limit of its own has more time than a person would give it.
     func run(
         _ arguments: [String], input: String = "", environment more: [String: String] = [:],
         fileID: String = #fileID, line: Int = #line
     ) async throws -> ChildProcess.Result {
         try await ChildProcess.run(
-            try BuiltProduct.url("parley").path, arguments, input: input,
+            try BuiltProduct.url("parley").path, Self.patient(arguments), input: input,
             environment: environment.merging(more) { $1 }, fileID: fileID, line: line)
+    }
+
+    /// Ten seconds, which are the standard, may be too few for a busy machine where the whole network is started first.
+    private static func patient(_ arguments: [String]) -> [String] {
+        let isLimited = arguments.first == "send" || arguments.starts(with: ["outbox", "send"])
+        return isLimited && !arguments.contains("--timeout") ? arguments + ["--timeout", "60"] : arguments
     }
 
     /// Runs a command to its end.
