@@ -83,6 +83,8 @@ extension EndToEndTests {
                 let alice = try await network.connected("alice", columns: 120)
                 var configuration = Configuration()
                 configuration.allowsUnsafeTransactions = true
+                // Alice may be writing when the store is to be locked.
+                configuration.busyMode = .timeout(60)
                 let other = try DatabaseQueue(
                     path: network.folder.path("data/parley/stores/alice@local.sqlite"), configuration: configuration)
                 try await eventually("the topic in the local store") {
