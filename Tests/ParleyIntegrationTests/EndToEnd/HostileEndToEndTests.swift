@@ -30,7 +30,8 @@ extension EndToEndTests {
             let mallory = try await NATSConnection.connect(to: try ServerAddress(parsing: server.url))
             try await JetStream(mallory).createStream(StreamConfiguration(name: "n_stream", subjects: ["h.>"]))
             let tail = try ChildProcess(
-                try BuiltProduct.url("parley").path, ["tail", "chat.lobby", "--config", folder.path("config.json")])
+                try BuiltProduct.url("parley").path, ["tail", "chat.lobby", "--config", folder.path("config.json")],
+                environment: ["XDG_DATA_HOME": folder.path("data"), "XDG_STATE_HOME": folder.path("state")])
             defer { tail.close() }
             defer { server.close() }
             // On a network without tokens, any user who may publish there is taken for the administrator.
