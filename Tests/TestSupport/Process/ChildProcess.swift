@@ -120,7 +120,7 @@ public final class ChildProcess: Sendable {
         deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line
     ) async throws {
         signal(SIGSTOP)
-        let isStopped = await link.wait(until: .now + deadline) { () -> Bool? in
+        let isStopped = await link.wait(until: .now + deadline) { [self] () -> Bool? in
             link.condition.exit != nil ? false : link.condition.isStopped ? true : nil
         }
         if isStopped != true { throw failure("the program was not stopped", fileID, line) }
@@ -138,7 +138,7 @@ public final class ChildProcess: Sendable {
     public func nextLine(
         deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line
     ) async throws -> String {
-        let found = await link.wait(until: .now + deadline) { () -> String?? in
+        let found = await link.wait(until: .now + deadline) { [self] () -> String?? in
             let hasEnded = link.condition.ended[0]
             if let text = takeLine() { return .some(text) }
             return hasEnded ? .some(nil) : nil
@@ -154,9 +154,9 @@ public final class ChildProcess: Sendable {
     /// - Throws: `TestFailure` at the deadline.
     public func waitFor(
         _ what: String, deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line,
-        _ condition: (_ output: String, _ diagnostics: String) throws -> Bool
+        _ condition: @escaping (_ output: String, _ diagnostics: String) throws -> Bool
     ) async throws {
-        let found = try await link.wait(until: .now + deadline) {
+        let found = try await link.wait(until: .now + deadline) { [self] () throws -> Bool? in
             try condition(output, diagnostics) ? true : nil
         }
         if found == nil { throw failure("\(what) did not come within \(deadline)", fileID, line) }
@@ -169,7 +169,7 @@ public final class ChildProcess: Sendable {
     public func waitForExit(
         deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line
     ) async throws -> Result {
-        let status = await link.wait(until: .now + deadline) { () -> ExitStatus? in
+        let status = await link.wait(until: .now + deadline) { [self] () -> ExitStatus? in
             link.condition.ended.allSatisfy(\.self) ? link.condition.exit : nil
         }
         // Something that the program has started may still hold its output.

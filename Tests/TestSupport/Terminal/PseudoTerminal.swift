@@ -148,10 +148,10 @@ public final class PseudoTerminal: Sendable {
     @discardableResult
     public func waitFor(
         _ what: String, deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line,
-        _ condition: (TerminalScreen) throws -> Bool
+        _ condition: @escaping (TerminalScreen) throws -> Bool
     ) async throws -> TerminalScreen {
-        let found = try await link.wait(until: .now + deadline) {
-            let screen = screen
+        let found = try await link.wait(until: .now + deadline) { [self] () throws -> TerminalScreen? in
+            let screen = self.screen
             return try condition(screen) ? screen : nil
         }
         guard let found else { throw failure("\(what) did not come within \(deadline)", fileID, line) }
@@ -173,7 +173,7 @@ public final class PseudoTerminal: Sendable {
     public func waitForExit(
         deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line
     ) async throws -> ExitStatus {
-        let status = await link.wait(until: .now + deadline) { () -> ExitStatus? in
+        let status = await link.wait(until: .now + deadline) { [self] () -> ExitStatus? in
             let condition = link.condition
             let isDrained = condition.ended[0] || hasMark(CHILD_REPORT_EXITED)
             return isDrained ? condition.exit : nil
@@ -191,7 +191,7 @@ public final class PseudoTerminal: Sendable {
     public func waitForStop(
         deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line
     ) async throws {
-        let isStopped = await link.wait(until: .now + deadline) { () -> Bool? in
+        let isStopped = await link.wait(until: .now + deadline) { [self] () -> Bool? in
             let isDrained = link.condition.ended[0] || hasMark(CHILD_REPORT_STOPPED)
             return link.condition.isStopped && isDrained ? true : nil
         }
