@@ -134,6 +134,22 @@ struct LeaseTests {
         }
     }
 
+    @Test("A host that takes long to begin, as on a busy machine, is waited for and started once")
+    func slowHost() async throws {
+        let server = try #require(TestServers.all.first)
+        try await withNetwork(server: server) { directory, _ in
+            var environment = ProcessInfo.processInfo.environment
+            environment["PARLEY_NATS_SERVER"] = server
+            let slowly = "echo begun >>\"$1.begun\"; sleep 5; exec \"$0\" \"$@\""
+            let lease = try await NetworkLease.acquire(
+                directory: directory, hostCommand: ["/bin/sh", "-c", slowly, Self.hostFixture, directory.path, "60000"],
+                environment: environment)
+            let begun = try #require(try PrivateFile.read(directory.path + ".begun"))
+            #expect(String(decoding: begun, as: UTF8.self) == "begun\n")
+            lease.release()
+        }
+    }
+
     @Test("What keeps the host from starting reaches the client in words")
     func failures() async throws {
         let server = try #require(TestServers.all.first)

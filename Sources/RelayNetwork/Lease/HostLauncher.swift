@@ -9,11 +9,13 @@ struct HostLauncher: Sendable {
         let deadline = ContinuousClock.now + timeout
         var starts = 0
         var startedAt = ContinuousClock.now
+        var started: Int32?
         while true {
             let isHosted = try FileLock.isHeld(directory.hostLock, against: .shared)
             if isHosted, let description = try await answering() { return description }
-            // A host that was just started takes its lock a moment later.
-            if !isHosted, starts == 0 || startedAt.duration(to: .now) > .seconds(1) || hasFailed {
+            // A host that was just started takes its lock a moment later, and on a busy machine later than that.
+            let isAwaited = startedAt.duration(to: .now) <= .seconds(1) || started.map(Self.isLiving) == true
+            if !isHosted, starts == 0 || !isAwaited || hasFailed {
                 if starts > 0, let failure = try? PrivateFile.readJSON(HostFailure.self, from: directory.failureFile) {
                     throw failure.isServerMissing ? .serverMissing : .hostFailed(failure.reason)
                 }
@@ -21,7 +23,7 @@ struct HostLauncher: Sendable {
                     throw .hostNotStarted(reason: "its host ends at once; \(directory.hostLog) may say why")
                 }
                 PrivateFile.remove(directory.failureFile)
-                try launch()
+                started = try launch()
                 starts += 1
                 startedAt = .now
             }
@@ -39,9 +41,12 @@ struct HostLauncher: Sendable {
 
     private var hasFailed: Bool { PrivateFile.exists(directory.failureFile) }
 
-    private func launch() throws(NetworkError) {
+    /// One that has ended and waits for its parent's attention has no arguments any more.
+    private static func isLiving(_ process: Int32) -> Bool { ProcessArguments.read(of: process) != nil }
+
+    private func launch() throws(NetworkError) -> Int32 {
         let log = try LogFile(directory.hostLog)
-        _ = try ProcessStart.start(
+        return try ProcessStart.start(
             command, environment: ChildEnvironment.reduced(environment), output: log.descriptor, place: .detached
         ).get()
     }
