@@ -57,7 +57,7 @@ extension EndToEndTests {
                 }
                 // A host that does not run starts no other server. Both go on however the test ends.
                 defer { for process in [before.serverPid, before.hostPid] { kill(process, SIGCONT) } }
-                for process in [before.hostPid, before.serverPid] { kill(process, SIGSTOP) }
+                for process in [before.hostPid, before.serverPid] { try await pause(process) }
                 try send.write("second\n")
                 send.closeInput()
                 let late = try await send.waitForExit(deadline: .seconds(60))

@@ -14,7 +14,7 @@ extension EndToEndTests {
                 let alice = try await network.connected("alice", rows: 30, columns: 180)
                 let before = try #require(network.description)
                 // A host that does not run cannot start the next server before the test has looked.
-                kill(before.hostPid, SIGSTOP)
+                try await pause(before.hostPid)
                 kill(before.serverPid, SIGKILL)
                 try await alice.waitFor("word of the outage") {
                     $0.rows[0].contains("↻ RECONNECTING")

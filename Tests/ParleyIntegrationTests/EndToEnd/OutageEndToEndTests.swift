@@ -15,7 +15,7 @@ extension EndToEndTests {
                 let bob = try await network.connected("bob")
                 let before = try #require(network.description)
                 // A host that does not run cannot start the next server before the test has looked.
-                kill(before.hostPid, SIGSTOP)
+                try await pause(before.hostPid)
                 kill(before.serverPid, SIGKILL)
                 for terminal in [alice, bob] {
                     try await terminal.waitFor("word of the outage") { $0.contains("↻ RECONNECTING") }

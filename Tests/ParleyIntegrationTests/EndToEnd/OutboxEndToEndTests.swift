@@ -60,7 +60,7 @@ extension EndToEndTests {
 
                 let before = try #require(network.description)
                 // A host that does not run cannot start the next server.
-                kill(before.hostPid, SIGSTOP)
+                try await pause(before.hostPid)
                 kill(before.serverPid, SIGKILL)
                 try await alice.waitFor("word of the outage") { $0.contains("↻ RECONNECTING") }
                 let lines = ["typed first", "typed second", "typed third"]

@@ -94,7 +94,7 @@ extension EndToEndTests {
                 }
                 let before = try #require(network.description)
                 // A host that does not run cannot start the next server before the test has looked.
-                kill(before.hostPid, SIGSTOP)
+                try await pause(before.hostPid)
                 kill(before.serverPid, SIGKILL)
                 for terminal in [alice, bob] {
                     try await terminal.waitFor("the outage, without a word about people") {

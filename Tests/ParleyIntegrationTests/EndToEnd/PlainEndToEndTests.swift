@@ -27,7 +27,7 @@ extension EndToEndTests {
                     output().contains(" bob, to you: alice: one")
                 }
                 let before = try #require(network.description)
-                kill(before.hostPid, SIGSTOP)
+                try await pause(before.hostPid)
                 kill(before.serverPid, SIGKILL)
                 try await eventually("the outage", deadline: .seconds(60)) {
                     output().contains("The connection is lost.")
@@ -58,7 +58,7 @@ extension EndToEndTests {
                 func output() -> String { alice.output }
                 try await eventually("a connection", deadline: .seconds(60)) { output().contains("Connected.\n") }
                 let before = try #require(network.description)
-                kill(before.hostPid, SIGSTOP)
+                try await pause(before.hostPid)
                 kill(before.serverPid, SIGKILL)
                 try await eventually("the outage", deadline: .seconds(60)) {
                     output().contains("The connection is lost.")
@@ -88,7 +88,7 @@ extension EndToEndTests {
                     ["--plain", "--as", "alice", "chat.lobby"], columns: 120, parent: isJob ? .shell : .emulator)
                 try await alice.waitFor(text: "Connected.", deadline: .seconds(60))
                 let before = try #require(network.description)
-                kill(before.hostPid, SIGSTOP)
+                try await pause(before.hostPid)
                 kill(before.serverPid, SIGKILL)
                 try await alice.waitFor(text: "The connection is lost.", deadline: .seconds(60))
                 try alice.type("for later\n")

@@ -112,7 +112,7 @@ extension EndToEndTests {
                     if action % 200 == 20, let server = network.description?.serverPid { kill(server, SIGKILL) }
                     if action % 200 == 95, let network = network.description {
                         stoppedHost = network.hostPid
-                        kill(network.hostPid, SIGSTOP)
+                        try await pause(network.hostPid)
                         kill(network.serverPid, SIGKILL)
                     }
                     if action % 200 == 195, let host = stoppedHost {

@@ -157,7 +157,7 @@ extension EndToEndTests {
 
                 let before = try #require(network.description)
                 // A host that does not run cannot start the next server.
-                kill(before.hostPid, SIGSTOP)
+                try await pause(before.hostPid)
                 kill(before.serverPid, SIGKILL)
                 for chat in [one, two] {
                     try await chat.waitFor("word of the outage", deadline: .seconds(60)) {
