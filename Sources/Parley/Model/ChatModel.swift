@@ -57,6 +57,8 @@ struct ChatModel: Equatable, Sendable {
     var selection: Selection?
     /// The message that was selected when the text was begun, for a command that is meant for it.
     var selectionBeforeText: Selection?
+    /// The message that a jump has led to: the keys begin there, until one is selected.
+    var landing: Selection?
     /// What is looked for in the conversation in view.
     var find: Find?
     /// What was looked for when the text was begun, for a command that goes on with it.

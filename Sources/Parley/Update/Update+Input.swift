@@ -260,7 +260,7 @@ extension ChatModel {
                 conversations.update(found.conversation) { $0.scroll = scroll }
             }
             view = back
-            found = nil
+            (found, landing) = (nil, nil)
         }
         focus = trail.isEmpty ? .compose : .main
     }
