@@ -202,6 +202,8 @@ struct ChatModel: Equatable, Sendable {
 
         /// So long it stays whatever is typed, since it may have come while somebody was typing.
         static let readingTime = Duration.seconds(2)
+        /// So long one stays at all that tells of a key what everybody sees who has pressed it.
+        static let glance = Duration.seconds(2)
     }
 
     /// What the client core is asked to deliver.
@@ -227,8 +229,13 @@ struct ChatModel: Equatable, Sendable {
     mutating func note(_ text: String) { log.record(text, at: now) }
 
     /// Says something on the bottom line for a while. A failure can be read in the log from then on.
-    mutating func say(_ text: String, _ kind: Notice.Kind = .information, about subject: Notice.Subject = .event) {
-        let wait: Duration = kind == .failure ? .seconds(12) : .seconds(6)
+    ///
+    /// - Parameter time: how long; nil for as long as suits its kind.
+    mutating func say(
+        _ text: String, _ kind: Notice.Kind = .information, about subject: Notice.Subject = .event,
+        for time: Duration? = nil
+    ) {
+        let wait = time ?? (kind == .failure ? .seconds(12) : .seconds(6))
         notice = Notice(
             kind: kind, text: text, since: now.instant, until: now.instant.advanced(by: wait), subject: subject)
         // The log has the connection's own failures with its states.

@@ -384,6 +384,18 @@ struct ComposeTests {
         #expect(desk.model.notice == nil && desk.screen().last?.contains("Enter send") == true)
     }
 
+    @Test("That the text was cleared is said for a moment; then the hints are there again, and its way back goes on")
+    func clearedForAMoment() {
+        var desk = Desk.joined("chat.lobby")
+        desk.type("a line")
+        desk.press(.control("c"))
+        #expect(desk.screen().last?.contains("Cleared; ^_ brings the text back.") == true)
+        desk.wait(.seconds(2))
+        #expect(desk.model.notice == nil && desk.screen().last?.contains("F1 help") == true)
+        desk.press(.control("_"))
+        #expect(desk.model.compose.text == "a line")
+    }
+
     @Test("What did not work can be read in the log, once, and a long failure says which key shows it")
     func failuresInTheLog() {
         let words = "The local store takes nothing any more, since the disk is full: free some space on it, then go on."
