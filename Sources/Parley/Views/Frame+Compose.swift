@@ -118,7 +118,7 @@ extension Frame {
 
     // MARK: The bottom line
 
-    /// A question, a notice, or the keys that work now.
+    /// A question, a notice, the commands that the text may become, or the keys that work now.
     mutating func drawHint() {
         if case .question(let question)? = model.overlay {
             drawQuestion(question)
@@ -145,15 +145,20 @@ extension Frame {
         let place = model.palette == nil ? model.mainPane : model.pane
         let position = SafeText((model.isBehind ? "⇣ behind, catching up" : place.position(in: self)) + " ")
         let room = area.columns - position.width - 1
+        if !drawCommands(in: area, until: area.column + room) { drawHintedKeys(in: area, until: area.column + room) }
+        canvas.write(position, row: area.row, column: area.endColumn - position.width, style: theme.hint)
+    }
+
+    /// The keys of the moment, as many as end before a column.
+    private mutating func drawHintedKeys(in area: Rect, until end: Int) {
         var column = area.column + 1
         for entry in hintedKeys {
             let key = SafeText(entry.sequences.first?.label ?? "")
             let words = SafeText(" \(entry.binding.hint ?? "")  ")
-            guard column + key.width + words.width <= area.column + room else { break }
+            guard column + key.width + words.width <= end else { break }
             column += canvas.write(key, row: area.row, column: column, style: theme.hintKey)
             column += canvas.write(words, row: area.row, column: column, style: theme.hint)
         }
-        canvas.write(position, row: area.row, column: area.endColumn - position.width, style: theme.hint)
     }
 
     private var hintedKeys: [KeyMap.Entry] {
