@@ -105,6 +105,8 @@ struct ChatModel: Equatable, Sendable {
     static let earlyLimit = 10_000
     /// The last title given to the terminal.
     var title = ""
+    /// What that was made of.
+    var titleWords: TitleWords?
     /// Whether more comes than the screen can take.
     var isBehind = false
     /// Whether ^C was pressed just now on an empty compose pane.

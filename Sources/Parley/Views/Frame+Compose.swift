@@ -152,20 +152,21 @@ extension Frame {
     /// The keys of the moment, as many as end before a column.
     private mutating func drawHintedKeys(in area: Rect, until end: Int) {
         var column = area.column + 1
-        for entry in hintedKeys {
-            let key = SafeText(entry.sequences.first?.label ?? "")
-            let words = SafeText(" \(entry.binding.hint ?? "")  ")
-            guard column + key.width + words.width <= end else { break }
-            column += canvas.write(key, row: area.row, column: column, style: theme.hintKey)
-            column += canvas.write(words, row: area.row, column: column, style: theme.hint)
+        let pane = model.pane
+        for hint in model.settings.keys.hints(of: type(of: pane)) where pane.isUseful(hint.action, in: model) {
+            guard write(hint, in: area.row, at: &column, until: end) else { return }
+        }
+        for hint in model.settings.keys.hintsOfEverywhere where isUseful(hint.action) {
+            guard write(hint, in: area.row, at: &column, until: end) else { return }
         }
     }
 
-    private var hintedKeys: [KeyMap.Entry] {
-        let pane = model.pane
-        let own = model.settings.keys.entries(of: type(of: pane)).filter { pane.isUseful($0.action, in: model) }
-        let common = model.settings.keys.everywhere.filter { isUseful($0.action) }
-        return (own + common).filter { $0.binding.hint != nil && !$0.sequences.isEmpty }
+    /// Writes a key and what it does; false where it has no room.
+    private mutating func write(_ hint: KeyMap.Hint, in row: Int, at column: inout Int, until end: Int) -> Bool {
+        guard column + hint.key.width + hint.words.width <= end else { return false }
+        column += canvas.write(hint.key, row: row, column: column, style: theme.hintKey)
+        column += canvas.write(hint.words, row: row, column: column, style: theme.hint)
+        return true
     }
 
     /// The keys of a chord that were pressed, and what may follow.
