@@ -27,7 +27,7 @@ struct KeyMapTests {
         let changes = [
             KeyMap.Change(name: "quit", sequences: [try KeySequence(parsing: "^X ^C")]),
             KeyMap.Change(name: "kill-word", sequences: [try KeySequence(parsing: "^X w")]),
-            KeyMap.Change(name: "postbox.delete", sequences: [try KeySequence(parsing: "g d")]),
+            KeyMap.Change(name: "postbox.delete", sequences: [try KeySequence(parsing: "^X d")]),
             KeyMap.Change(name: "yank", sequences: []),
         ]
         for map in [KeyMap.standard, try KeyMap(changes)] {
