@@ -40,6 +40,7 @@ struct ChatLoop {
     private var pace = ScreenPace()
     private var rest = Rest()
     private let texts = WrappedTexts()
+    private let lastFrame = LastFrame()
     private var appearance: Appearance
     private let colors: Int
     private var theme: Theme
@@ -178,7 +179,9 @@ struct ChatLoop {
     private mutating func draw() {
         let begin = clock().instant
         followSettings()
-        screen.present(render(model, size: screen.size, now: model.now.instant, theme: theme, texts: texts))
+        screen.present(
+            render(
+                model, size: screen.size, now: model.now.instant, theme: theme, texts: texts, last: lastFrame))
         if let title { screen.setTitle(title) }
         if rings { screen.bell() }
         title = nil

@@ -244,6 +244,17 @@ struct ConnectionPlan: Sendable {
         }
     }
 
+    /// Who is to be signed in where, as far as that is known before anything is read or made for it.
+    var identity: ChatModel.Identity {
+        switch target {
+        case .privateNetwork(let user): .init(user: user, network: "local", isNamed: true)
+        case .servers(let addresses, let credentials, let user):
+            .init(
+                user: credentials.user ?? user ?? Self.anonymous, network: addresses.first.map(\.host) ?? "server",
+                isNamed: user != nil || credentials.user != nil)
+        }
+    }
+
     fileprivate func storePlace(_ environment: [String: String]) -> String? {
         switch target {
         case .privateNetwork(let user): return StorePlace.path(network: "local", user: user, environment)

@@ -57,6 +57,8 @@ struct ChatModel: Equatable, Sendable {
     var selection: Selection?
     /// The message that was selected when the text was begun, for a command that is meant for it.
     var selectionBeforeText: Selection?
+    /// The message that a jump has led to: the keys begin there, until one is selected.
+    var landing: Selection?
     /// What is looked for in the conversation in view.
     var find: Find?
     /// What was looked for when the text was begun, for a command that goes on with it.
@@ -103,6 +105,8 @@ struct ChatModel: Equatable, Sendable {
     static let earlyLimit = 10_000
     /// The last title given to the terminal.
     var title = ""
+    /// What that was made of.
+    var titleWords: TitleWords?
     /// Whether more comes than the screen can take.
     var isBehind = false
     /// Whether ^C was pressed just now on an empty compose pane.
@@ -200,6 +204,8 @@ struct ChatModel: Equatable, Sendable {
 
         /// So long it stays whatever is typed, since it may have come while somebody was typing.
         static let readingTime = Duration.seconds(2)
+        /// So long one stays at all that tells of a key what everybody sees who has pressed it.
+        static let glance = Duration.seconds(2)
     }
 
     /// What the client core is asked to deliver.
@@ -225,8 +231,13 @@ struct ChatModel: Equatable, Sendable {
     mutating func note(_ text: String) { log.record(text, at: now) }
 
     /// Says something on the bottom line for a while. A failure can be read in the log from then on.
-    mutating func say(_ text: String, _ kind: Notice.Kind = .information, about subject: Notice.Subject = .event) {
-        let wait: Duration = kind == .failure ? .seconds(12) : .seconds(6)
+    ///
+    /// - Parameter time: how long; nil for as long as suits its kind.
+    mutating func say(
+        _ text: String, _ kind: Notice.Kind = .information, about subject: Notice.Subject = .event,
+        for time: Duration? = nil
+    ) {
+        let wait = time ?? (kind == .failure ? .seconds(12) : .seconds(6))
         notice = Notice(
             kind: kind, text: text, since: now.instant, until: now.instant.advanced(by: wait), subject: subject)
         // The log has the connection's own failures with its states.

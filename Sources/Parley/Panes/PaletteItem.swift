@@ -208,6 +208,7 @@ extension ChatModel {
         let area = layout(on: size).main
         let scroll = conversationLayout(conversation, columns: area.columns).showing(position, rows: area.rows)
         conversations.update(name) { $0.scroll = scroll }
+        land(at: position, in: name)
         if back != [view] { trail = back }
         focus = .main
         return []

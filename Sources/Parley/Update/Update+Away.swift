@@ -34,7 +34,7 @@ extension ChatModel {
     @discardableResult
     mutating func tellAbsence() -> Bool {
         guard let absence, let due = absence.due, due <= now.instant else { return false }
-        guard absence.isWorthTelling, hasScreen else {
+        guard absence.isWorthTelling else {
             self.absence = nil
             return false
         }
@@ -60,11 +60,16 @@ extension ChatModel {
         return absence.sentence + wayToFirst(" · ", "", otherwise: "")
     }
 
-    /// The key that goes to what came first.
+    /// What goes to what came first.
     private func wayToFirst(_ before: String, _ behind: String, otherwise: String) -> String {
-        guard absence?.hasNews == true, let key = settings.keys.label(of: .nextUnread) else { return otherwise }
-        return (otherwise.isEmpty ? "" : ".") + before + key + behind
+        guard absence?.hasNews == true, let way = hasScreen ? keyToFirst : commandToFirst else { return otherwise }
+        return (otherwise.isEmpty ? "" : ".") + before + way + behind
     }
+
+    private var keyToFirst: String? { settings.keys.label(of: .nextUnread) }
+
+    /// Without a screen, what came in view was said.
+    private var commandToFirst: String? { unreadMessages > 0 ? "/next" : nil }
 
     /// Goes to the first of what came while the person was away.
     ///

@@ -236,6 +236,8 @@ extension ChatModel {
         let stamp = CivilTime(letter.time, zone: zone).shortStamp.drop { $0 == " " }
         let subject = letter.subject.map { " · \($0)" } ?? ""
         let name = LetterFile.name(of: letter.person, at: letter.time)
-        read(Reader(letter.text, heading: "to \(recipient(of: letter)), \(stamp)\(subject)", fileName: name))
+        var reader = Reader(letter.text, heading: "to \(recipient(of: letter)), \(stamp)\(subject)", fileName: name)
+        reader.recipient = Reader.Recipient(of: letter)
+        read(reader)
     }
 }

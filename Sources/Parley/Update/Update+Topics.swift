@@ -57,7 +57,7 @@ extension ChatModel {
     mutating func show(_ newView: MainView) {
         view = newView
         trail = []
-        found = nil
+        (found, landing) = (nil, nil)
         closeLog()
         if focus == .sidebar { focus = .compose }
     }
@@ -252,6 +252,7 @@ extension ChatModel {
         let area = layout(on: size).main
         let top = conversationLayout(conversation, columns: area.columns).beginning(rows: area.rows)
         conversations.update(name) { $0.scroll = toBeginning ? top : .bottom }
+        landing = nil
         return toBeginning ? loadHistory(name) : []
     }
 }

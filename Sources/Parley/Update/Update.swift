@@ -77,12 +77,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     if model.showWriting() { model.keepCursorsVisible() }
     effects += model.peopleToFollow()
     effects += model.typingToTell(hasTyped: hasTyped)
-    let title = model.windowTitle
-    if title != model.title {
-        model.title = title
-        effects.append(.setTitle(title))
-    }
-    return effects
+    return effects + model.titleToSet()
 }
 
 extension ChatEvent {
@@ -112,12 +107,28 @@ extension ChatModel {
         return name
     }
 
-    /// The terminal's title: who, where, and how much is unread.
-    var windowTitle: String {
-        let (unread, mentions) = (unreadMessages, unseenMentions)
-        let called = mentions > 0 ? "@\(Wording.compact(mentions)), " : ""
-        let count = unread > 0 ? "(\(called)\(Wording.compact(unread))) " : ""
-        return SafeText("\(count)parley \(identity.user)@\(identity.network)").prefix(columns: 80).description
+    /// What the terminal's title says: who, where, and how much is unread.
+    struct TitleWords: Hashable, Sendable {
+        let identity: Identity
+        let unread: Int
+        let mentions: Int
+
+        var text: String {
+            let called = mentions > 0 ? "@\(Wording.compact(mentions)), " : ""
+            let count = unread > 0 ? "(\(called)\(Wording.compact(unread))) " : ""
+            return SafeText("\(count)parley \(identity.user)@\(identity.network)").prefix(columns: 80).description
+        }
+    }
+
+    /// The terminal's title, where it has to be another one. Few events change what it says.
+    fileprivate mutating func titleToSet() -> [ChatEffect] {
+        let words = TitleWords(identity: identity, unread: unreadMessages, mentions: unseenMentions)
+        guard words != titleWords else { return [] }
+        titleWords = words
+        let text = words.text
+        guard text != title else { return [] }
+        title = text
+        return [.setTitle(text)]
     }
 
     /// It is later now.

@@ -19,6 +19,19 @@ extension Frame {
         drawMoreMarks(area)
     }
 
+    /// What of letters is counted in the sidebar: those that were not read, and those and all of each postbox in view.
+    var lettersInSidebar: [Int] {
+        guard let area = layout.sidebar else { return [] }
+        var counts = [model.unreadLetters]
+        for offset in 0..<area.rows {
+            let row = model.sidebarRow(at: model.sidebar.firstVisible + offset)
+            guard case .postbox(let place)? = row else { continue }
+            let id = model.inbox.boxes[place].id
+            counts += [model.inbox.unreadCount(ofBox: id), model.inbox.counts[id] ?? 0]
+        }
+        return counts
+    }
+
     private mutating func drawSidebarRow(_ row: SidebarRow, in line: Rect, isShown: Bool) {
         switch row {
         case .topicsHeading:

@@ -270,6 +270,40 @@ struct PostboxesTests {
         #expect(desk.screen().contains { $0.contains("to bob/personal, 21 Nov 10:01 · Figures") })
     }
 
+    @Test("q quotes a sent letter into another to the same postbox, and never into a line for the topic below it")
+    func quoteSent() {
+        func opened(_ letter: KeptLetter) -> Desk {
+            var desk = desk()
+            desk.enter("/sent")
+            desk.send(.postboxes(.sent([letter])))
+            desk.press(.enter)
+            return desk
+        }
+        var desk = opened(Self.sent(1, "see below\nor above", subject: "Figures"))
+        desk.press(.character("q"))
+        #expect(
+            desk.model.compose.text
+                == "/post bob/personal Subject: Re: Figures\n> see below\n> or above\n\n")
+        #expect(desk.model.focus == .compose)
+
+        desk = opened(Self.sent(1, "see below"))
+        desk.press(.character("q"))
+        #expect(desk.model.compose.text == "/post bob/personal > see below\n\n")
+
+        // What is being written is not made into a letter.
+        desk = opened(Self.sent(1, "see below"))
+        desk.press(.enter)
+        desk.type("a line")
+        desk.press(.backTab)
+        desk.press(.character("q"))
+        #expect(desk.model.compose.text == "a line")
+        #expect(desk.model.notice?.text.hasPrefix("Something is being written already.") == true)
+
+        desk = opened(Self.sent(1, "see below", to: ""))
+        desk.press(.character("q"))
+        #expect(desk.model.compose.isEmpty && desk.model.notice?.text.hasPrefix("It is not known whom") == true)
+    }
+
     @Test("The selected line of a long list stays in view, to its ends")
     func selection() {
         var desk = desk()
