@@ -161,6 +161,7 @@ actor ChatEngine {
         case .setActive(let isActive): await client.setAppStateActive(isActive)
         case .setSuspension(let policy): await client.setLifecyclePolicy(policy)
         case .nudge: await client.nudge()
+        case .probe: await client.lifecycleChanged(.probe)
         case .disconnect: await client.disconnect()
         case .reconnect: await client.reconnect()
         case .suspendProcess, .quit, .redraw, .bell, .notify, .copy, .edit, .setTitle: break

@@ -117,6 +117,7 @@ struct ChatLoop {
             }
         case .resized(let size): apply(.resized(size), by: .person)
         case .resumed: apply(.resumed, by: .person)
+        case .attached(let isAttached): apply(.attached(isAttached), by: .person)
         case .suspending: suspend()
         case .hangUp: isOver = true
         case .terminate(let signal):
@@ -234,7 +235,7 @@ struct ChatLoop {
             .search, .readAround, .subscribe, .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop,
             .openPostbox, .countLetters, .listPage, .readLetters, .deleteMessage, .bulkDelete, .postLetter, .saveLetter,
             .postboxes, .listSent, .keyValue, .changeKey, .watchPeople, .appear, .setPresence, .typing, .setActive,
-            .setSuspension, .nudge, .disconnect, .reconnect:
+            .setSuspension, .nudge, .probe, .disconnect, .reconnect:
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }
         }

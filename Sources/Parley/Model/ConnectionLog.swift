@@ -38,6 +38,9 @@ struct ConnectionLog: Equatable, Sendable {
         case signOfLife
         case stopped
         case continued
+        /// tmux or screen has no terminal any more.
+        case detached
+        case attached
 
         /// What the log says.
         var words: String {
@@ -47,6 +50,8 @@ struct ConnectionLog: Equatable, Sendable {
             case .signOfLife: "input came: somebody is here"
             case .stopped: "Parley was suspended"
             case .continued: "Parley runs again"
+            case .detached: "the terminal was detached"
+            case .attached: "a terminal is attached again"
             }
         }
     }

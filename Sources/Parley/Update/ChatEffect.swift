@@ -86,6 +86,8 @@ enum ChatEffect: Equatable, Sendable {
     case setSuspension(LifecyclePolicy)
     /// Try to connect at once rather than when the wait is over.
     case nudge
+    /// See whether the connection still lives: it may have died without a word.
+    case probe
     case disconnect
     case reconnect
 

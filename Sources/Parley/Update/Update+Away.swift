@@ -19,6 +19,16 @@ extension ChatModel {
         tellAbsence()
     }
 
+    /// A terminal was attached to tmux or screen, or none is any more.
+    mutating func terminalChanged(isAttached: Bool) -> [ChatEffect] {
+        log.record(isAttached ? .attached : .detached, at: now)
+        let policy = suspension.policy
+        suspension.isDetached = !isAttached
+        // First, so that the time out of focus begins with what counts from now on.
+        let change: [ChatEffect] = suspension.policy == policy ? [] : [.setSuspension(suspension.policy)]
+        return change + noteAttention(attention.handle(isAttached ? FocusTracker.Event.attached : .detached))
+    }
+
     /// The connection's state has changed.
     mutating func absenceFollows(_ status: ConnectionStatus) {
         switch status.state {

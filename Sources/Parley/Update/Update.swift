@@ -34,7 +34,11 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.conversations.updateAll { $0.resume(at: time) }
         // Whoever returns has not seen what came.
         model.lastInput = nil
-        effects = model.noteAttention(model.attention.handle(FocusTracker.Event.resumed)) + [.redraw]
+        // Who was stopped without a word, by SIGSTOP, has kept a connection that may be dead by now.
+        let change = model.attention.handle(FocusTracker.Event.resumed)
+        effects = (change == nil ? [.probe] : model.noteAttention(change)) + [.redraw]
+    case .attached(let isAttached):
+        effects = model.terminalChanged(isAttached: isAttached)
     case .edited(let outcome):
         model.handleEdited(outcome)
     case .notified(let methods):

@@ -220,6 +220,52 @@ struct AbsenceTests {
         #expect(desk.screen().contains { $0.contains("── new ─") })
     }
 
+    @Test("What was missed and comes when the person has been told is counted too")
+    func late() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.model.suspension.isExplained = true
+        Self.suspended(&desk, 840)
+        desk.send(Self.say(1...3, in: "chat.lobby", minutes: 5))
+        Self.reconnect(&desk, "chat.lobby", "chat.qa")
+        #expect(desk.model.absenceWords == "away 14 min: 3 new in 1 topic · Alt-a")
+        desk.send(Self.say(1...1, in: "chat.qa", minutes: 6))
+        desk.send(.postbox(.created(letter(1))))
+        #expect(desk.model.absenceWords == "away 14 min: 4 new in 2 topics, 1 letter · Alt-a")
+        // What is said from now on was not missed.
+        desk.send(Self.say(4...4, in: "chat.lobby", minutes: 20))
+        #expect(desk.model.absenceWords == "away 14 min: 4 new in 2 topics, 1 letter · Alt-a")
+    }
+
+    @Test("B21: whoever detaches from tmux or screen is away, and back when a terminal is attached")
+    func detached() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.model.suspension.isExplained = true
+        #expect(desk.send(.attached(false)) == [.setActive(false)])
+        // tmux passes on that nobody looks, too.
+        #expect(desk.send(.input(.focusOut)) == [])
+        desk.wait(.seconds(120))
+        desk.send(.statusChanged(ConnectionStatus(state: .suspended, reason: .backgrounded)))
+        desk.wait(.seconds(720))
+        #expect(desk.send(.attached(true)).prefix(2) == [.setActive(true), .nudge])
+        desk.send(Self.say(1...3, in: "chat.lobby", minutes: 5))
+        Self.reconnect(&desk, "chat.lobby", "chat.qa")
+        #expect(desk.model.absenceWords == "away 14 min: 3 new in 1 topic · Alt-a")
+        desk.press(.function(8))
+        let words = ["the terminal was detached", "a terminal is attached again"]
+        #expect(words.allSatisfy { word in desk.screen().contains { $0.contains(word) } })
+    }
+
+    @Test("/notify on keeps no connection for a terminal that is detached, unless none is ever to be suspended")
+    func detachedWithNotifications() {
+        var desk = Desk.joined("chat.lobby")
+        desk.enter("/notify on")
+        #expect(desk.send(.attached(false)) == [.setSuspension(.suspend(after: .seconds(120))), .setActive(false)])
+        #expect(desk.send(.attached(true)) == [.setSuspension(.ignore), .setActive(true), .nudge])
+        desk.enter("/suspend-after never")
+        desk.enter("/notify on")
+        #expect(desk.send(.attached(false)) == [.setActive(false)])
+    }
+
     @Test("Without anything new a suspension alone is told")
     func nothingNew() {
         var desk = Desk.joined("chat.lobby")
