@@ -90,6 +90,7 @@ struct ConnectionOptions: ParsableArguments {
         profile.bell = profile.bell ?? file.bell
         profile.notifications = profile.notifications ?? file.notifications
         profile.typing = profile.typing ?? file.typing
+        profile.idleAfter = profile.idleAfter ?? file.idleAfter
         if !server.isEmpty {
             profile.servers = server
             profile.user = nil

@@ -28,6 +28,8 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
     var notifications: NotificationSetting?
     /// Whether typing is told and shown, for profiles that do not say it themselves.
     var typing: Bool?
+    /// How long somebody may do nothing until they count as away, for profiles that do not say it themselves.
+    var idleAfter: IdleSetting?
     /// The measures of the screen.
     var layout: LayoutSetting?
     /// What keys stand for.
@@ -38,7 +40,7 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
     /// All settings; ``Setting`` explains each of them.
     enum CodingKeys: String, CodingKey, CaseIterable {
         case profiles, retention, theme, symbols, join, mutes, highlights, bell, notifications, typing
-        case layout, keys, links
+        case idleAfter, layout, keys, links
     }
 
     /// No settings.
@@ -57,6 +59,7 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
         bell = try values.decodeIfPresent(BellSetting.self, forKey: .bell)
         notifications = try values.decodeIfPresent(NotificationSetting.self, forKey: .notifications)
         typing = try values.decodeIfPresent(Bool.self, forKey: .typing)
+        idleAfter = try values.decodeIfPresent(IdleSetting.self, forKey: .idleAfter)
         layout = try values.decodeIfPresent(LayoutSetting.self, forKey: .layout)
         keys = try values.decodeIfPresent(KeySetting.self, forKey: .keys)
         links = try values.decodeIfPresent(LinkSetting.self, forKey: .links)

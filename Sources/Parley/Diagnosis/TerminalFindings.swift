@@ -65,7 +65,8 @@ enum TerminalFindings {
         let name = "focus"
         let present = "you count as present, and the connection is kept"
         let wayOut =
-            "say /away when you leave, or press ^Z; with nothing typed for a minute, mentions and letters notify you"
+            "say /away when you leave, press ^Z, or set idleAfter in the configuration file; "
+            + "with nothing typed for a minute, mentions and letters notify you"
         switch word {
         case .unknown:
             return Finding(name, .ok, "tested in the chat; where the terminal reports none, you count as present")

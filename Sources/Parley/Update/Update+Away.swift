@@ -19,6 +19,19 @@ extension ChatModel {
         tellAbsence()
     }
 
+    /// When somebody who goes on doing nothing counts as away; nil for never.
+    var idleDue: ContinuousClock.Instant? {
+        guard hasScreen, attention.isForeground, let time = settings.idleTime else { return nil }
+        return lastSign.advanced(by: time)
+    }
+
+    /// Takes somebody who has done nothing for as long as the configuration says for one who has left.
+    mutating func noteIdleness() -> [ChatEffect] {
+        guard let due = idleDue, due <= now.instant else { return [] }
+        log.record(.idle, at: now)
+        return noteAttention(attention.handle(FocusTracker.Event.idle))
+    }
+
     /// A terminal was attached to tmux or screen, or none is any more.
     mutating func terminalChanged(isAttached: Bool) -> [ChatEffect] {
         log.record(isAttached ? .attached : .detached, at: now)

@@ -16,8 +16,11 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.pass(moment)
         effects = model.callAgain()
         if model.tellAbsence() { effects = model.changesToKeep(since: mark, isTyping: false) + effects }
+        let departure = model.noteIdleness()
+        effects += departure
         // Time alone moves nothing else but letters that can be undone no more.
-        guard let pending = model.inbox.pending, pending.deadline <= moment.instant else { return effects }
+        let isFinal = model.inbox.pending.map { $0.deadline <= moment.instant } ?? false
+        guard isFinal || !departure.isEmpty else { return effects }
     case .input(let input):
         effects = model.handleInput(input)
     case .line(let line):

@@ -266,6 +266,31 @@ struct AbsenceTests {
         #expect(desk.send(.attached(false)) == [.setActive(false)])
     }
 
+    @Test("With idleAfter whoever does nothing for so long is away, and back with the next key; without it nobody is")
+    func idle() throws {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.wait(.seconds(86_400))
+        #expect(desk.effects == [] && desk.model.attention.isForeground)
+        desk.model.settings.idleTime = .seconds(600)
+        desk.press(.character("x"))
+        desk.wait(.seconds(599))
+        let due = try #require(desk.model.nextChange(after: desk.model.now.instant))
+        #expect(due <= desk.model.now.instant + .seconds(1))
+        desk.effects = []
+        desk.wait(.seconds(1))
+        #expect(desk.effects == [.setActive(false)])
+        // That is said once.
+        desk.wait(.seconds(3_600))
+        #expect(desk.effects == [.setActive(false)])
+        desk.send(Self.say(1...2, in: "chat.qa", minutes: 2))
+        #expect(desk.press(.character("y")).prefix(2) == [.setActive(true), .nudge])
+        #expect(desk.model.absenceWords?.contains("2 new in 1 topic") == true)
+        desk.wait(.seconds(599))
+        #expect(desk.model.attention.isForeground)
+        desk.wait(.seconds(1))
+        #expect(!desk.model.attention.isForeground)
+    }
+
     @Test("Without anything new a suspension alone is told")
     func nothingNew() {
         var desk = Desk.joined("chat.lobby")
