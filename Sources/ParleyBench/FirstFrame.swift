@@ -56,7 +56,8 @@ struct FirstFrame {
                 }
                 var size = winsize(ws_row: Self.rows, ws_col: Self.columns, ws_xpixel: 0, ws_ypixel: 0)
                 _ = ioctl(master, UInt(TIOCSWINSZ), &size)
-                return (try start("/dev/pts/\(number)"), master)
+                let process = try start("/dev/pts/\(number)")
+                return (process, master)
             } catch {
                 close(master)
                 throw error

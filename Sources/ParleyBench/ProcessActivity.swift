@@ -20,8 +20,8 @@ struct ProcessActivity {
         var sum = ProcessActivity(sleeps: 0, ticks: 0)
         var threads = 0
         while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
             guard let thread = Int(name) else { continue }
             let place = "/proc/\(process)/task/\(thread)"

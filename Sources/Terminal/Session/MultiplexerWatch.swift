@@ -21,11 +21,10 @@ enum Multiplexer {
         }
         guard let session = value("STY") else { return nil }
         let name = value("USER") ?? value("LOGNAME") ?? "\(user)"
-        let folders =
-            [value("SCREENDIR")]
-            + ["/run/screen", "/var/run/screen", "/tmp/screens", "/tmp/uscreens"].map { "\($0)/S-\(name)" }
-            + [value("HOME").map { "\($0)/.screen" }]
-        return folders.compactMap(\.self).map { "\($0)/\(session)" }.first(where: exists)
+        var folders = ["/run/screen", "/var/run/screen", "/tmp/screens", "/tmp/uscreens"].map { "\($0)/S-\(name)" }
+        if let own = value("SCREENDIR") { folders.insert(own, at: 0) }
+        if let home = value("HOME") { folders.append("\(home)/.screen") }
+        return folders.map { "\($0)/\(session)" }.first(where: exists)
     }
 }
 

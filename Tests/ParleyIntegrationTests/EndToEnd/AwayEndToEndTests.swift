@@ -98,6 +98,30 @@ extension EndToEndTests {
             }
         }
 
+        /// Runs a body with a tmux server, and returns when all that ran there has ended.
+        private static func inTmux(
+            _ network: PrivateNetworkFixture, focusEvents: Bool, _ body: (TmuxServer) async throws -> Void
+        ) async throws {
+            let tmux = try await TmuxServer.start(focusEvents: focusEvents, environment: network.environment)
+            defer { tmux.close() }
+            try await body(tmux)
+            let programs = try await tmux.programs()
+            tmux.close()
+            try await eventually("the end of what ran in tmux", deadline: .seconds(60)) {
+                !programs.contains { PrivateNetworkFixture.isRunning($0) }
+            }
+        }
+
+        /// Alice's chat in tmux, connected.
+        private static func chat(in tmux: TmuxServer) async throws -> PseudoTerminal {
+            let parley = try BuiltProduct.url("parley").path
+            let alice = try tmux.open(parley, ["--as", "alice", "--suspend-after", "1"], columns: 100)
+            try await alice.waitFor("a connected client", deadline: .seconds(60)) {
+                $0.contains("● CONNECTED") && $0.contains("personal")
+            }
+            return alice
+        }
+
         @Test("B21 On a bare terminal: out of focus and back, what came meanwhile is there once, marked and counted")
         func focus() async throws {
             try await PrivateNetworkFixture.run { network in
@@ -196,25 +220,21 @@ extension EndToEndTests {
         func detached(focusEvents: Bool) async throws {
             try await PrivateNetworkFixture.run { network in
                 _ = try await network.started()
-                let tmux = try await TmuxServer.start(focusEvents: focusEvents, environment: network.environment)
-                defer { tmux.close() }
-                let parley = try BuiltProduct.url("parley").path
-                let alice = try tmux.open(parley, ["--as", "alice", "--suspend-after", "1"], columns: 100)
-                try await alice.waitFor("a connected client", deadline: .seconds(60)) {
-                    $0.contains("● CONNECTED") && $0.contains("personal")
+                try await Self.inTmux(network, focusEvents: focusEvents) { tmux in
+                    let alice = try await Self.chat(in: tmux)
+                    try await Missed.awaitLetters(alice, in: network)
+                    // The choice to be told of what comes does not keep a connection for nobody.
+                    try alice.type("/notify on")
+                    try alice.press(.enter)
+                    try await alice.waitFor(text: "The connection is kept while you look elsewhere")
+                    try await alice.detach()
+                    try await Self.nobodyIsConnected(network)
+                    try await Missed.happens(in: network)
+                    let back = try tmux.attach(columns: 100)
+                    try await Self.returned(back)
+                    try await back.detach()
+                    try await Self.nobodyIsConnected(network)
                 }
-                try await Missed.awaitLetters(alice, in: network)
-                // The choice to be told of what comes does not keep a connection for nobody.
-                try alice.type("/notify on")
-                try alice.press(.enter)
-                try await alice.waitFor(text: "The connection is kept while you look elsewhere")
-                try await alice.detach()
-                try await Self.nobodyIsConnected(network)
-                try await Missed.happens(in: network)
-                let back = try tmux.attach(columns: 100)
-                try await Self.returned(back)
-                try await back.detach()
-                try await Self.nobodyIsConnected(network)
             }
         }
 
@@ -224,21 +244,20 @@ extension EndToEndTests {
         func focusInTmux() async throws {
             try await PrivateNetworkFixture.run { network in
                 _ = try await network.started()
-                let tmux = try await TmuxServer.start(focusEvents: true, environment: network.environment)
-                defer { tmux.close() }
-                let parley = try BuiltProduct.url("parley").path
-                let alice = try tmux.open(parley, ["--as", "alice", "--suspend-after", "1"], columns: 100)
-                try await alice.waitFor("a connected client, and tmux to ask for the focus", deadline: .seconds(60)) {
-                    $0.contains("● CONNECTED") && $0.contains("personal") && $0.modes.reportsFocus
+                try await Self.inTmux(network, focusEvents: true) { tmux in
+                    let alice = try await Self.chat(in: tmux)
+                    try await Missed.awaitLetters(alice, in: network)
+                    try await alice.waitFor("tmux to ask for the focus", deadline: .seconds(60)) {
+                        $0.modes.reportsFocus
+                    }
+                    try alice.focus(true)
+                    try alice.focus(false)
+                    try await Self.suspended(alice)
+                    try await Self.nobodyIsConnected(network)
+                    try await Missed.happens(in: network)
+                    try alice.focus(true)
+                    try await Self.returned(alice)
                 }
-                try await Missed.awaitLetters(alice, in: network)
-                try alice.focus(true)
-                try alice.focus(false)
-                try await Self.suspended(alice)
-                try await Self.nobodyIsConnected(network)
-                try await Missed.happens(in: network)
-                try alice.focus(true)
-                try await Self.returned(alice)
             }
         }
 
@@ -247,15 +266,15 @@ extension EndToEndTests {
             .enabled(if: TmuxServer.isInstalled, "\(TmuxServer.missing)"))
         func doctorInTmux() async throws {
             try await PrivateNetworkFixture.run { network in
-                let tmux = try await TmuxServer.start(focusEvents: false, environment: network.environment)
-                defer { tmux.close() }
-                let parley = try BuiltProduct.url("parley").path
-                let doctor = try tmux.open(
-                    "sh", ["-c", "\(parley) doctor | grep focus; exec sleep 600"], rows: 24, columns: 200)
-                let screen = try await doctor.waitFor("what doctor says of the focus", deadline: .seconds(120)) {
-                    $0.contains("tmux does not pass it on")
+                try await Self.inTmux(network, focusEvents: false) { tmux in
+                    let parley = try BuiltProduct.url("parley").path
+                    let look = "'\(parley)' doctor --as alice | grep focus; exec sleep 600"
+                    let doctor = try tmux.open("sh", ["-c", look], columns: 250)
+                    let screen = try await doctor.waitFor("what doctor says of the focus", deadline: .seconds(120)) {
+                        $0.contains("tmux does not pass it on")
+                    }
+                    #expect(screen.contains("you count as present") && screen.contains("set -g focus-events on"))
                 }
-                #expect(screen.contains("you count as present") && screen.contains("set -g focus-events on"))
             }
         }
     }

@@ -1,5 +1,5 @@
 /// A tmux server of a test's own: its socket and its settings are in a temporary folder, and none of the developer's are
-/// read. It ends, and what runs in it too, with `close()`, with this value's last reference, or with the test process.
+/// read. It ends, and what runs in it is hung up, with `close()`, with this value's last reference, or with the test process.
 public final class TmuxServer: Sendable {
     /// Whether there is a tmux to start.
     public static let isInstalled = (try? Launch.path(of: "tmux")) != nil
@@ -39,8 +39,13 @@ public final class TmuxServer: Sendable {
             "tmux", ["-D", "-S", socket, "-f", try folder.write(settings, to: "settings")], environment: environment)
     }
 
-    /// Kills the server and what runs in it.
+    /// Kills the server, whereupon the system hangs up on what runs in it.
     public func close() { server.close() }
+
+    /// The processes that were started in it and run now.
+    public func programs() async throws -> [Int32] {
+        try await run("list-panes", "-a", "-F", "#{pane_pid}").lines.compactMap { Int32($0) }
+    }
 
     /// A new terminal with a session in which a program runs.
     public func open(_ program: String, _ arguments: [String], rows: Int = 24, columns: Int = 80) throws
