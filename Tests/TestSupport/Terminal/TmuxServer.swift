@@ -29,7 +29,6 @@ public final class TmuxServer: Sendable {
         folder = try TemporaryDirectory("tmux")
         socket = folder.path("socket")
         let settings = """
-            set-option -s escape-time 0
             set-option -g focus-events \(focusEvents ? "on" : "off")
             set-option -g status off
 
