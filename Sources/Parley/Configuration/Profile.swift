@@ -52,13 +52,15 @@ struct Profile: Hashable, Sendable {
     var typing: Bool?
     /// How long somebody may do nothing until they count as away; nil for what the file says of all profiles.
     var idleAfter: IdleSetting?
+    /// How much unread of a topic out of view is followed; nil for what the file says of all profiles.
+    var followUnread: FollowingSetting?
 }
 
 extension Profile: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
         case servers, creds, user, reconnect, suspendAfter, namespace, hash, tlsAuthority, tlsCertificate, tlsKey
         case tlsFirst, tokenCommand, proxy, session, device, retention, theme, symbols, join, mutes, highlights, bell
-        case notifications, typing, idleAfter
+        case notifications, typing, idleAfter, followUnread
         case tokenCommandInSnakeCase = "token_command"
     }
 
@@ -103,6 +105,7 @@ extension Profile: Decodable {
         notifications = try values.decodeIfPresent(NotificationSetting.self, forKey: .notifications)
         typing = try values.decodeIfPresent(Bool.self, forKey: .typing)
         idleAfter = try values.decodeIfPresent(IdleSetting.self, forKey: .idleAfter)
+        followUnread = try values.decodeIfPresent(FollowingSetting.self, forKey: .followUnread)
         if let mistake = mistake(below: values.codingPath) { throw mistake }
     }
 

@@ -27,6 +27,8 @@ struct ChatModel: Equatable, Sendable {
     var absence: Absence?
     /// What becomes of the connection while they are.
     var suspension = Suspension()
+    /// The topics that are not followed until they are in view.
+    var restingTopics: Set<String> = []
     /// What calls the person while they look elsewhere.
     var calls = CallPacer()
     /// What of the configuration counts now; ``configure(_:)`` changes it.

@@ -12,7 +12,9 @@ extension ChatModel {
     mutating func returnToTerminal() {
         guard absence != nil else { return }
         let isConnected = status.state == .connected
-        absence?.end(at: now, isConnected: isConnected, topics: conversations.all.map(\.name))
+        // Of what rests nothing comes.
+        let followed = conversations.all.map(\.name).filter { !restingTopics.contains($0) }
+        absence?.end(at: now, isConnected: isConnected, topics: followed)
         // What was missed comes from now on, and is new though the person sees it come.
         let time = now.wall
         if absence?.rest == .suspended { conversations.updateAll { $0.resume(at: time) } }

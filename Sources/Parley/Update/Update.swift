@@ -82,6 +82,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     // First, so that what was typed is safe before it is sent.
     effects = model.changesToKeep(since: mark, isTyping: event.mayChangeText) + effects
     if model.showWriting() { model.keepCursorsVisible() }
+    effects += model.topicsToFollow()
     effects += model.peopleToFollow()
     effects += model.typingToTell(hasTyped: hasTyped)
     let title = model.windowTitle
