@@ -38,20 +38,30 @@ struct FirstFrame {
         ///
         /// - Returns: the seconds from the start until each of the marks was written.
         func seconds(until marks: [String]) throws -> [Double] {
-            let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
-            guard master >= 0 else { throw Self.failure("there is no pseudo-terminal") }
-            defer { close(master) }
-            var (number, isLocked): (Int32, Int32) = (0, 0)
-            guard ioctl(master, Self.unlock, &isLocked) == 0, ioctl(master, Self.nameOfOther, &number) == 0 else {
-                throw Self.failure("the pseudo-terminal cannot be used")
-            }
-            let terminal = "/dev/pts/\(number)"
-            var size = winsize(ws_row: Self.rows, ws_col: Self.columns, ws_xpixel: 0, ws_ypixel: 0)
-            _ = ioctl(master, UInt(TIOCSWINSZ), &size)
             let begin = Meter.now()
-            let process = try start(terminal)
+            let (process, master) = try start()
+            defer { close(master) }
             defer { Self.end(process, master) }
             return try Self.times(of: marks, master, from: begin)
+        }
+
+        /// Starts the program in a new terminal. The caller reads what it writes there, ends it, and closes the terminal.
+        func start() throws -> (process: pid_t, master: Int32) {
+            let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+            guard master >= 0 else { throw Self.failure("there is no pseudo-terminal") }
+            do {
+                var (number, isLocked): (Int32, Int32) = (0, 0)
+                guard ioctl(master, Self.unlock, &isLocked) == 0, ioctl(master, Self.nameOfOther, &number) == 0 else {
+                    throw Self.failure("the pseudo-terminal cannot be used")
+                }
+                var size = winsize(ws_row: Self.rows, ws_col: Self.columns, ws_xpixel: 0, ws_ypixel: 0)
+                _ = ioctl(master, UInt(TIOCSWINSZ), &size)
+                let process = try start("/dev/pts/\(number)")
+                return (process, master)
+            } catch {
+                close(master)
+                throw error
+            }
         }
 
         private static func times(
@@ -74,7 +84,7 @@ struct FirstFrame {
         }
 
         /// What the program has written; nothing when it wrote nothing, nil when it has ended.
-        private static func output(_ master: Int32, within milliseconds: Int32) -> [UInt8]? {
+        static func output(_ master: Int32, within milliseconds: Int32) -> [UInt8]? {
             var state = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
             guard poll(&state, 1, milliseconds) > 0 else { return [] }
             var bytes = [UInt8](repeating: 0, count: 65_536)
@@ -109,7 +119,7 @@ struct FirstFrame {
         }
 
         /// Asks the program to end, and reads on meanwhile, as it waits for its terminal.
-        private static func end(_ process: pid_t, _ master: Int32) {
+        static func end(_ process: pid_t, _ master: Int32) {
             kill(process, SIGTERM)
             let deadline = Meter.now() + 5
             var status: Int32 = 0

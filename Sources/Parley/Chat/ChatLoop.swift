@@ -118,6 +118,7 @@ struct ChatLoop {
             }
         case .resized(let size): apply(.resized(size), by: .person)
         case .resumed: apply(.resumed, by: .person)
+        case .attached(let isAttached): apply(.attached(isAttached), by: .person)
         case .suspending: suspend()
         case .hangUp: isOver = true
         case .terminate(let signal):
@@ -234,10 +235,10 @@ struct ChatLoop {
         case .setTitle(let title): self.title = title
         case .suspendProcess: suspend()
         case .openStore, .keepJoined, .keepLine, .keepDraft, .keepIgnored, .keepMuted, .keepChoice, .keepReadMark,
-            .search, .readAround, .subscribe, .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop,
-            .openPostbox, .countLetters, .listPage, .readLetters, .deleteMessage, .bulkDelete, .postLetter, .saveLetter,
-            .postboxes, .listSent, .keyValue, .changeKey, .watchPeople, .appear, .setPresence, .typing, .setActive,
-            .setSuspension, .nudge, .disconnect, .reconnect:
+            .search, .readAround, .subscribe, .unsubscribe, .follow, .loadHistory, .keepLetterRead, .publish, .sendAgain,
+            .drop, .openPostbox, .countLetters, .listPage, .readLetters, .deleteMessage, .bulkDelete, .postLetter,
+            .saveLetter, .postboxes, .listSent, .keyValue, .changeKey, .watchPeople, .appear, .setPresence, .typing,
+            .setActive, .setSuspension, .nudge, .probe, .disconnect, .reconnect:
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }
         }

@@ -90,6 +90,8 @@ struct ConnectionOptions: ParsableArguments {
         profile.bell = profile.bell ?? file.bell
         profile.notifications = profile.notifications ?? file.notifications
         profile.typing = profile.typing ?? file.typing
+        profile.idleAfter = profile.idleAfter ?? file.idleAfter
+        profile.followUnread = profile.followUnread ?? file.followUnread
         if !server.isEmpty {
             profile.servers = server
             profile.user = nil

@@ -16,13 +16,19 @@ struct ChatModel: Equatable, Sendable {
     /// Whether the person is here, as far as the terminal knows.
     var attention = FocusTracker()
     /// When the person last did something here; nil after a suspension.
-    var lastInput: ContinuousClock.Instant?
+    var lastInput: ContinuousClock.Instant? {
+        didSet { if let lastInput { lastSign = lastInput } }
+    }
+    /// When there was a sign of the person last, a return for instance.
+    var lastSign: ContinuousClock.Instant
     /// When the bell rang last.
     var lastBell: ContinuousClock.Instant?
     /// The time that the person was away, until they have seen what came in it; nil where they were not.
     var absence: Absence?
     /// What becomes of the connection while they are.
     var suspension = Suspension()
+    /// The topics that are not followed until they are in view.
+    var restingTopics: Set<String> = []
     /// What calls the person while they look elsewhere.
     var calls = CallPacer()
     /// What of the configuration counts now; ``configure(_:)`` changes it.
@@ -137,6 +143,7 @@ struct ChatModel: Equatable, Sendable {
         self.zone = zone
         self.status = status
         // Somebody has started the program.
+        lastSign = now.instant
         lastInput = now.instant
     }
 
@@ -294,6 +301,7 @@ struct ChatModel: Equatable, Sendable {
             next = next.map { min($0, tick) } ?? tick
         }
         if let due = absence?.due, due > instant { next = next.map { min($0, due) } ?? due }
+        if let due = idleDue, due > instant { next = next.map { min($0, due) } ?? due }
         if let due = calls.due, due > instant { next = next.map { min($0, due) } ?? due }
         if let pending = inbox.pending {
             let tick = pending.nextChange(after: instant)

@@ -12,11 +12,36 @@ extension ChatModel {
     mutating func returnToTerminal() {
         guard absence != nil else { return }
         let isConnected = status.state == .connected
-        absence?.end(at: now, isConnected: isConnected, topics: conversations.all.map(\.name))
+        // Of what rests nothing comes.
+        let followed = conversations.all.map(\.name).filter { !restingTopics.contains($0) }
+        absence?.end(at: now, isConnected: isConnected, topics: followed)
         // What was missed comes from now on, and is new though the person sees it come.
         let time = now.wall
         if absence?.rest == .suspended { conversations.updateAll { $0.resume(at: time) } }
         tellAbsence()
+    }
+
+    /// When somebody who goes on doing nothing counts as away; nil for never.
+    var idleDue: ContinuousClock.Instant? {
+        guard hasScreen, attention.isForeground, let time = settings.idleTime else { return nil }
+        return lastSign.advanced(by: time)
+    }
+
+    /// Takes somebody who has done nothing for as long as the configuration says for one who has left.
+    mutating func noteIdleness() -> [ChatEffect] {
+        guard let due = idleDue, due <= now.instant else { return [] }
+        log.record(.idle, at: now)
+        return noteAttention(attention.handle(FocusTracker.Event.idle))
+    }
+
+    /// A terminal was attached to tmux or screen, or none is any more.
+    mutating func terminalChanged(isAttached: Bool) -> [ChatEffect] {
+        log.record(isAttached ? .attached : .detached, at: now)
+        let policy = suspension.policy
+        suspension.isDetached = !isAttached
+        // First, so that the time out of focus begins with what counts from now on.
+        let change: [ChatEffect] = suspension.policy == policy ? [] : [.setSuspension(suspension.policy)]
+        return change + noteAttention(attention.handle(isAttached ? FocusTracker.Event.attached : .detached))
     }
 
     /// The connection's state has changed.

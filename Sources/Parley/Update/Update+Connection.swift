@@ -42,6 +42,7 @@ extension ChatModel {
         lastNudge = now.instant
         if change {
             calls.forget()
+            lastSign = now.instant
             returnToTerminal()
         } else {
             leaveTerminal()

@@ -16,8 +16,11 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.pass(moment)
         effects = model.callAgain()
         if model.tellAbsence() { effects = model.changesToKeep(since: mark, isTyping: false) + effects }
+        let departure = model.noteIdleness()
+        effects += departure
         // Time alone moves nothing else but letters that can be undone no more.
-        guard let pending = model.inbox.pending, pending.deadline <= moment.instant else { return effects }
+        let isFinal = model.inbox.pending.map { $0.deadline <= moment.instant } ?? false
+        guard isFinal || !departure.isEmpty else { return effects }
     case .input(let input):
         effects = model.handleInput(input)
     case .line(let line):
@@ -34,7 +37,11 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.conversations.updateAll { $0.resume(at: time) }
         // Whoever returns has not seen what came.
         model.lastInput = nil
-        effects = model.noteAttention(model.attention.handle(FocusTracker.Event.resumed)) + [.redraw]
+        // Who was stopped without a word, by SIGSTOP, has kept a connection that may be dead by now.
+        let change = model.attention.handle(FocusTracker.Event.resumed)
+        effects = (change == nil ? [.probe] : model.noteAttention(change)) + [.redraw]
+    case .attached(let isAttached):
+        effects = model.terminalChanged(isAttached: isAttached)
     case .edited(let outcome):
         model.handleEdited(outcome)
     case .notified(let methods):
@@ -75,6 +82,7 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     // First, so that what was typed is safe before it is sent.
     effects = model.changesToKeep(since: mark, isTyping: event.mayChangeText) + effects
     if model.showWriting() { model.keepCursorsVisible() }
+    effects += model.topicsToFollow()
     effects += model.peopleToFollow()
     effects += model.typingToTell(hasTyped: hasTyped)
     return effects + model.titleToSet()

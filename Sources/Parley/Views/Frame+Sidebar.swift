@@ -53,9 +53,10 @@ extension Frame {
             let isMuted = model.conversations.isMuted(conversation.name)
             let calls = conversation.unread > 0 && !isMuted
             let style = calls ? theme.unread : failed ? theme.failure : isMuted ? theme.dimmed : .plain
+            let more = model.restingTopics.contains(conversation.name) ? "+" : ""
             let marks = marks(
                 model.writing.hasText(for: conversation.name), isMuted: isMuted,
-                conversation.unread > 0 ? conversation.unreadWords : "")
+                conversation.unread > 0 ? conversation.unreadWords + more : "")
             drawName(
                 (failed ? "✗ " : "") + conversation.name, in: line, besides: max(0, marks.count - 4), isShown: isShown,
                 style: style)

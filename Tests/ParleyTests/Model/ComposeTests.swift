@@ -534,6 +534,8 @@ struct ComposeTests {
         #expect(desk.press(.control("z")) == [.suspendProcess])
         #expect(desk.send(.suspending) == [.setActive(false)])
         #expect(desk.send(.resumed) == [.setActive(true), .nudge, .redraw])
+        // Stopped without a word, by SIGSTOP, it has kept a connection that may be dead by now.
+        #expect(desk.send(.resumed) == [.probe, .redraw])
         desk.press(.escape)
         #expect(desk.model.overlay == nil)
     }
