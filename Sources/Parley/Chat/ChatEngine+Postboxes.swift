@@ -22,6 +22,7 @@ extension ChatEngine {
         switch act {
         case .list: nil
         case .create(let name, let persona): try await client.createPostbox(name, sudoId: persona)
+        case .rename(let name, let title): try await client.updatePostbox(name, title: title)
         case .enable(let name): try await client.updatePostbox(name, isEnabled: true)
         case .disable(let name): try await client.updatePostbox(name, isEnabled: false)
         case .delete(let name): try await client.deletePostbox(name)

@@ -127,17 +127,6 @@ struct Inbox: Equatable, Sendable {
         deletion?.members.contains(id) == true || pending?.members.contains(id) == true
     }
 
-    /// The postbox's name for its id; the id itself where the name is not known.
-    func name(ofBox id: String) -> String {
-        boxes.first { $0.id == id }?.name ?? id
-    }
-
-    /// Whether the postboxes belong to more than one persona.
-    var hasPersonas: Bool {
-        guard let first = boxes.first?.sudoId else { return false }
-        return boxes.contains { $0.sudoId != first }
-    }
-
     /// Whether what is asked for now is meant for a page that is still on its way: the first, or another one than is here.
     var awaitsPage: Bool {
         guard let fetch else { return false }

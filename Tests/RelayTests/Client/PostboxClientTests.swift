@@ -287,6 +287,35 @@ struct PostboxClientTests {
         await client.close()
     }
 
+    @Test("A postbox gets a title in one line; a network of an earlier version keeps none, and that is said")
+    func titles() async throws {
+        let network = try MemoryNetwork()
+        let questions = Collected()
+        let isEarlier = NIOLockedValueBox(false)
+        network.server.service("relay.postbox.alice.rename") { request in
+            questions.add(String(decoding: request, as: UTF8.self))
+            if isEarlier.withLockedValue(\.self) { return Array(#"{"error":"invalidRequest"}"#.utf8) }
+            let entry =
+                #"{"id":"work","name":"work","title":"Old orders","sudoId":"s","isEnabled":true,"createdAt":42}"#
+            return Array(#"{"postboxes":[\#(entry)]}"#.utf8)
+        }
+        let client = try await network.connected()
+        let renamed = try await client.updatePostbox("work", title: "  Old\n orders ")
+        #expect(renamed.name == "work" && renamed.title == "Old orders" && renamed.hasTitle)
+        #expect(questions.all.count == 1 && questions.all[0].contains(#""title":"Old orders""#))
+        for mistake in ["", " \n", "a\u{1B}b", String(repeating: "ü", count: 65)] {
+            await #expect(throws: RelayError.invalidArgument("A postbox's title is a line of 1 to 128 bytes")) {
+                try await client.updatePostbox("work", title: mistake)
+            }
+        }
+        #expect(questions.all.count == 1)
+        isEarlier.withLockedValue { $0 = true }
+        await #expect(throws: RelayError.server(code: 501, "this network keeps no titles of postboxes")) {
+            try await client.updatePostbox("work", title: "Orders")
+        }
+        await client.close()
+    }
+
     // MARK: Personas
 
     private static func entry(_ id: String, of persona: String) -> String {
