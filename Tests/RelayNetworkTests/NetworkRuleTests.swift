@@ -105,8 +105,9 @@ struct NetworkRuleTests {
         let named = try register.apply(.rename, .init(name: "work", title: "Orders, old"), at: 3)
         #expect(named.title == "Orders, old" && named.name == "work" && named.id == "work")
         #expect(register.subjects(of: alice) == ["postbox.alice.personal.*", "postbox.alice.work.*"])
-        // Again is no other postbox's title.
-        #expect(try register.apply(.rename, .init(name: "work", title: "Orders, old"), at: 3) == named)
+        // Its own title is not taken.
+        let again = try register.apply(.rename, .init(name: "work", title: "Orders, old"), at: 3)
+        #expect(again == named)
         for taken in ["work", "Orders, old"] {
             #expect(refusal(.rename, "personal", &register, title: taken) == .titleTaken)
         }

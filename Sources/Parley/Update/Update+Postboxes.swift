@@ -103,10 +103,10 @@ extension ChatModel {
             let act = isEnabled ? PostboxAct.disable(name) : .enable(name)
             return mayDo(act) ? run(act) : []
         case Key(.character("r")):
-            let box = inbox.boxes.first { $0.name == name }
+            let box = inbox.boxes.first { $0.name == name && $0.hasTitle }
             overlay = nil
             // The title that there is can be changed.
-            beginLetter("/postbox rename \(name) \(box.flatMap { $0.hasTitle ? $0.title : nil } ?? "")")
+            beginLetter("/postbox rename \(name) \(box?.title ?? "")")
             return []
         case Key(.character("n")):
             overlay = nil

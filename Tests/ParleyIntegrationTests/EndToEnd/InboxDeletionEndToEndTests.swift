@@ -54,6 +54,9 @@ extension EndToEndTests {
                 let end = try await scene.end("what became of the letters")
                 #expect(end.deleted > 0 && end.staying > 0)
                 #expect(end.deleted + end.unknown + end.staying == Self.count + 1, "\(end)")
+                try await scene.bob.waitFor("word of the outage", deadline: .seconds(60)) {
+                    $0.contains("↻ RECONNECTING")
+                }
 
                 try await scene.proxy.set(.passThrough)
                 try await scene.bob.waitFor("the connection", deadline: .seconds(60)) { $0.contains("● CONNECTED") }
