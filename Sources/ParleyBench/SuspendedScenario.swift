@@ -195,26 +195,23 @@ enum SuspendedScenario {
             let profile = "servers: ['\(url(of: proxy))'], user: 'bench', namespace: 'bench', hash: 'bench'"
             let file = "\(folder)/config.json"
             try Data("{ profiles: { default: { \(profile) } } }".utf8).write(to: URL(fileURLWithPath: file))
-            let chat = FirstFrame(
-                executable: executable, arguments: ["--config", file, "--suspend-after", "1"],
+            let chat = try BenchTerminal(
+                executable, ["--config", file, "--suspend-after", "1"],
                 environment: [
                     "HOME=\(folder)", "XDG_DATA_HOME=\(folder)/data", "XDG_CONFIG_HOME=\(folder)/config",
                     "XDG_STATE_HOME=\(folder)/state", "TERM=xterm-256color", "LANG=C.UTF-8", "PATH=/usr/bin:/bin",
                 ])
-            let (process, master) = try chat.start()
-            defer { close(master) }
-            defer { FirstFrame.end(process, master) }
+            defer { chat.end() }
             // It has time to subscribe first.
             var nextReport = ContinuousClock.now + .seconds(3)
             try await awaitRest("the chat", proxy) {
-                guard FirstFrame.output(master, within: 20) != nil else { throw failure("the chat has ended") }
+                guard chat.output(within: 20) != nil else { throw failure("the chat has ended") }
                 guard proxy.statistics.openConnections > 0, ContinuousClock.now >= nextReport else { return }
                 // A report that comes before the chat listens is lost.
                 nextReport = .now + .seconds(5)
-                let report = Array("\u{1B}[I\u{1B}[O".utf8)
-                _ = write(master, report, report.count)
+                try chat.type(Array("\u{1B}[I\u{1B}[O".utf8))
             }
-            let measurements = try await body(Subject(name: "\(name)_chat", process: process, proxy: proxy))
+            let measurements = try await body(Subject(name: "\(name)_chat", process: chat.process, proxy: proxy))
             await proxy.close()
             return measurements
         }

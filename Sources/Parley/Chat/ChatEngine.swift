@@ -330,7 +330,9 @@ actor ChatEngine {
                             await queue.send(.postbox(.counts(counts)))
                             await settleReadLetters(counts)
                         }
-                    case .gap, .unreadable: break
+                    case .unreadable(let letter):
+                        await queue.send(.postbox(.created(PostboxMessage(letter))))
+                    case .gap: break
                     }
                 }
             } catch {
@@ -362,7 +364,8 @@ actor ChatEngine {
         Task { [client, queue] in
             do throws(RelayError) {
                 let page = try await client.listMessages(
-                    limit: limit, nextToken: token, postbox: postbox, order: order)
+                    limit: limit, nextToken: token, postbox: postbox, order: order
+                ).withUnreadable(order)
                 await queue.send(.postbox(.page(request: request, page)))
                 await tellReadLetters(among: page.items.map(\.id))
             } catch {

@@ -15,6 +15,7 @@ extension ChatModel {
         if before.state == .connected { requeue() }
         switch newStatus.state {
         case .connected:
+            inbox.forgetDeleted()
             return [.countLetters] + retryInbox()
         case .disconnected:
             if let reason = newStatus.reason, reason != .closedByUser {

@@ -66,10 +66,20 @@ extension Frame {
             let box = model.inbox.boxes[place]
             let count = model.inbox.unreadCount(ofBox: box.id)
             let style = box.isEnabled ? (count > 0 ? theme.unread : .plain) : theme.dimmed
-            let name = " " + box.name + (box.isEnabled ? "" : " (off)")
+            let name = Self.words(of: box, columns: line.columns - Self.countColumns)
             drawName(name, in: line, isShown: isShown, style: style)
             drawCount(count, of: model.inbox.counts[box.id] ?? 0, besides: name, in: line)
         }
+    }
+
+    /// Columns of a row beside the name.
+    private static let countColumns = 7
+
+    /// What a postbox is called, with its name where there is room for both, and whether it is off.
+    private static func words(of box: Postbox, columns: Int) -> String {
+        let end = box.isEnabled ? "" : " (off)"
+        let whole = " " + box.fullName + end
+        return SafeText(String(whole.prefix(256))).width <= columns ? whole : " " + box.title + end
     }
 
     private mutating func drawName(
@@ -77,7 +87,7 @@ extension Frame {
     ) {
         if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
         let style = isShown ? theme.emphasized(style) : style
-        let text = SafeText(String(name.prefix(256))).shortened(columns: max(0, line.columns - 7 - columns))
+        let text = SafeText(String(name.prefix(256))).shortened(columns: max(0, line.columns - Self.countColumns - columns))
         canvas.write(text, row: line.row, column: line.column + 1, style: style)
     }
 

@@ -10,6 +10,10 @@ struct RecentSet<Element: Hashable & Sendable>: Hashable, Sendable {
 
     init(capacity: Int) { self.capacity = max(capacity, 1) }
 
+    var isEmpty: Bool { newer.isEmpty && older.isEmpty }
+
+    func contains(_ element: Element) -> Bool { newer.contains(element) || older.contains(element) }
+
     /// Adds a value; false when it is among the remembered ones.
     mutating func insert(_ element: Element) -> Bool {
         let hash = element.hashValue
