@@ -43,7 +43,8 @@ enum SuspendedScenario {
                 defer { try? FileManager.default.removeItem(atPath: folder) }
                 return try await withClient(server, folder) { client in
                     try await withChat(server, folder) { chat in
-                        try await watch([client, chat].compactMap(\.self), settling: times.settling, for: times.watching)
+                        let subjects = [client, chat].compactMap(\.self)
+                        return try await watch(subjects, settling: times.settling, for: times.watching)
                     }
                 }
             }

@@ -235,7 +235,8 @@ struct ChatLoop {
         case .setTitle(let title): self.title = title
         case .suspendProcess: suspend()
         case .openStore, .keepJoined, .keepLine, .keepDraft, .keepIgnored, .keepMuted, .keepChoice, .keepReadMark,
-            .search, .readAround, .subscribe, .unsubscribe, .follow, .loadHistory, .keepLetterRead, .publish, .sendAgain,
+            .search, .readAround, .subscribe, .unsubscribe, .follow, .loadHistory, .keepLetterRead, .publish,
+            .sendAgain,
             .drop, .openPostbox, .countLetters, .listPage, .readLetters, .deleteMessage, .bulkDelete, .postLetter,
             .saveLetter, .postboxes, .listSent, .keyValue, .changeKey, .watchPeople, .appear, .setPresence, .typing,
             .setActive, .setSuspension, .nudge, .probe, .disconnect, .reconnect:
