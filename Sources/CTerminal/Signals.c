@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { string_capacity = 1024, loop_grace_seconds = 1, signal_limit = 64 };
+enum { string_capacity = 1024, loop_grace_seconds = 3, signal_limit = 64 };
 
 // Faults, and everything else that ends a process unasked.
 static const int crash_signals[] = {SIGSEGV, SIGABRT, SIGILL,  SIGTRAP, SIGBUS,  SIGFPE,
@@ -175,6 +175,8 @@ bool cterminal_can_stop(void) {
     }
     return !is_orphaned();
 }
+
+bool cterminal_stop_is_pending(void) { return atomic_load(&pending_stop); }
 
 void cterminal_stop(bool whole_group) {
     atomic_store(&stopping, true);

@@ -30,7 +30,7 @@ struct ChaosTests {
             ],
             environment: environment)
         defer { bench.close() }
-        let result = try await bench.waitForExit(deadline: .seconds(240))
+        let result = try await bench.waitForExit(deadline: .seconds(280))
         #expect(result.status == .exited(0), "seed=\(seed) \(result)")
         // A run in which nothing was killed would prove nothing.
         #expect(result.output.contains("\"server_kills\":3,\"process_kills\":4"), "seed=\(seed) \(result)")
@@ -52,7 +52,7 @@ struct ChaosTests {
             ],
             environment: environment)
         defer { bench.close() }
-        let result = try await bench.waitForExit(deadline: .seconds(240))
+        let result = try await bench.waitForExit(deadline: .seconds(280))
         #expect(result.status == .exited(0), "seed=\(seed) \(result)")
         #expect(result.output.contains("\"server_kills\":1"), "seed=\(seed) \(result)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)

@@ -8,7 +8,8 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Signals that ask a process to end", .realProcesses)
+/// One after the other: a process has one watcher at a time, whose end gives the signals their standard action back.
+@Suite("Signals that ask a process to end", .serialized, .realProcesses)
 struct EndingSignalsTests {
     @Test("One that comes as soon as they are watched is heard")
     func atOnce() async {

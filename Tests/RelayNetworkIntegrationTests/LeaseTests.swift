@@ -45,13 +45,13 @@ struct LeaseTests {
             try await body(directory) { [environment] in
                 try await NetworkLease.acquire(
                     directory: directory, hostCommand: [Self.hostFixture, directory.path, "\(milliseconds)"],
-                    environment: environment)
+                    environment: environment, timeout: .seconds(120))
             }
         } catch {
-            try await NetworkControl.stop(directory: directory, evenIfUsed: true)
+            try await NetworkControl.stop(directory: directory, evenIfUsed: true, timeout: .seconds(60))
             throw error
         }
-        try await NetworkControl.stop(directory: directory, evenIfUsed: true)
+        try await NetworkControl.stop(directory: directory, evenIfUsed: true, timeout: .seconds(60))
         withExtendedLifetime(folder) {}
     }
 
@@ -67,9 +67,15 @@ struct LeaseTests {
             #expect(ServerAddressText(first.url).port != 4222)
             let alice = try await NATSConnection.connect(
                 to: ServerAddress(parsing: first.url),
-                options: .init(authentication: .init(first.credentials(for: "alice"))))
-            let status = try await directory.status()
-            #expect(status.running && status.server == first.url && status.version == first.description.serverVersion)
+                options: .init(
+                    authentication: .init(first.credentials(for: "alice")), connectTimeout: .seconds(60)))
+            // The server is asked, and has two seconds for its answer.
+            var status = try await directory.status()
+            try await eventually("the network runs") {
+                if !status.running { status = try await directory.status() }
+                return status.running
+            }
+            #expect(status.server == first.url && status.version == first.description.serverVersion)
             #expect(status.clients == 1)
             #expect(status.store == directory.store)
             await alice.close()
@@ -103,7 +109,7 @@ struct LeaseTests {
             #if os(Linux)
                 try await eventually("the server has ended too") { !isAlive(before.serverPid) }
             #endif
-            let after = try await lease.ensureRunning()
+            let after = try await lease.ensureRunning(timeout: .seconds(120))
             #expect(after.hostPid != before.hostPid && after.serverPid != before.serverPid)
             #expect(after.url == before.url && lease.url == before.url)
             lease.release()
@@ -163,6 +169,26 @@ struct LeaseTests {
         }
     }
 
+    @Test("A host that takes seconds to begin, as on a busy machine, is waited for and started once")
+    func slowHost() async throws {
+        let server = try #require(TestServers.all.first)
+        try await withNetwork(server: server) { directory, _ in
+            let folder = try TemporaryFolder()
+            let starts = folder.path + "/starts"
+            var environment = ProcessInfo.processInfo.environment
+            environment["PARLEY_NATS_SERVER"] = server
+            // Longer than three hosts are given that end at once.
+            let script = #"echo started >> "$0"; sleep 4; exec "$@""#
+            let lease = try await NetworkLease.acquire(
+                directory: directory,
+                hostCommand: ["/bin/sh", "-c", script, starts, Self.hostFixture, directory.path, "400"],
+                environment: environment, timeout: .seconds(120))
+            let written = try #require(try PrivateFile.read(starts))
+            #expect(String(decoding: written, as: UTF8.self) == "started\n")
+            lease.release()
+        }
+    }
+
     @Test("Without nats-server, one sentence says what to run")
     func missingServer() {
         #expect(NetworkError.serverMissing.description.contains("./setup"))
@@ -178,7 +204,8 @@ struct LeaseTests {
             var environment = ProcessInfo.processInfo.environment
             environment["PARLEY_NATS_SERVER"] = server
             let network = try await NetworkControl.start(
-                directory: directory, hostCommand: [Self.hostFixture, directory.path, "100"], environment: environment)
+                directory: directory, hostCommand: [Self.hostFixture, directory.path, "100"], environment: environment,
+                timeout: .seconds(120))
             let deadline = ContinuousClock.now + .milliseconds(600)
             while ContinuousClock.now < deadline {
                 #expect(isAlive(network.serverPid))

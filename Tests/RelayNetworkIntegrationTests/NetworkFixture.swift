@@ -1,4 +1,5 @@
 import NATS
+import NIOCore
 import TestSupport
 import Testing
 
@@ -59,7 +60,7 @@ struct TestNetwork: Sendable {
     static func answering(_ directory: NetworkDirectory) async throws -> NetworkDescription {
         let launcher = HostLauncher(directory: directory, command: [], environment: [:])
         var description: NetworkDescription?
-        try await eventually("the network answers") {
+        try await eventually("the network answers", deadline: .seconds(120)) {
             description = try await launcher.answering()
             return description != nil
         }
@@ -83,9 +84,10 @@ struct TestNetwork: Sendable {
         try await connect(NetworkIdentity.open(in: directory).issue(name: "~test"), inboxPrefix: "_INBOX_~test")
     }
 
-    /// JetStream as a user reaches it.
+    /// JetStream as a user reaches it, with more time than a client has. An old server leaves some of what it refuses
+    /// without an answer, so that this is not all the time of a busy machine.
     func jetStream(_ connection: NATSConnection) -> JetStream {
-        JetStream(connection, apiPrefix: UserPermissions.apiPrefix)
+        JetStream(connection, apiPrefix: UserPermissions.apiPrefix, timeout: .seconds(20))
     }
 
     func connect(_ credentials: Credentials, inboxPrefix: String? = nil) async throws -> NATSConnection {
@@ -93,6 +95,20 @@ struct TestNetwork: Sendable {
             to: ServerAddress(parsing: description.url),
             options: .init(
                 authentication: .init(credentials), inboxPrefix: inboxPrefix, connectTimeout: .seconds(60)))
+    }
+}
+
+extension JetStream {
+    /// JetStream as the network's own account reaches it, with the time of a busy machine.
+    static func patient(_ connection: NATSConnection) -> JetStream { JetStream(connection, timeout: .seconds(60)) }
+}
+
+extension NATSConnection {
+    /// Asks what is answered in any case, with the time of a busy machine.
+    func ask(
+        _ body: String = "", to subject: String, headers: NATSHeaders? = nil
+    ) async throws(NATSError) -> NATSMessage {
+        try await request(ByteBuffer(string: body), to: subject, headers: headers, timeout: .seconds(60))
     }
 }
 

@@ -17,7 +17,7 @@ struct PostboxBenchTests {
         environment["TMPDIR"] = folder.path
         let run = try await ChildProcess.run(
             BuiltProduct.url("parley-bench").path, ["postbox", "n=2000", "page=10", "rounds=3", "deletions=200"],
-            environment: environment, deadline: .seconds(120))
+            environment: environment, deadline: .seconds(280))
         #expect(run.status.isSuccess, "\(run.diagnostics)")
         let parts = try BenchFigures.all(in: run.output)
         #expect(parts.keys.sorted() == ["postbox", "postbox_delete", "postbox_kill", "postbox_pages", "postbox_walk"])

@@ -28,7 +28,7 @@ struct PresenceBucketTests {
         for _ in 0..<2 {
             try await TestNetwork.run(server: server, in: folder) { network in
                 let service = try await network.connectAsNetwork()
-                let jetStream = JetStream(service)
+                let jetStream = JetStream.patient(service)
                 let made = try await jetStream.streamInfo(PresenceBucket.stream).configuration
                 #expect(made.storage == .memory && made.maximumMessagesPerSubject == 1 && made.discard == .old)
                 #expect(made.maximumAge == 90_000_000_000 && made.duplicateWindow == 90_000_000_000)
@@ -161,7 +161,7 @@ struct PresenceBucketTests {
             }
             try await NetworkAdministrator(directory: network.directory).grant(user: "alice", topics: ["chat.>"])
             let keeper = try await network.connectAsNetwork()
-            #expect(try await JetStream(keeper).consumers(in: PresenceBucket.stream).map(\.name) == ["kept"])
+            #expect(try await JetStream.patient(keeper).consumers(in: PresenceBucket.stream).map(\.name) == ["kept"])
             await keeper.close()
             await alice.close()
         }

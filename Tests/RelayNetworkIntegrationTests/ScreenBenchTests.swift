@@ -13,7 +13,7 @@ struct ScreenBenchTests {
     @Test("It types under each load, has the loop take the messages, and compares both with the least possible")
     func measures() async throws {
         let run = try await ChildProcess.run(
-            BuiltProduct.url("parley-bench").path, ["screen", "n=1000", "keys=5"], deadline: .seconds(120))
+            BuiltProduct.url("parley-bench").path, ["screen", "n=1000", "keys=5"], deadline: .seconds(280))
         #expect(run.status.isSuccess, "\(run.diagnostics)")
         let object = try JSONDecoder().decode([String: Figure].self, from: Data(run.output.utf8))
         #expect(object["scenario"] == .text("screen") && object["n"] == .number(1_000))

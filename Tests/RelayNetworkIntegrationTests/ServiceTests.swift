@@ -30,7 +30,7 @@ struct ServiceTests {
             let bob = try network.directory.credentials(for: "bob")
             let connection = try await network.connect(as: "alice", topics: ["chat.>"])
             for body in ["", "{}", #"{"api_key":"\#(bob.jwt)"}"#, String(repeating: "[", count: 100_000)] {
-                let reply = try await connection.request(ByteBuffer(string: body), to: NamespaceService.subject)
+                let reply = try await connection.ask(body, to: NamespaceService.subject)
                 let known = try JSONDecoder().decode(Namespace.self, from: Data(reply.bytes))
                 #expect(known.status == "NAMESPACE_RETRIEVE_SUCCESS")
                 #expect(known.data?.namespace == network.description.namespace)
@@ -63,7 +63,7 @@ struct ServiceTests {
             let page = try await client.listMessages(limit: 10)
             #expect(page.items.dropFirst().map(\.message) == ["1", "2", "3"] && page.nextToken == nil)
             // What was made before it is heard of before it.
-            try await JetStream(keeper).createConsumer(ConsumerConfiguration(name: "mark"), in: "PB_alice")
+            try await JetStream.patient(keeper).createConsumer(ConsumerConfiguration(name: "mark"), in: "PB_alice")
             var made: [String] = []
             for try await audit in audits {
                 let subject = try JSONDecoder().decode(Audit.self, from: Data(audit.bytes)).subject
@@ -80,7 +80,7 @@ struct ServiceTests {
     func firstUse(server: String) async throws {
         try await TestNetwork.run(server: server) { network in
             let alice = try await network.connect(as: "alice")
-            _ = try await alice.request(ByteBuffer(), to: NamespaceService.subject)
+            _ = try await alice.ask(to: NamespaceService.subject)
             #expect(try await network.jetStream(alice).streamInfo("PB_alice").state.messages == 1)
             await alice.close()
         }
@@ -95,7 +95,7 @@ struct ServiceTests {
             _ = try network.directory.credentials(for: "alice")
             let bob = try await network.connect(as: "bob")
             func state(_ user: String, _ postbox: String) async throws -> RecipientReply.State? {
-                let reply = try await bob.request(ByteBuffer(), to: "relay.recipient.\(user).\(postbox)")
+                let reply = try await bob.ask(to: "relay.recipient.\(user).\(postbox)")
                 return try JSONDecoder().decode(RecipientReply.self, from: Data(reply.bytes)).state
             }
             #expect(try await state("nobody", "personal") == .unknownUser)
@@ -182,9 +182,10 @@ struct ServiceTests {
             let identity = try NetworkIdentity.open(in: network.directory)
             let second = try await network.connectAsNetwork()
             let services = try NetworkServices(
-                connection: second, directory: network.directory, identity: identity, jetStream: JetStream(second),
+                connection: second, directory: network.directory, identity: identity,
+                jetStream: JetStream.patient(second),
                 postboxes: PostboxService(
-                    jetStream: JetStream(second), settings: NetworkSettings(), directory: network.directory))
+                    jetStream: JetStream.patient(second), settings: NetworkSettings(), directory: network.directory))
             let answering = Task { try await services.run() }
             try await second.flush()
             let names = (0..<12).map { "p\($0)" }
@@ -236,7 +237,7 @@ struct ServiceTests {
             let account = try network.directory.knownRecord(of: UserName("bob")).account
             for name in ["Nats-Request-Info", "nats-request-info"] {
                 let headers: NATSHeaders = [name: #"{"acc":"\#(account)","rtt":1}"#]
-                let names = try await mallory.request(ByteBuffer(), to: NamespaceService.subject, headers: headers)
+                let names = try await mallory.ask(to: NamespaceService.subject, headers: headers)
                 let known = try JSONDecoder().decode(Namespace.self, from: Data(names.bytes))
                 #expect(known.data?.topics == ["chat.>"], "\(name)")
                 // Asked as bob, it would be refused: mallory's postboxes are not his.

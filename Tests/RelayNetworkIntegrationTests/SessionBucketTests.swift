@@ -9,7 +9,7 @@ import Testing
 @Suite("Network: the bucket of sessions", .realProcesses)
 struct SessionBucketTests {
     private func settings(_ connection: NATSConnection) async throws -> StreamConfiguration {
-        try await JetStream(connection).streamInfo("KV_relay_sessions").configuration
+        try await JetStream.patient(connection).streamInfo("KV_relay_sessions").configuration
     }
 
     @Test("A new network's sessions live for 90 seconds", arguments: TestServers.all)
@@ -30,7 +30,7 @@ struct SessionBucketTests {
         _ = try NetworkIdentity.open(in: folder.network)
         try await TestNetwork.run(server: server, in: folder) { network in
             let service = try await network.connectAsNetwork()
-            let jetStream = JetStream(service)
+            let jetStream = JetStream.patient(service)
             // As an older host made it, and with an administrator's own settings.
             try await jetStream.deleteStream("KV_relay_sessions")
             try await KeyValueBucket(SessionBucket.name, jetStream).create(history: 1)

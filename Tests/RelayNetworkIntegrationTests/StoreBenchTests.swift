@@ -23,7 +23,7 @@ struct StoreBenchTests {
         let run = try await ChildProcess.run(
             BuiltProduct.url("parley-bench").path,
             ["store", "n=3000", "rounds=1", "searches=2", "only=open,search"], environment: environment,
-            deadline: .seconds(60))
+            deadline: .seconds(280))
         #expect(run.status.isSuccess, "\(run.diagnostics)")
         let lines = run.output.split(separator: "\n").map(String.init)
         #expect(lines.count == 3)
@@ -49,7 +49,7 @@ struct StoreBenchTests {
         let run = try await ChildProcess.run(
             BuiltProduct.url("parley-bench").path,
             ["store", "n=3000", "rounds=1", "stored=1000", "only=tail,frame"], environment: environment,
-            deadline: .seconds(120))
+            deadline: .seconds(280))
         #expect(run.status.isSuccess, "\(run.diagnostics)")
         let comparisons = try run.output.split(separator: "\n").map {
             try JSONDecoder().decode(Comparison.self, from: Data($0.utf8))

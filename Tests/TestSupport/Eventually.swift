@@ -1,10 +1,11 @@
 /// Returns when `condition` holds, which is looked at every 5 ms.
 ///
-/// For what cannot be awaited otherwise: a file that another program writes, a count on a server.
+/// For what cannot be awaited otherwise: a file that another program writes, a count on a server. The deadline is there for
+/// what never comes: a machine that has much else to do may take many seconds for what it does in no time.
 ///
 /// - Throws: `TestFailure` at the deadline; what `condition` throws.
 public func eventually(
-    _ what: String = "the condition", deadline: Duration = .seconds(20), isolation: isolated (any Actor)? = #isolation,
+    _ what: String = "the condition", deadline: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation,
     fileID: String = #fileID, line: Int = #line, _ condition: () async throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + deadline

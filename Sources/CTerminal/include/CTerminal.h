@@ -106,6 +106,8 @@ void cterminal_extend_grace(unsigned seconds);
 void cterminal_die(int signal) __attribute__((noreturn));
 /// Settles a request to stop, and says whether a stop makes sense: false when no job-control shell could continue us.
 bool cterminal_can_stop(void);
+/// Whether a request to stop is still to be settled.
+bool cterminal_stop_is_pending(void);
 /// Stops this process, or with `whole_group` its process group; returns when it runs again.
 void cterminal_stop(bool whole_group);
 

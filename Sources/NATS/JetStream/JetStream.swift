@@ -167,19 +167,27 @@ public struct JetStream: Sendable {
     public func consumers(in stream: String) async throws(NATSError) -> [ConsumerInfo] {
         let subject = "CONSUMER.LIST.\(try name(stream))"
         var found: [ConsumerInfo] = []
+        var passed = 0
         while true {
-            let page: ConsumerPage = try await call(subject, ["offset": found.count])
-            found += page.consumers ?? []
+            let page: ConsumerPage = try await call(subject, ["offset": passed])
+            found += page.found
+            passed += page.count
             // A server gives 256 at a time.
-            guard let count = page.consumers?.count, count > 0, found.count < page.total else { return found }
+            guard page.count > 0, passed < page.total else { return found }
         }
     }
 
     // MARK: Requests
 
-    private struct ConsumerPage: Decodable {
+    /// Part of a list of consumers. Servers before 2.10 leave nothing in the place of one that is just being deleted.
+    struct ConsumerPage: Decodable {
         var total: Int
-        var consumers: [ConsumerInfo]?
+        private var consumers: [ConsumerInfo?]?
+
+        /// How many places there are.
+        var count: Int { consumers?.count ?? 0 }
+        /// Those that are there.
+        var found: [ConsumerInfo] { consumers?.compactMap(\.self) ?? [] }
     }
 
     private struct StoredReply: Decodable { var message: EncodedMessage }

@@ -9,7 +9,7 @@ struct EngineRun {
         case letGo(Gate)
     }
 
-    /// So long the process waits before it stops: half of what the terminal's session grants it.
+    /// So long the process waits before it stops: a tenth of what the terminal's session grants it.
     private static let patience = Duration.milliseconds(500)
 
     private let engine: ChatEngine

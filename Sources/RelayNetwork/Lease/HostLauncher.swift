@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Starts a network's host when there is none, and waits until the network answers.
 struct HostLauncher: Sendable {
     let directory: NetworkDirectory
@@ -9,11 +17,14 @@ struct HostLauncher: Sendable {
         let deadline = ContinuousClock.now + timeout
         var starts = 0
         var startedAt = ContinuousClock.now
+        var process: pid_t?
         while true {
             let isHosted = try FileLock.isHeld(directory.hostLock, against: .shared)
             if isHosted, let description = try await answering() { return description }
-            // A host that was just started takes its lock a moment later.
-            if !isHosted, starts == 0 || startedAt.duration(to: .now) > .seconds(1) || hasFailed {
+            // A host that was just started takes its lock a moment later, on a busy machine some seconds.
+            // While it runs it is waited for.
+            let isLate = startedAt.duration(to: .now) > .seconds(1)
+            if !isHosted, starts == 0 || hasFailed || isLate && !Self.isRunning(process) {
                 if starts > 0, let failure = try? PrivateFile.readJSON(HostFailure.self, from: directory.failureFile) {
                     throw failure.isServerMissing ? .serverMissing : .hostFailed(failure.reason)
                 }
@@ -21,7 +32,7 @@ struct HostLauncher: Sendable {
                     throw .hostNotStarted(reason: "its host ends at once; \(directory.hostLog) may say why")
                 }
                 PrivateFile.remove(directory.failureFile)
-                try launch()
+                process = try launch()
                 starts += 1
                 startedAt = .now
             }
@@ -39,9 +50,13 @@ struct HostLauncher: Sendable {
 
     private var hasFailed: Bool { PrivateFile.exists(directory.failureFile) }
 
-    private func launch() throws(NetworkError) {
+    private static func isRunning(_ process: pid_t?) -> Bool {
+        process.map { ProcessArguments.read(of: $0) != nil } ?? false
+    }
+
+    private func launch() throws(NetworkError) -> pid_t {
         let log = try LogFile(directory.hostLog)
-        _ = try ProcessStart.start(
+        return try ProcessStart.start(
             command, environment: ChildEnvironment.reduced(environment), output: log.descriptor, place: .detached
         ).get()
     }

@@ -10,7 +10,8 @@ import NATS
 
 /// Looks whether a NATS server answers at an address of this machine.
 enum ServerProbe {
-    /// Whether the server says INFO within half a second. No thread waits for it.
+    /// Whether the server says INFO within two seconds, of which it needs the most on a busy machine alone. Where none
+    /// listens that is known at once. No thread waits for it.
     static func answers(at url: String) async -> Bool {
         guard let address = try? ServerAddress(parsing: url), let port = UInt16(exactly: address.port) else {
             return false
@@ -22,7 +23,7 @@ enum ServerProbe {
         guard connect(descriptor, to: port) else { return false }
         let greeting = Array("INFO ".utf8)
         var buffer = [UInt8](repeating: 0, count: greeting.count)
-        let deadline = ContinuousClock.now + .milliseconds(500)
+        let deadline = ContinuousClock.now + .seconds(2)
         while true {
             // However late the sleep ends, one look follows the deadline.
             let isLast = ContinuousClock.now >= deadline

@@ -18,7 +18,10 @@ extension TerminalSession {
         guard !isClosed, !isHungUp else { return false }
         let wholeGroup = !stopWasSignalled
         stopWasSignalled = false
+        let isPending = cterminal_stop_is_pending()
         guard cterminal_can_stop() else { return false }
+        // It took too long, and the program was stopped without and continued: once is enough.
+        guard wholeGroup || isPending else { return true }
         leaveScreen(discardsInput: false)
         cterminal_release_errors()
         cterminal_stop(wholeGroup)

@@ -11,6 +11,8 @@ import CTerminal
 extension TerminalSession {
     /// A terminal's line discipline hands out 4 KiB at once at most.
     private static let readLimit = 8_192
+    /// Seconds between `.suspending` and a stop without `suspend()`.
+    private static let stopGrace: UInt32 = 5
 
     /// Sleeps until something happens: input, another size, `waker`, a signal, or the deadline (nil: none). Returns at
     /// least one event. A frame that waits for the terminal is shown meanwhile.
@@ -126,6 +128,8 @@ extension TerminalSession {
         }
         if events & CTERMINAL_EVENT_STOP.rawValue != 0, !isHungUp {
             stopWasSignalled = true
+            // It is heard; what is to be done before may take its time on a busy machine.
+            if cterminal_pending_death() == 0 { cterminal_extend_grace(Self.stopGrace) }
             queue.append(.suspending)
         }
         if events & CTERMINAL_EVENT_DEATH.rawValue != 0 {

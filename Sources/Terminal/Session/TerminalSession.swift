@@ -50,7 +50,7 @@ public final class TerminalSession {
         case shown
         /// The deadline passed.
         case timedOut
-        /// SIGTSTP came: do what has to be done and call `suspend()` within a second, or it happens without.
+        /// SIGTSTP came: do what has to be done and call `suspend()` within five seconds, or it happens without.
         case suspending
         /// The process runs again after a stop; the screen has been drawn anew.
         case resumed

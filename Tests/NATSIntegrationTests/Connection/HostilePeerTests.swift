@@ -117,8 +117,8 @@ struct HostilePeerTests {
             link.send(endless + "\r\n")
             link.waitForEnd()
         }
-        let connection = try await peer.connect(group: Self.loop)
-        try await connection.flush()
+        let connection = try await peer.connect(ConnectOptions(pingInterval: .zero), group: Self.loop)
+        try await connection.flush(timeout: .seconds(60))
         #expect(connection.info.connectURLs?.count == 128)
         #expect(connection.info.connectURLs?.first == "h0:4222")
         _ = try connection.subscribe(to: "ready")
@@ -162,7 +162,8 @@ struct HostilePeerTests {
             link.send("PONG\r\n")
             link.waitForEnd()
         }
-        let connection = try await peer.connect(group: Self.loop)
+        // The peer answers the flush's ping, and no other.
+        let connection = try await peer.connect(ConnectOptions(pingInterval: .zero), group: Self.loop)
         let subscription = try connection.subscribe(to: "ready", limits: BufferLimits(bytes: 1 << 20))
         try await connection.flush(timeout: .seconds(60))
         #expect(subscription.dropped >= 89)
@@ -180,7 +181,7 @@ struct HostilePeerTests {
             link.send("PONG\r\n")
             link.waitForEnd()
         }
-        let connection = try await peer.connect(group: Self.loop)
+        let connection = try await peer.connect(ConnectOptions(pingInterval: .zero), group: Self.loop)
         let subscription = try connection.subscribe(to: "ready")
         try await connection.flush(timeout: .seconds(60))
         let messages = try await subscription.first(count)
@@ -206,7 +207,7 @@ struct HostilePeerTests {
             link.send("-ERR 'Enough'\r\n")
             link.waitForEnd()
         }
-        let connection = try await peer.connect(group: Self.loop)
+        let connection = try await peer.connect(ConnectOptions(pingInterval: .zero), group: Self.loop)
         _ = try await connection.subscribe(to: "ready").first(1)
         try connection.publish([], to: "done")
         #expect(await connection.waitUntilClosed() == .closedByServer("Enough"))

@@ -204,7 +204,7 @@ struct LifeTests {
         let connection = try await peer.connect(ConnectOptions(pingInterval: .zero))
         await #expect(throws: NATSError.self) { try await connection.flush(timeout: .milliseconds(10)) }
         gate.signal()
-        #expect(try await connection.ping() > .zero)
+        #expect(try await connection.ping(timeout: .seconds(60)) > .zero)
         connection.closeNow()
     }
 }

@@ -41,8 +41,9 @@ struct MessagingTests {
         let everything = (0..<300).map(String.init)
         #expect(try await plain.first(300).map(\.text) == everything)
         #expect(try await single.first(300).map(\.text) == everything)
-        try await connection.flush()
+        // The server has handed the last one to the group once the publisher's flush is confirmed, and not before.
         try await other.flush()
+        try await connection.flush()
         var shared: [Int] = []
         for member in members {
             member.unsubscribe()

@@ -50,9 +50,11 @@ extension Trait where Self == SharedServers {
 }
 
 extension NATSServerProcess {
-    /// A connection to this server.
+    /// A connection to this server, which has the time of a busy machine for the login.
     func connect(_ options: ConnectOptions = ConnectOptions()) async throws -> NATSConnection {
-        try await NATSConnection.connect(to: ServerAddress(parsing: url), options: options)
+        var patient = options
+        patient.connectTimeout = max(options.connectTimeout, .seconds(60))
+        return try await NATSConnection.connect(to: ServerAddress(parsing: url), options: patient)
     }
 }
 
@@ -84,7 +86,9 @@ extension ScriptedPeer {
     func connect(
         _ options: ConnectOptions = ConnectOptions(), group: any EventLoopGroup = NIOSingletons.posixEventLoopGroup
     ) async throws -> NATSConnection {
-        try await NATSConnection.connect(to: ServerAddress(parsing: url), options: options, group: group)
+        var patient = options
+        patient.connectTimeout = max(options.connectTimeout, .seconds(60))
+        return try await NATSConnection.connect(to: ServerAddress(parsing: url), options: patient, group: group)
     }
 }
 

@@ -10,12 +10,11 @@ struct TLSTests {
     }
 
     private func connect(
-        _ server: NATSServerProcess, host: String = "127.0.0.1", scheme: String = "tls", _ tls: TLSOptions?,
-        timeout: Duration = .seconds(5)
+        _ server: NATSServerProcess, host: String = "127.0.0.1", scheme: String = "tls", _ tls: TLSOptions?
     ) async throws -> NATSConnection {
         try await NATSConnection.connect(
             to: ServerAddress(parsing: "\(scheme)://\(host):\(server.port)"),
-            options: ConnectOptions(tls: tls, connectTimeout: timeout))
+            options: ConnectOptions(tls: tls, connectTimeout: .seconds(60)))
     }
 
     private func refusal(
@@ -196,7 +195,7 @@ struct TLSTests {
         await connection.close()
         #expect(isTLS(await refusal(server, TLSOptions(handshakesFirst: true))))
         // After its five seconds the server speaks first, for clients that wait.
-        let patient = try await connect(server, trusting(), timeout: .seconds(15))
+        let patient = try await connect(server, trusting())
         try await patient.flush()
         await patient.close()
     }

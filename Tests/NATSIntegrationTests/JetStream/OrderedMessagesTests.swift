@@ -125,7 +125,7 @@ struct OrderedMessagesTests {
         }
         #expect(try await reading.value == nil)
         let closing = try await server.connect()
-        var own = try JetStream(closing).orderedMessages(in: "S").makeAsyncIterator()
+        var own = try JetStream(closing, timeout: .seconds(120)).orderedMessages(in: "S").makeAsyncIterator()
         try await own.open()
         await closing.close()
         #expect(try await own.next() == nil)

@@ -66,13 +66,15 @@ struct StreamTests {
             {"name":"\(name)","subjects":["\(name).>"],"storage":"memory","no_ack":true,"max_age":3600000000000,\
             "description":"kept"}
             """
-        _ = try await jetStream.connection.request(ByteBuffer(string: made), to: "$JS.API.STREAM.CREATE.\(name)")
+        _ = try await jetStream.connection.request(
+            ByteBuffer(string: made), to: "$JS.API.STREAM.CREATE.\(name)", timeout: .seconds(120))
         var change = StreamConfiguration(name: name, storage: .memory)
         change.maximumMessages = 7
         let changed = try await jetStream.updateStream(change).configuration
         #expect(changed.maximumMessages == 7 && changed.subjects == ["\(name).>"])
         #expect(changed.maximumAge == 3_600_000_000_000 && changed.description == "kept")
-        let info = try await jetStream.connection.request(ByteBuffer(), to: "$JS.API.STREAM.INFO.\(name)")
+        let info = try await jetStream.connection.request(
+            ByteBuffer(), to: "$JS.API.STREAM.INFO.\(name)", timeout: .seconds(120))
         #expect(info.text.replacing(" ", with: "").contains(#""no_ack":true"#), "\(info.text)")
         await jetStream.connection.close()
     }

@@ -87,9 +87,10 @@ struct KeyValueDeadlineTests {
             }
         }
         let connection = try await peer.connect()
-        let bucket = try KeyValueBucket("B", JetStream(connection, timeout: .milliseconds(200)))
+        // Long enough for the peer's answer, which comes from a thread of its own.
+        let bucket = try KeyValueBucket("B", JetStream(connection, timeout: .seconds(3)))
         #expect(isTimeout(await failure { () async throws(NATSError) in _ = try await bucket.keys() }))
-        #expect(made.withLockedValue(\.self) == 1)
+        try await eventually("one consumer") { made.withLockedValue(\.self) == 1 }
         connection.closeNow()
     }
 
@@ -102,7 +103,7 @@ struct KeyValueDeadlineTests {
         let patient = try KeyValueBucket("B", JetStream(connection, timeout: .seconds(120)))
         try await patient.create(storage: .memory)
         try await patient.put(ByteBuffer(string: "1"), for: "a")
-        let hasty = try KeyValueBucket("B", JetStream(connection, timeout: .seconds(2)))
+        let hasty = try KeyValueBucket("B", JetStream(connection, timeout: .seconds(5)))
         var changes = try hasty.watch().makeAsyncIterator()
         #expect(try await changes.next()?.key == "a")
         try await server.pause()
@@ -121,7 +122,8 @@ struct KeyValueDeadlineTests {
     func removedMeanwhile(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(binary)
         let connection = try await server.connect()
-        let jetStream = JetStream(connection, timeout: .seconds(5))
+        // A value that never comes is waited for as long as this.
+        let jetStream = JetStream(connection, timeout: .seconds(10))
         let bucket = try KeyValueBucket("B", jetStream)
         try await bucket.create(storage: .memory)
         let publisher = JetStreamPublisher(jetStream, window: 500)

@@ -112,13 +112,21 @@ struct KeyValueTests {
         }
         // Read before a deletion and a purge remove them.
         for _ in 0..<2 { try await read() }
+        var changed: [String] = []
+        func readChange() async throws {
+            if let entry = try await changes.next() { changed.append("\(entry.operation) \(entry.key)") }
+        }
         try await bucket.put(value("4"), for: "c")
         try await bucket.delete("a")
+        // A purge has a server of 2.9 pass over what its consumers have not delivered by then.
+        for _ in 0..<2 {
+            try await read()
+            try await readChange()
+        }
         try await bucket.purge("b")
-        for _ in 0..<3 { try await read() }
+        try await read()
+        try await readChange()
         #expect(seen == ["put a 2", "put b 3", "put c 4", "delete a ", "purge b "])
-        var changed: [String] = []
-        for _ in 0..<3 { if let entry = try await changes.next() { changed.append("\(entry.operation) \(entry.key)") } }
         #expect(changed == ["put c", "delete a", "purge b"])
         #expect(throws: NATSError.invalidSubject("a..b")) { try bucket.watch("a..b") }
         await bucket.jetStream.connection.close()

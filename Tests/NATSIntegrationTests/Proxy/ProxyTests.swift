@@ -14,7 +14,8 @@ struct ProxyTests {
         _ url: String, _ proxy: TestProxy, tls: TLSOptions? = nil
     ) async throws -> NATSConnection {
         try await NATSConnection.connect(
-            to: ServerAddress(parsing: url), options: ConnectOptions(tls: tls, proxy: proxy.address))
+            to: ServerAddress(parsing: url),
+            options: ConnectOptions(tls: tls, proxy: proxy.address, connectTimeout: .seconds(60)))
     }
 
     private func exercise(_ connection: NATSConnection) async throws {
@@ -24,7 +25,7 @@ struct ProxyTests {
         let messages = try await subscription.first(1_001)
         #expect(messages.prefix(1_000).map(\.text) == (0..<1_000).map(String.init))
         #expect(messages[1_000].bytes == [UInt8](repeating: 7, count: 500_000))
-        #expect(try await connection.ping() > .zero)
+        #expect(try await connection.ping(timeout: .seconds(60)) > .zero)
     }
 
     @Test("a server by address and by a name that the proxy alone can resolve", arguments: servers)
@@ -69,7 +70,8 @@ struct ProxyTests {
             let address = ServerAddress(host: host, port: server.port, usesTLS: true)
             let error = await failure { () async throws(NATSError) in
                 _ = try await NATSConnection.connect(
-                    to: address, options: ConnectOptions(tls: trusting, proxy: proxy.address))
+                    to: address,
+                    options: ConnectOptions(tls: trusting, proxy: proxy.address, connectTimeout: .seconds(60)))
             }
             #expect(error == .tls("the certificate is not for \(host) but for localhost"))
         }
@@ -100,7 +102,7 @@ struct ProxyTests {
         let proxy = try await TestProxy.start(.http, .init(authorization: "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="))
         func options(_ userInfo: String) throws -> ConnectOptions {
             let text = "http://\(userInfo)127.0.0.1:\(proxy.address.port)"
-            return ConnectOptions(proxy: try ProxyAddress(parsing: text))
+            return ConnectOptions(proxy: try ProxyAddress(parsing: text), connectTimeout: .seconds(60))
         }
         let address = try ServerAddress(parsing: server.url)
         let connection = try await NATSConnection.connect(to: address, options: options("Aladdin:open%20sesame@"))
@@ -128,7 +130,7 @@ struct ProxyTests {
         let refused = await failure { () async throws(NATSError) in
             _ = try await NATSConnection.connect(
                 to: ServerAddress(host: "127.0.0.1", port: absent.port),
-                options: ConnectOptions(proxy: proxy.address))
+                options: ConnectOptions(proxy: proxy.address, connectTimeout: .seconds(60)))
         }
         switch (kind, refused) {
         case (.http, .unreachable(let text)): #expect(text.contains("502") && refused?.isRetryable == true)
@@ -139,7 +141,7 @@ struct ProxyTests {
         let error = await failure { () async throws(NATSError) in
             _ = try await NATSConnection.connect(
                 to: ServerAddress(host: "no-such-host.invalid", port: 1),
-                options: ConnectOptions(proxy: proxy.address))
+                options: ConnectOptions(proxy: proxy.address, connectTimeout: .seconds(60)))
         }
         guard case .unreachable(let text) = error else {
             Issue.record("\(String(describing: error))")

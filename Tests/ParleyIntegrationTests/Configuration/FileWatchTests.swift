@@ -21,7 +21,7 @@ struct FileWatchTests {
     private func tells(_ what: String, line: Int = #line, _ act: () throws -> Void) async throws {
         let before = told.withLockedValue { $0 }
         try act()
-        try await eventually("to be told of \(what)", deadline: .seconds(20)) { told.withLockedValue { $0 } > before }
+        try await eventually("to be told of \(what)") { told.withLockedValue { $0 } > before }
     }
 
     private func makeFolder(_ name: String) throws {

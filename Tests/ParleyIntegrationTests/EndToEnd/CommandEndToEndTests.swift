@@ -73,7 +73,7 @@ extension EndToEndTests {
 
                 for process in [before.serverPid, before.hostPid] { kill(process, SIGCONT) }
                 let again = try await network.objects(
-                    "send", "chat.lobby", "--lines", "--as", "alice", "--timeout", "25", "--json", "--id", id,
+                    "send", "chat.lobby", "--lines", "--as", "alice", "--timeout", "60", "--json", "--id", id,
                     input: "first\nsecond\n")
                 #expect(again.map { $0["id"].string } == ["\(id)-1", "\(id)-2"])
                 #expect(again.first?["duplicate"].bool == true)
@@ -143,7 +143,8 @@ extension EndToEndTests {
                 while statuses.last != "connected" {
                     statuses.append(try JSONLine(try await watch.nextLine())["status"].string)
                 }
-                #expect(statuses == ["initialized", "connecting", "connected"])
+                // A busy machine may need another attempt.
+                #expect(Set(statuses.dropFirst().dropLast()) == ["connecting"] && statuses.first == "initialized")
                 for text in ["one", "two", "three"] {
                     let posted = try await network.objects(
                         "inbox", "post", "bob/personal", text, "--as", "alice", "--json")
@@ -606,7 +607,7 @@ struct EndToEndIdleTests {
             // However the last one ends, its share of the network ends with it.
             bob.signal(SIGKILL)
             #expect(try await bob.waitForExit() == .signalled(SIGKILL))
-            try await eventually("the end of server and host", deadline: .seconds(70)) {
+            try await eventually("the end of server and host", deadline: .seconds(120)) {
                 !PrivateNetworkFixture.isRunning(description.serverPid)
                     && !PrivateNetworkFixture.isRunning(description.hostPid)
             }

@@ -16,11 +16,11 @@ extension EndToEndTests {
                 // A host that does not run cannot start the next server before the test has looked.
                 kill(before.hostPid, SIGSTOP)
                 kill(before.serverPid, SIGKILL)
-                try await alice.waitFor("word of the outage", deadline: .seconds(30)) {
+                try await alice.waitFor("word of the outage") {
                     $0.rows[0].contains("↻ RECONNECTING")
                 }
                 try alice.press(.f(8))
-                let outage = try await alice.waitFor("the outage in the log", deadline: .seconds(30)) { screen in
+                let outage = try await alice.waitFor("the outage in the log") { screen in
                     screen.rows[1].contains("connection log")
                         && screen.rows.contains {
                             $0.contains("↻ RECONNECTING") && $0.contains("The connection was lost (")
@@ -52,7 +52,7 @@ extension EndToEndTests {
                 try alice.press(.escape)
                 try await alice.waitFor("the conversation again") { $0.rows[1].contains("chat.lobby") }
                 try alice.press(.ctrl("q"))
-                #expect(try await alice.waitForExit(deadline: .seconds(30)) == .exited(0))
+                #expect(try await alice.waitForExit() == .exited(0))
             }
         }
 
@@ -69,7 +69,9 @@ extension EndToEndTests {
                     } while seen.last?["status"].string != state
                 }
                 try await read(to: "connected")
-                #expect(seen.map { $0["status"].string } == ["initialized", "connecting", "connected"])
+                // A busy machine may need another attempt.
+                let states = seen.map { $0["status"].string }
+                #expect(states.first == "initialized" && Set(states.dropFirst().dropLast()) == ["connecting"])
                 #expect(
                     seen.allSatisfy {
                         $0.keys == [
@@ -78,7 +80,7 @@ extension EndToEndTests {
                         ]
                     })
                 #expect(seen[0]["relayx"].isNull && seen[0]["nexconn"].int == 11 && seen[0]["rongcloud"].isNull)
-                #expect(seen[2]["relayx"].string == "CONNECTED" && seen[2]["nexconn"].int == 0)
+                #expect(seen.last?["relayx"].string == "CONNECTED" && seen.last?["nexconn"].int == 0)
                 let server = try #require(network.description).serverPid
                 kill(server, SIGKILL)
                 let connected = seen.count
@@ -93,7 +95,7 @@ extension EndToEndTests {
                 try await read(to: "disconnected")
                 #expect(seen.count == ended + 1)
                 #expect(seen.last?["nexconn"].int == 12 && seen.last?["relayx"].string == "DISCONNECTED")
-                let result = try await watch.waitForExit(deadline: .seconds(30))
+                let result = try await watch.waitForExit()
                 #expect(result.exitCode == 130 && result.diagnostics.isEmpty, "\(result)")
             }
         }
@@ -225,14 +227,15 @@ extension EndToEndTests {
                 configuration: "authorization { user: someone, password: else }")
             defer { server.close() }
             let silent = try SilentPort()
-            func send(_ url: String) async throws -> ChildProcess.Result {
-                try await network.parley("send", "chat.lobby", "x", "--timeout", "3", "--server", url)
+            // What ends by its limit has met its cause before; what ends by itself needs none.
+            func send(_ url: String, limit: Int = 60) async throws -> ChildProcess.Result {
+                try await network.parley("send", "chat.lobby", "x", "--timeout", "\(limit)", "--server", url)
             }
-            let refused = try await send(silent.url)
+            let refused = try await send(silent.url, limit: 10)
             #expect(refused.exitCode == 69, "\(refused)")
-            #expect(refused.diagnostics.contains("No connection within 3 seconds."), "\(refused)")
+            #expect(refused.diagnostics.contains("No connection within 10 seconds."), "\(refused)")
             #expect(refused.diagnostics.contains("othing answers at \(silent.url)"), "\(refused)")
-            let secure = try await send("tls://127.0.0.1:\(server.port)")
+            let secure = try await send("tls://127.0.0.1:\(server.port)", limit: 10)
             #expect(secure.exitCode == 69 && secure.diagnostics.contains("No secure connection"), "\(secure)")
             let missing = try await send(server.url)
             #expect(missing.exitCode == 77 && missing.diagnostics.contains("--creds FILE"), "\(missing)")
@@ -257,9 +260,9 @@ extension EndToEndTests {
                 try await eventually("the cause", deadline: .seconds(60)) { watch.output.contains(words) }
                 watch.signal(SIGTERM)
                 _ = try await watch.waitForExit(deadline: .seconds(60))
-                let sent = try await network.parley("send", "chat.lobby", "x", "--timeout", "5", "--server", url)
+                let sent = try await network.parley("send", "chat.lobby", "x", "--timeout", "10", "--server", url)
                 #expect(sent.exitCode == 69, "\(sent)")
-                #expect(sent.diagnostics.contains("No connection within 5 seconds."), "\(sent)")
+                #expect(sent.diagnostics.contains("No connection within 10 seconds."), "\(sent)")
                 #expect(sent.diagnostics.contains(words), "\(sent)")
             }
         }
@@ -271,7 +274,7 @@ extension EndToEndTests {
                 try BuiltProduct.url("parley").path, ["doctor"], environment: network.environment, rows: 30,
                 columns: 160)
             defer { terminal.close() }
-            #expect(try await terminal.waitForExit(deadline: .seconds(30)) == .exited(0))
+            #expect(try await terminal.waitForExit() == .exited(0))
             #expect(terminal.screen.rows[0].contains("✓ terminal") && terminal.screen.rows[0].contains("160×30"))
             #expect(String(decoding: terminal.output, as: UTF8.self).contains("\u{1B}[32m✓"))
             #expect(network.description == nil)

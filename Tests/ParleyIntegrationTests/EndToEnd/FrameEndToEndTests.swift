@@ -34,10 +34,11 @@ extension EndToEndTests {
                 try await alice.waitFor(text: "and you?")
                 // The first steps lie over the conversation.
                 try alice.press(.escape)
-                _ = try? await alice.waitFor("the same cells", deadline: .seconds(10)) { _ in
-                    Self.differences(alice, canvas, area).isEmpty
+                var found: [String] = []
+                _ = try? await alice.waitFor("the same cells") { _ in
+                    found = Self.differences(alice, canvas, area)
+                    return found.isEmpty
                 }
-                let found = Self.differences(alice, canvas, area)
                 #expect(found.isEmpty, "\(found.prefix(20).joined(separator: "\n"))\n\(alice.screen)")
             }
         }

@@ -27,10 +27,13 @@ extension EndToEndTests {
             let folder = try TemporaryDirectory("e2e")
             let profile = "servers: ['\(server.url)'], user: 'alice', namespace: 'n', hash: 'h'"
             try folder.write("{ profiles: { default: { \(profile) } } }", to: "config.json")
-            let mallory = try await NATSConnection.connect(to: try ServerAddress(parsing: server.url))
-            try await JetStream(mallory).createStream(StreamConfiguration(name: "n_stream", subjects: ["h.>"]))
+            let mallory = try await NATSConnection.connect(
+                to: try ServerAddress(parsing: server.url), options: ConnectOptions(connectTimeout: .seconds(60)))
+            let jetStream = JetStream(mallory, timeout: .seconds(60))
+            try await jetStream.createStream(StreamConfiguration(name: "n_stream", subjects: ["h.>"]))
             let tail = try ChildProcess(
-                try BuiltProduct.url("parley").path, ["tail", "chat.lobby", "--config", folder.path("config.json")])
+                try BuiltProduct.url("parley").path, ["tail", "chat.lobby", "--config", folder.path("config.json")],
+                environment: ["XDG_DATA_HOME": folder.path("data"), "XDG_STATE_HOME": folder.path("state")])
             defer { tail.close() }
             defer { server.close() }
             // On a network without tokens, any user who may publish there is taken for the administrator.
@@ -61,10 +64,13 @@ extension EndToEndTests {
                         "send", "chat.lobby", "--as", "mallory", input: "\(text) cli-\(name)")
                     #expect(sent.status.isSuccess, "\(name): \(sent)")
                     _ = try await client.send(
-                        topic: "chat.lobby", message: ["username": "mallory", "text": .string("\(text) wire-\(name)")])
+                        topic: "chat.lobby", message: ["username": "mallory", "text": .string("\(text) wire-\(name)")],
+                        timeout: .seconds(60))
                     _ = try await client.send(
-                        topic: "chat.lobby", message: ["username": .string(text), "text": .string("named-\(name)")])
-                    _ = try await client.post(to: "alice", postbox: "personal", text: "letter-\(name) \(text)")
+                        topic: "chat.lobby", message: ["username": .string(text), "text": .string("named-\(name)")],
+                        timeout: .seconds(60))
+                    _ = try await client.post(
+                        to: "alice", postbox: "personal", text: "letter-\(name) \(text)", timeout: .seconds(60))
                     try await alice.waitFor("all of “\(name)”") { screen in
                         ["cli-\(name)", "wire-\(name)", "named-\(name)"].allSatisfy { screen.contains($0) }
                     }
@@ -72,8 +78,9 @@ extension EndToEndTests {
                 }
                 // Maps, lists and bytes instead of text.
                 _ = try await client.send(
-                    topic: "chat.lobby", message: ["\u{1B}]0;PWNED\u{7}": ["\u{9B}2J", .null, 1]])
-                _ = try await client.send(topic: "chat.lobby", message: "end-of-topic")
+                    topic: "chat.lobby", message: ["\u{1B}]0;PWNED\u{7}": ["\u{9B}2J", .null, 1]],
+                    timeout: .seconds(60))
+                _ = try await client.send(topic: "chat.lobby", message: "end-of-topic", timeout: .seconds(60))
                 try await alice.waitFor(text: "end-of-topic")
                 try await frameHolds(alice, "map")
 
@@ -103,9 +110,10 @@ extension EndToEndTests {
                 let client = try await mallory(network)
                 let text = Self.texts.map(\.text).joined()
                 _ = try await client.send(
-                    topic: "chat.lobby", message: ["username": .string(text), "text": .string(text)])
+                    topic: "chat.lobby", message: ["username": .string(text), "text": .string(text)],
+                    timeout: .seconds(60))
                 _ = try await network.parley("inbox", "list", "--as", "alice")
-                _ = try await client.post(to: "alice", postbox: "personal", text: text)
+                _ = try await client.post(to: "alice", postbox: "personal", text: text, timeout: .seconds(60))
                 await client.close()
                 for arguments in [
                     ["tail", "chat.lobby", "--since", "all", "--count", "1"],

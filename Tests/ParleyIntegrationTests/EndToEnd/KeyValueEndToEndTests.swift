@@ -100,7 +100,8 @@ extension EndToEndTests {
                 try await alice.waitFor("word of the outage") { $0.contains("↻ RECONNECTING") }
                 try alice.type("/kv put room.color blue")
                 try alice.press(.enter)
-                try await alice.waitFor("the waiting key") { $0.contains("room.color waits") && $0.contains("⇅ 1") }
+                try await alice.waitFor(text: "room.color waits")
+                try await alice.waitFor(text: "⇅ 1")
                 alice.signal(SIGKILL)
                 #expect(try await alice.waitForExit() == .signalled(SIGKILL))
                 kill(before.hostPid, SIGCONT)

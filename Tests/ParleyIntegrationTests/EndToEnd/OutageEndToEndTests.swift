@@ -29,7 +29,7 @@ extension EndToEndTests {
                 }
                 kill(before.hostPid, SIGCONT)
                 for terminal in [alice, bob] {
-                    try await terminal.waitFor("the connection, without a key", deadline: .seconds(30)) {
+                    try await terminal.waitFor("the connection, without a key") {
                         $0.contains("● CONNECTED") && $0.count(of: "typed in the dark") == 1
                     }
                 }
@@ -59,7 +59,7 @@ extension EndToEndTests {
                 kill(before.serverPid, SIGKILL)
                 try alice.type("carry this over")
                 try alice.press(.enter)
-                try await alice.waitFor("the line on the next server", deadline: .seconds(30)) { screen in
+                try await alice.waitFor("the line on the next server") { screen in
                     screen.contains("● CONNECTED")
                         && screen.rows.contains { $0.contains("carry this over") && $0.hasSuffix("✓") }
                 }
@@ -134,7 +134,7 @@ extension EndToEndTests {
                 func send(_ numbers: ClosedRange<Int>) async throws {
                     let lines = numbers.map { expected[$0 - 1] }.joined(separator: "\n")
                     let sent = try await network.objects(
-                        "send", "chat.lobby", "--as", "alice", "--lines", "--timeout", "30", "--json",
+                        "send", "chat.lobby", "--as", "alice", "--lines", "--timeout", "60", "--json",
                         input: lines + "\n")
                     #expect(sent.map { $0["seq"].int } == numbers.map { $0 })
                 }
@@ -143,11 +143,11 @@ extension EndToEndTests {
                 for _ in 1...20 { seen.append(try JSONLine(try await tail.nextLine())) }
                 let before = try #require(network.description)
                 kill(before.serverPid, SIGKILL)
-                try await eventually("the next server", deadline: .seconds(30)) {
+                try await eventually("the next server") {
                     network.description.map { $0.serverPid != before.serverPid } ?? false
                 }
                 try await send(21...40)
-                for _ in 21...40 { seen.append(try JSONLine(try await tail.nextLine(deadline: .seconds(30)))) }
+                for _ in 21...40 { seen.append(try JSONLine(try await tail.nextLine())) }
                 #expect(seen.map { $0["text"].string } == expected)
                 #expect(seen.map { $0["seq"].int } == (1...40).map { $0 })
                 #expect(try await tail.waitForExit().exitCode == 0)

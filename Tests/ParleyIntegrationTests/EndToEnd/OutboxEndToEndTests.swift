@@ -81,11 +81,11 @@ extension EndToEndTests {
                 alice.signal(signal)
                 #expect(try await alice.waitForExit() == .signalled(signal))
                 kill(before.hostPid, SIGCONT)
-                try await eventually("the next server", deadline: .seconds(30)) {
+                try await eventually("the next server") {
                     network.description.map { $0.serverPid != before.serverPid } ?? false
                 }
                 let again = try await network.connected("alice", columns: 120)
-                try await again.waitFor("the lines as sent, and the rest as it was", deadline: .seconds(30)) { screen in
+                try await again.waitFor("the lines as sent, and the rest as it was") { screen in
                     lines.allSatisfy { Self.has($0, marked: "✓", screen) } && screen.contains("⇅ 0")
                         && screen.main(row: 1).contains("chat.lobby") && Self.isUnread(screen)
                 }

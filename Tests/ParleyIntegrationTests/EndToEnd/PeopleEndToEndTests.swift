@@ -97,7 +97,7 @@ extension EndToEndTests {
                 kill(before.hostPid, SIGSTOP)
                 kill(before.serverPid, SIGKILL)
                 for terminal in [alice, bob] {
-                    try await terminal.waitFor("the outage, without a word about people", deadline: .seconds(30)) {
+                    try await terminal.waitFor("the outage, without a word about people") {
                         $0.rows[0].contains("↻ RECONNECTING") && !$0.rows[1].contains(" here")
                     }
                 }

@@ -22,14 +22,15 @@ struct PlainNetwork {
             "SWIFT_BACKTRACE": "enable=no",
         ]
         let connection = try await connected()
-        _ = try await JetStream(connection).createStream(StreamConfiguration(name: "n_stream", subjects: ["h.>"]))
+        let jetStream = JetStream(connection, timeout: .seconds(60))
+        _ = try await jetStream.createStream(StreamConfiguration(name: "n_stream", subjects: ["h.>"]))
         await connection.close()
     }
 
     /// Publishes what a client of Parley's might not, and returns when all of it is stored.
     func store(_ messages: [(topic: String, payload: [UInt8])]) async throws {
         let connection = try await connected()
-        let jetStream = JetStream(connection)
+        let jetStream = JetStream(connection, timeout: .seconds(60))
         let end = try await jetStream.streamInfo("n_stream").state.lastSequence + UInt64(messages.count)
         for (topic, payload) in messages { try connection.publish(payload, to: "h.\(topic)") }
         try await eventually("\(end) stored messages", deadline: .seconds(60)) {

@@ -70,20 +70,26 @@ final class PrivateNetworkFixture: Sendable {
         parent: PseudoTerminal.Parent = .shell, fileID: String = #fileID, line: Int = #line
     ) async throws -> PseudoTerminal {
         let terminal = try open(user, arguments, rows: rows, columns: columns, parent: parent)
-        try await terminal.waitFor("a connected client", deadline: .seconds(20), fileID: fileID, line: line) {
+        try await terminal.waitFor("a connected client", fileID: fileID, line: line) {
             $0.contains("● CONNECTED") && ($0.contains("personal") || columns < 60)
         }
         return terminal
     }
 
-    /// Runs a command to its end.
+    /// Runs a command to its end. One that names no time limit of its own has more time than a person would give it.
     func run(
         _ arguments: [String], input: String = "", environment more: [String: String] = [:],
         fileID: String = #fileID, line: Int = #line
     ) async throws -> ChildProcess.Result {
         try await ChildProcess.run(
-            try BuiltProduct.url("parley").path, arguments, input: input,
+            try BuiltProduct.url("parley").path, Self.patient(arguments), input: input,
             environment: environment.merging(more) { $1 }, fileID: fileID, line: line)
+    }
+
+    /// Ten seconds, which are the standard, may be too few for a busy machine where the whole network is started first.
+    private static func patient(_ arguments: [String]) -> [String] {
+        let isLimited = arguments.first == "send" || arguments.starts(with: ["outbox", "send"])
+        return isLimited && !arguments.contains("--timeout") ? arguments + ["--timeout", "60"] : arguments
     }
 
     /// Runs a command to its end.

@@ -44,7 +44,8 @@ extension EndToEndTests {
                 #expect(proxy.requests == [plain, authorized, authorized])
 
                 let excepted = try await network.run(
-                    ["send"] + target + ["x"], environment: ["ALL_PROXY": withPassword, "NO_PROXY": "invalid"])
+                    ["send"] + target + ["x", "--timeout", "5"],
+                    environment: ["ALL_PROXY": withPassword, "NO_PROXY": "invalid"])
                 #expect(excepted.exitCode == 69 && proxy.requests.count == 3, "\(excepted)")
                 // The private network is not asked for through it.
                 let own = try await network.run(
@@ -70,7 +71,7 @@ extension EndToEndTests {
                 let silent = try SilentPort()
                 let dead = silent.url.replacing("nats://", with: "http://me:hush@")
                 let refused = try await network.run(
-                    ["send", "chat.lobby", "x"] + target, environment: ["ALL_PROXY": dead])
+                    ["send", "chat.lobby", "x", "--timeout", "10"] + target, environment: ["ALL_PROXY": dead])
                 #expect(refused.exitCode == 69 && refused.diagnostics.contains("The proxy does not work"), "\(refused)")
                 let sick = try await network.run(["doctor"] + target, environment: ["ALL_PROXY": dead])
                 #expect(sick.exitCode == 69 && sick.output.contains("✗ proxy "), "\(sick)")

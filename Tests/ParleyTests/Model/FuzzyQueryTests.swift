@@ -85,13 +85,12 @@ struct FuzzyQueryTests {
     @Test("Ten thousand names are looked through at once, the longest query and the worst names too", .processorBound)
     func many() {
         let names = (0..<10_000).map { FuzzyText("project.team\($0 % 97).service-\($0).alerts") }
-        let clock = ContinuousClock()
         var found: [Int] = []
-        let usual = clock.measure { found = FuzzyQuery("pt7 s4242").ranked(names) }
+        let usual = ProcessorTime.measure { found = FuzzyQuery("pt7 s4242").ranked(names) }
         #expect(found.contains(4_242))
-        #expect(usual < .seconds(5), "a build without optimisation on a busy machine takes a part of that")
+        #expect(usual < .seconds(5), "a build without optimisation takes a part of that")
         let hostile = (0..<200).map { _ in FuzzyText(String(repeating: "a", count: 100_000)) }
-        let worst = clock.measure { found = FuzzyQuery(String(repeating: "a", count: 100_000)).ranked(hostile) }
+        let worst = ProcessorTime.measure { found = FuzzyQuery(String(repeating: "a", count: 100_000)).ranked(hostile) }
         #expect(found.count == 200)
         #expect(worst < .seconds(5))
     }

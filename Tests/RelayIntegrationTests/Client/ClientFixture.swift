@@ -25,7 +25,7 @@ struct ClientFixture: Sendable {
     func withJetStream<Value: Sendable>(_ body: (JetStream) async throws -> Value) async throws -> Value {
         let connection = try await NATSConnection.connect(
             to: try ServerAddress(parsing: server.url), options: ConnectOptions(connectTimeout: .seconds(60)))
-        let value = try await body(JetStream(connection))
+        let value = try await body(JetStream(connection, timeout: .seconds(60)))
         await connection.close()
         return value
     }
@@ -47,7 +47,8 @@ struct ClientFixture: Sendable {
     ) throws -> RelayConfiguration {
         RelayConfiguration(
             servers: .fixed(try RelayConfiguration.addresses([server.url])), user: user,
-            namespace: Self.namespace, reconnect: reconnect, lifecycle: lifecycle, outbox: outbox)
+            namespace: Self.namespace, reconnect: reconnect, lifecycle: lifecycle, outbox: outbox,
+            dialTimeout: .seconds(60))
     }
 
     func client(
@@ -87,7 +88,7 @@ actor Collector<Element: Sendable> {
 
     /// Waits until `condition` holds of what has come.
     func wait(
-        for what: String, deadline: Duration = .seconds(15), _ condition: @Sendable ([Element]) -> Bool
+        for what: String, deadline: Duration = .seconds(60), _ condition: @Sendable ([Element]) -> Bool
     ) async throws {
         try await eventually(what, deadline: deadline) { condition(elements) }
     }
@@ -100,7 +101,7 @@ extension Collector where Element == TopicEvent {
 }
 
 extension RelayClient {
-    func state(is state: ConnectionStatus.State, deadline: Duration = .seconds(15)) async throws {
+    func state(is state: ConnectionStatus.State, deadline: Duration = .seconds(60)) async throws {
         try await eventually("the state \(state)", deadline: deadline) { status.state == state }
     }
 }

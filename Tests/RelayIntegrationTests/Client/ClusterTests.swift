@@ -17,12 +17,13 @@ struct ClusterClientTests {
             servers: .fixed(try RelayConfiguration.addresses([first.url])), namespace: ClientFixture.namespace,
             reconnect: .rongcloud)
         configuration.followsNetwork = false
+        configuration.dialTimeout = .seconds(60)
         let client = RelayClient(configuration: configuration)
         try await client.connect(timeLimit: 60)
         let statuses = Collector<ConnectionStatus>()
         await statuses.start(client.statuses)
         let second = try await TestCluster.start(binary, name: "second", joining: first)
-        try await eventually("the second server is known", deadline: .seconds(30)) {
+        try await eventually("the second server is known", deadline: .seconds(60)) {
             await client.knownServers.contains { $0.port == second.port }
         }
         try await body(first, client, statuses)
@@ -35,7 +36,7 @@ struct ClusterClientTests {
     func death(binary: NATSServerBinary) async throws {
         try await withCluster(binary) { first, client, statuses in
             try await first.kill9()
-            try await statuses.wait(for: "the other server", deadline: .seconds(30)) {
+            try await statuses.wait(for: "the other server", deadline: .seconds(60)) {
                 $0.contains { $0.state == .connected && $0.recoveries == 1 }
             }
         }
@@ -45,7 +46,7 @@ struct ClusterClientTests {
     func lameDuck(binary: NATSServerBinary) async throws {
         try await withCluster(binary) { first, client, statuses in
             try await TestCluster.lameDuck(first)
-            try await statuses.wait(for: "the other server", deadline: .seconds(30)) {
+            try await statuses.wait(for: "the other server", deadline: .seconds(60)) {
                 $0.contains { $0.state == .connected && $0.recoveries == 1 }
             }
             let reason = await statuses.elements.first { $0.state == .reconnecting }?.reason

@@ -35,7 +35,7 @@ struct InteropTests {
         ]
         let result = try await ChildProcess.run(
             try #require(Self.python), [Self.peer, fixture.server.url, "publish"],
-            input: lines.joined(separator: "\n") + "\n", deadline: .seconds(30))
+            input: lines.joined(separator: "\n") + "\n")
         #expect(result.exitCode == 0, "\(result.diagnostics)")
         try await received.wait(for: "seven messages") { $0.count == 8 }
         let messages = await received.elements.compactMap { event -> TopicMessage? in
@@ -66,8 +66,7 @@ struct InteropTests {
         for kind in kinds { _ = try await client.publish(topic: "chat.room", message: kind) }
         let result = try await ChildProcess.run(
             try #require(Self.python),
-            [Self.peer, fixture.server.url, "history", "test_stream", "h4sh.chat.room", "--count", "\(kinds.count)"],
-            deadline: .seconds(30))
+            [Self.peer, fixture.server.url, "history", "test_stream", "h4sh.chat.room", "--count", "\(kinds.count)"])
         #expect(result.exitCode == 0, "\(result.diagnostics)")
         let records = try result.lines.filter { $0.hasPrefix("{") }.map { try JSONText.parse($0) }
         let payloads = records.compactMap { $0["payload"] }

@@ -23,8 +23,6 @@ struct LargeMessageTests {
     /// Stores so many messages, each with a text of so many bytes.
     private static func store(_ count: Int, of size: Int, _ fixture: ClientFixture) async throws {
         try await fixture.withJetStream { jetStream in
-            var jetStream = jetStream
-            jetStream.timeout = .seconds(60)
             let text = String(repeating: "x", count: size)
             for number in 1...count {
                 let envelope = Envelope(id: "\(number)", room: "chat.room", message: .string(text), start: .now)
@@ -114,8 +112,6 @@ struct LargeMessageTests {
     func letters(_ binary: NATSServerBinary) async throws {
         let fixture = try await Self.start(binary)
         try await fixture.withJetStream { jetStream in
-            var jetStream = jetStream
-            jetStream.timeout = .seconds(60)
             for number in 1...9 {
                 let postbox = number == 5 ? "work" : "personal"
                 let letter = ByteBuffer(repeating: UInt8(ascii: "a") + UInt8(number), count: 8 << 20)

@@ -49,7 +49,7 @@ struct ClientRegressionTests {
         let client = try await fixture.client()
         try await fixture.server.pause()
         let pending = try client.submit(topic: "chat.room", message: "patience")
-        try await client.state(is: .reconnecting, deadline: .seconds(30))
+        try await client.state(is: .reconnecting)
         fixture.server.resume()
         #expect(try await pending.receipt(within: .seconds(60)).sequence == 1)
         await client.close()

@@ -39,7 +39,7 @@ struct NetworkPathMonitorTests {
         #expect(await reader.value >= 1)
         #if os(Linux)
             try #require(socket != nil)
-            try await eventually("the descriptor is closed", deadline: .seconds(30)) {
+            try await eventually("the descriptor is closed") {
                 (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) != socket
             }
         #endif

@@ -14,6 +14,8 @@ struct ReachabilityReasonTests {
             servers: .fixed(try RelayConfiguration.addresses([url])), namespace: ClientFixture.namespace,
             reconnect: .rongcloud)
         configuration.followsNetwork = false
+        // As long as the system, and a busy machine, take to find out.
+        configuration.dialTimeout = .seconds(60)
         try change(&configuration)
         let client = RelayClient(configuration: configuration)
         let statuses = client.statuses
@@ -51,7 +53,6 @@ struct ReachabilityReasonTests {
             NATSServerProcess.anyBinary, configuration: TestCertificates.configuration(name), jetStream: false)
         let status = try await firstReason("tls://\(host):\(server.port)") {
             $0.tls = TLSOptions(authorityFile: try TestCertificates.path(authority))
-            $0.dialTimeout = .seconds(60)
         }
         guard case .tlsFailure(let words) = status.reason else {
             Issue.record("\(status)")

@@ -26,9 +26,9 @@ struct AdministratorAct: Sendable, CustomTestStringConvertible {
             holds: { _, client in
                 try await connect(client)
                 await #expect(throws: RelayError.notAuthorized("publishing to secret.x")) {
-                    try await client.send(topic: "secret.x", message: "no")
+                    try await client.send(topic: "secret.x", message: "no", timeout: .seconds(60))
                 }
-                _ = try await client.send(topic: "chat.x", message: "yes")
+                _ = try await client.send(topic: "chat.x", message: "yes", timeout: .seconds(60))
             }),
         AdministratorAct(
             testDescription: "an end that comes sooner than the one before",
@@ -53,7 +53,7 @@ struct AdministratorAct: Sendable, CustomTestStringConvertible {
             isSeen: { try await ended($0, because: .appBlocked("closed for today")) },
             holds: { _, client in
                 try await connect(client)
-                _ = try await client.send(topic: "chat.x", message: "yes")
+                _ = try await client.send(topic: "chat.x", message: "yes", timeout: .seconds(60))
             }),
         AdministratorAct(
             testDescription: "an end that is still to come",
@@ -62,7 +62,7 @@ struct AdministratorAct: Sendable, CustomTestStringConvertible {
             isSeen: { try await renewed($0, because: "until 2100-01-01T00:00:00.000Z: moving out") },
             holds: { network, client in
                 try await connect(client)
-                _ = try await client.send(topic: "chat.x", message: "yes")
+                _ = try await client.send(topic: "chat.x", message: "yes", timeout: .seconds(60))
                 #expect(try await network.administrator.users(named: "alice").first?.expires == far)
                 #expect(try network.directory.credentials(for: "alice").claims().expires == far)
             }),

@@ -63,7 +63,7 @@ struct CarryOverTests {
         let keeper = try await NATSConnection.connect(
             to: ServerAddress(parsing: old.url),
             options: .init(authentication: .init(identity.issue(name: "~service"))))
-        let jetStream = JetStream(keeper)
+        let jetStream = JetStream.patient(keeper)
         var topics = StreamConfiguration(name: "local_stream", subjects: ["\(Self.hash).>"])
         topics.allowsDirectAccess = true
         try await jetStream.createStream(topics)

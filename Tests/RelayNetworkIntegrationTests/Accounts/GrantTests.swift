@@ -28,7 +28,7 @@ struct GrantTests {
             let client = try network.client()
             try await client.connect(timeLimit: 60)
             await #expect(throws: RelayError.notAuthorized("publishing to ops.a")) {
-                try await client.send(topic: "ops.a", message: "no")
+                try await client.send(topic: "ops.a", message: "no", timeout: .seconds(60))
             }
             let statuses = client.statuses
             try await network.administrator.grant(user: "alice", topics: ["chat.>", "ops.>"], reason: "on call")
@@ -38,13 +38,13 @@ struct GrantTests {
                 break
             }
             for await status in client.statuses where status.state == .connected { break }
-            #expect(try await client.send(topic: "ops.a", message: "yes").sequence == 1)
+            #expect(try await client.send(topic: "ops.a", message: "yes", timeout: .seconds(60)).sequence == 1)
             await client.close()
         }
         try await TestNetwork.run(server: server, in: folder) { network in
             let client = try network.client()
             try await client.connect(timeLimit: 60)
-            #expect(try await client.send(topic: "ops.a", message: "still").sequence == 2)
+            #expect(try await client.send(topic: "ops.a", message: "still", timeout: .seconds(60)).sequence == 2)
             await client.close()
         }
     }
@@ -60,15 +60,15 @@ struct GrantTests {
             let bob = try network.client(as: "bob")
             try await bob.connect(timeLimit: 60)
             let heard = try await bob.messages(topic: "secret.>", from: .all)
-            _ = try await bob.send(topic: "secret.x", message: "before")
+            _ = try await bob.send(topic: "secret.x", message: "before", timeout: .seconds(60))
             // A reader of alice's that exists, and of which only the name is known.
             try await own.createConsumer(
                 ConsumerConfiguration(name: "standing", from: .all, filter: "\(hash).secret.>"), in: "local_stream")
             let reader = try PullConsumer("standing", in: "local_stream", own)
-            #expect(try await reader.fetch(1, expires: .seconds(5)).count == 1)
+            #expect(try await reader.fetch(1, expires: .seconds(60)).count == 1)
 
             try await network.administrator.grant(user: "alice", topics: ["chat.>"])
-            _ = try await bob.send(topic: "secret.x", message: "after")
+            _ = try await bob.send(topic: "secret.x", message: "after", timeout: .seconds(60))
             var impatient = own
             impatient.timeout = .seconds(1)
             let again = try PullConsumer("standing", in: "local_stream", impatient)
@@ -89,9 +89,9 @@ struct GrantTests {
             let client = try network.client()
             try await client.connect(timeLimit: 60)
             await #expect(throws: RelayError.notAuthorized("publishing to secret.x")) {
-                try await client.send(topic: "secret.x", message: "no")
+                try await client.send(topic: "secret.x", message: "no", timeout: .seconds(60))
             }
-            #expect(try await client.send(topic: "chat.x", message: "yes").sequence == 4)
+            #expect(try await client.send(topic: "chat.x", message: "yes", timeout: .seconds(60)).sequence == 4)
             await client.close()
         }
     }
@@ -113,7 +113,7 @@ struct GrantTests {
         for _ in 0..<2 {
             try await TestNetwork.run(server: server, in: folder) { network in
                 let keeper = try await network.connectAsNetwork()
-                #expect(try await JetStream(keeper).consumers(in: "local_stream").map(\.name) == ["kept"])
+                #expect(try await JetStream.patient(keeper).consumers(in: "local_stream").map(\.name) == ["kept"])
                 #expect(try folder.network.narrowings().isEmpty)
                 await keeper.close()
             }
@@ -210,7 +210,7 @@ struct BoundsTests {
         try await TestNetwork.run(server: server) { network in
             let mallory = try await network.connect(as: "mallory")
             let alice = try await network.connect(as: "alice")
-            _ = try await alice.request(ByteBuffer(), to: "relay.postbox.alice.list")
+            _ = try await alice.ask(to: "relay.postbox.alice.list")
             let inbox = mallory.newInbox()
             let answers = try mallory.subscribe(
                 to: inbox, limits: BufferLimits(messages: 100_000, bytes: 1 << 28, overflow: .dropNewest))
@@ -222,12 +222,12 @@ struct BoundsTests {
                 let body = number % 3 == 0 ? #"{"name":"box\#(number % 50)"}"# : "{]["
                 try mallory.publish(ByteBuffer(string: body), to: subjects[number % subjects.count], reply: inbox)
                 if number % 1_000 == 0 {
-                    let reply = try await alice.request(ByteBuffer(), to: "relay.postbox.alice.list")
+                    let reply = try await alice.ask(to: "relay.postbox.alice.list")
                     #expect(reply.text.contains("personal"))
                 }
             }
             try await mallory.flush()
-            let reply = try await alice.request(ByteBuffer(), to: "relay.postbox.alice.list")
+            let reply = try await alice.ask(to: "relay.postbox.alice.list")
             #expect(reply.text.contains("personal"))
             // The excess was refused and not kept.
             var iterator = answers.makeAsyncIterator()
@@ -245,7 +245,7 @@ struct BoundsTests {
         try await TestNetwork.run(server: server, freeDiskSpace: { _ in free.value }) { network in
             let client = try network.client()
             try await client.connect(timeLimit: 60)
-            #expect(try await client.send(topic: "chat.a", message: "kept").sequence == 1)
+            #expect(try await client.send(topic: "chat.a", message: "kept", timeout: .seconds(60)).sequence == 1)
             free.value = 1 << 20
             try await eventually("the disk counts as full") {
                 do throws(RelayError) {
@@ -320,11 +320,11 @@ struct BoundsTests {
         try PrivateFile.write(text.utf8, to: folder.network.settingsFile)
         try await TestNetwork.run(server: server, in: folder) { network in
             let keeper = try await network.connectAsNetwork()
-            let made = try await JetStream(keeper).streamInfo("local_stream").configuration
+            let made = try await JetStream.patient(keeper).streamInfo("local_stream").configuration
             #expect(made.maximumBytes == 1 << 20 && made.maximumMessageSize == 2_048 && made.maximumConsumers == 50)
             #expect(made.maximumAge == 3_600_000_000_000 && made.discard == .old)
             let first = try await network.connect(as: "alice")
-            _ = try await first.request(ByteBuffer(), to: NamespaceService.subject)
+            _ = try await first.ask(to: NamespaceService.subject)
             #expect(try await network.jetStream(first).streamInfo("PB_alice").configuration.maximumMessages == 100_000)
             let second = try await network.connect(as: "alice")
             await #expect(throws: NATSError.self) { try await network.connect(as: "alice") }
@@ -338,13 +338,13 @@ struct BoundsTests {
             Array(#"{"topics":{"maximumBytes":2097152},"maximumLetters":50}"#.utf8), to: folder.network.settingsFile)
         try await TestNetwork.run(server: server, in: folder) { network in
             let keeper = try await network.connectAsNetwork()
-            let made = try await JetStream(keeper).streamInfo("local_stream").configuration
+            let made = try await JetStream.patient(keeper).streamInfo("local_stream").configuration
             #expect(made.maximumBytes == 2 << 20 && made.maximumAge == 0)
             // The users' limits went back to the standard ones with it.
             var connections: [NATSConnection] = []
             for _ in 0..<3 { connections.append(try await network.connect(as: "alice")) }
             // And what was made before has the new bounds.
-            #expect(try await JetStream(keeper).streamInfo("PB_alice").configuration.maximumMessages == 50)
+            #expect(try await JetStream.patient(keeper).streamInfo("PB_alice").configuration.maximumMessages == 50)
             for connection in connections + [keeper] { await connection.close() }
         }
         try PrivateFile.write(Array("{".utf8), to: folder.network.settingsFile)
@@ -374,7 +374,7 @@ struct BoundsTests {
             #expect(letters.count == 3)
             let asker = try await network.connect(as: "bob")
             func state() async throws -> RecipientReply.State? {
-                let reply = try await asker.request(ByteBuffer(), to: "relay.recipient.alice.personal")
+                let reply = try await asker.ask(to: "relay.recipient.alice.personal")
                 return try JSONDecoder().decode(RecipientReply.self, from: Data(reply.bytes)).state
             }
             // A small letter would fit where the bytes alone are bounded.

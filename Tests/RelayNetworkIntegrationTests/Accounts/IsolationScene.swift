@@ -45,7 +45,7 @@ struct IsolationScene: Sendable {
                 alice: try await network.connect(as: "alice", topics: [grant]),
                 bob: try await network.connect(as: "bob"), grant: grant)
             for connection in [scene.alice, scene.bob] {
-                _ = try await connection.request(ByteBuffer(), to: NamespaceService.subject)
+                _ = try await connection.ask(to: NamespaceService.subject)
             }
             _ = try await network.jetStream(scene.bob).publish(
                 ByteBuffer(string: "secret"), to: "\(scene.hash).secret.x")
@@ -73,7 +73,7 @@ struct IsolationScene: Sendable {
 
     /// Bob's secrets are not counted where alice may add to them.
     func possessions() async throws -> Possessions {
-        let jetStream = JetStream(keeper)
+        let jetStream = JetStream.patient(keeper)
         let topics = try await jetStream.streamInfo("local_stream", subjectsFilter: "\(hash).secret.>")
         let secrets = topics.state.subjects?.values.reduce(0, +) ?? 0
         return Possessions(
@@ -87,7 +87,8 @@ struct IsolationScene: Sendable {
     /// Bob's value in a bucket, or why it cannot be read: an answer that was stored there may read as a refusal.
     private func value(in bucket: String) async -> String? {
         do {
-            return try await KeyValueBucket(bucket, JetStream(keeper)).get("bob").map { String(buffer: $0.value) }
+            let entry = try await KeyValueBucket(bucket, JetStream.patient(keeper)).get("bob")
+            return entry.map { String(buffer: $0.value) }
         } catch {
             return "\(error)"
         }
@@ -116,7 +117,7 @@ struct IsolationScene: Sendable {
 
     /// Whether bob still holds that letter, and it alone.
     func bobHoldsLetter() async throws -> Bool {
-        let consumer = try await keeper.request(ByteBuffer(), to: "$JS.API.CONSUMER.INFO.PB_bob.bobs")
+        let consumer = try await keeper.ask(to: "$JS.API.CONSUMER.INFO.PB_bob.bobs")
         return consumer.text.replacing(" ", with: "").contains(#""num_ack_pending":1,"#)
     }
 

@@ -128,7 +128,7 @@ struct IsolationTests {
             let (alice, hash) = (scene.alice, scene.hash)
             let own = scene.network.jetStream(alice)
             _ = try await own.publish(ByteBuffer(string: #"{"name":"personal"}"#), to: "\(hash).chat.push")
-            let stored = try await JetStream(scene.keeper).streamInfo("local_stream").state.messages
+            let stored = try await JetStream.patient(scene.keeper).streamInfo("local_stream").state.messages
             let kinds =
                 scene.targets + [
                     "_R_.abc.def", "_INBOX_~keeping.x", "_INBOX_~answering.x", "relay.recipient.bob.personal",
@@ -162,11 +162,11 @@ struct IsolationTests {
             try await scene.settle()
             let after = try await scene.possessions()
             #expect(after == before)
-            #expect(try await JetStream(scene.keeper).streamInfo("local_stream").state.messages == stored)
+            #expect(try await JetStream.patient(scene.keeper).streamInfo("local_stream").state.messages == stored)
             // The host has them deleted, too.
             try await eventually("no push consumer is left") {
                 for stream in ["local_stream", "PB_alice"] {
-                    let left = try await JetStream(scene.keeper).consumers(in: stream)
+                    let left = try await JetStream.patient(scene.keeper).consumers(in: stream)
                     if left.contains(where: { $0.deliverSubject != nil }) { return false }
                 }
                 return true
@@ -192,10 +192,11 @@ struct IsolationTests {
                 {"stream_name":"PB_bob","config":{"name":"push","deliver_subject":"_INBOX.bobs",\
                 "deliver_policy":"new","ack_policy":"none"}}
                 """
-            let made = try await scene.bob.request(ByteBuffer(string: body), to: "net.API.CONSUMER.CREATE.PB_bob.push")
+            let made = try await scene.bob.ask(body, to: "net.API.CONSUMER.CREATE.PB_bob.push")
             #expect(made.text.contains(#""deliver_subject":"_INBOX.bobs""#), "\(made.text)")
             try await eventually("no push consumer is left") {
-                try await JetStream(scene.keeper).consumers(in: "PB_bob").allSatisfy { $0.deliverSubject == nil }
+                let left = try await JetStream.patient(scene.keeper).consumers(in: "PB_bob")
+                return left.allSatisfy { $0.deliverSubject == nil }
             }
             _ = try await scene.network.jetStream(scene.alice).publish(
                 ByteBuffer(string: #"{"message":"for bob alone"}"#), to: "postbox.bob.personal")
@@ -246,7 +247,7 @@ struct IsolationTests {
             // Bob lives on meanwhile.
             _ = try await scene.network.jetStream(scene.bob).publish(
                 ByteBuffer(string: "bob's secret"), to: "\(hash).secret.x")
-            _ = try await scene.bob.request(ByteBuffer(), to: "relay.postbox.bob.list")
+            _ = try await scene.bob.ask(to: "relay.postbox.bob.list")
             var after = before
             if !scene.grantsEverything { after.secrets += 1 }
             try await scene.settle()

@@ -102,7 +102,7 @@ struct OneAccountTests {
             let alice = try await scene.network.connect(
                 NetworkIdentity.open(in: scene.network.directory).issue(
                     name: "alice", permissions: Self.permissions(hash)))
-            let network = JetStream(scene.keeper)
+            let network = JetStream.patient(scene.keeper)
             // A service of the network that has all rights and answers wherever it is asked to.
             let service = try scene.keeper.subscribe(to: "service.*")
             let answering = Task { [keeper = scene.keeper] in

@@ -42,7 +42,7 @@ extension TestNetwork {
         do throws(NATSError) {
             let connection = try await NATSConnection.connect(
                 to: ServerAddress(parsing: description.url),
-                options: .init(authentication: .init(credentials), connectTimeout: .seconds(30)))
+                options: .init(authentication: .init(credentials), connectTimeout: .seconds(60)))
             connection.closeNow()
             return true
         } catch {

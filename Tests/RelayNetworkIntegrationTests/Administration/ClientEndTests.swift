@@ -18,7 +18,7 @@ struct ClientEndTests {
                 servers: .fixed([try ServerAddress(parsing: network.description.url)]),
                 credentials: RelayCredentials(credentials), user: user, followsNetwork: false))
         let statuses = client.statuses
-        try await client.connect(timeLimit: 30)
+        try await client.connect(timeLimit: 60)
         return (client, statuses)
     }
 

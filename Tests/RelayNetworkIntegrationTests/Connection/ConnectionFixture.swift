@@ -28,6 +28,8 @@ extension TestNetwork {
         var configuration = RelayConfiguration(
             servers: .fixed([try server ?? address]), credentials: credentials, reconnect: .rongcloud)
         configuration.followsNetwork = false
+        // A busy machine's login is no fault of what is tested here.
+        configuration.dialTimeout = .seconds(60)
         change(&configuration)
         return RelayClient(configuration: configuration)
     }

@@ -152,7 +152,7 @@ struct FaultProxyTests {
             while proxy.statistics.acceptedConnections < count { await Task.yield() }
             await proxy.halfClose(.fromClient)
             let server = try await listener.accepted()
-            #expect(await server.read(1, seconds: 10).end == .finished)
+            #expect(await server.read(1).end == .finished)
             await server.send(Self.text)
             #expect(await client.read(Self.text.count).bytes == Self.text)
         }
@@ -248,7 +248,7 @@ struct FaultServerTests {
             let connection = try await NATSConnection.connect(
                 to: proxy.address, options: ConnectOptions(connectTimeout: .seconds(60)))
             let subscription = try connection.subscribe(to: "a")
-            try await connection.flush(timeout: .seconds(30))
+            try await connection.flush(timeout: .seconds(60))
             for number in 0..<20 { try connection.publish(Array("message \(number)".utf8), to: "a") }
             var iterator = subscription.makeAsyncIterator()
             for number in 0..<20 { #expect(try await iterator.next()?.text == "message \(number)", "\(fault)") }

@@ -52,7 +52,7 @@ struct KeepingClientTests {
         let received = try await client.gathered("chat.room")
         for number in 1...20 { try network.store("\(number)") }
         try await received.wait(forText: "20")
-        await client.setReachable(false)
+        try await network.takeConnection(of: client)
         for number in 21...40 { try network.store("\(number)") }
         try network.store("not subscribed to", on: "chat.other")
         await client.setReachable(true)

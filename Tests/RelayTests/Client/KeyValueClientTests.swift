@@ -163,7 +163,7 @@ struct KeyValueClientTests {
         #expect(seen.words == ["b = 2", "a = 3", "live"])
         try await client.delete(key: "b")
         try await seen.wait(for: "the deletion") { $0.count == 4 }
-        await client.setReachable(false)
+        try await network.takeConnection(of: client)
         for (json, key) in [("4", "a"), ("5", "a"), ("null", "c"), ("6", "b")] {
             try store(json, for: key, on: network)
         }

@@ -96,6 +96,13 @@ struct MemoryNetwork: Sendable {
         }
     }
 
+    /// Takes the connection of the only client away, as the background does, and returns when nothing that is stored
+    /// from then on can come over it: a client that leaves has a last word to say first.
+    func takeConnection(of client: RelayClient) async throws {
+        await client.setReachable(false)
+        try await eventually("the end of the connection") { server.connections == 0 }
+    }
+
     /// Lets the client's next attempt begin, whenever it would.
     func attemptNow(_ client: RelayClient) async throws {
         try await eventually("the wait for the next attempt") { client.status.nextRetryAt != nil }

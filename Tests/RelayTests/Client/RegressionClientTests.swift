@@ -48,7 +48,8 @@ struct RegressionClientTests {
     @Test("B43 a stream whose server answers late for a while is followed when it answers")
     func lateStream() async throws {
         let network = try MemoryNetwork()
-        let connection = try await network.server.connect()
+        let connection = try await network.server.connect(
+            ServerAddress(host: "memory"), ConnectOptions(pingInterval: .zero))
         let subscription = StreamSubscription<String>(
             from: .new,
             SubscriptionWords(

@@ -77,6 +77,7 @@ struct StoreOpeningTests {
         try await received.wait(forText: "20")
         #expect(client.status.state == .connected)
         let words = "it was written by a newer version; update this one, or move the file away"
+        try await openings.wait(for: "the opening") { !$0.isEmpty }
         #expect(openings.all == [.init(isRecreated: false, error: .storage("\(path): \(words)"))])
         let hasNews = await client.storeNews() != nil
         #expect(!hasNews)

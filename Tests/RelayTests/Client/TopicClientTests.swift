@@ -12,7 +12,7 @@ struct TopicClientTests {
         let received = try await client.gathered("chat.room")
         for number in 1...20 { try network.store("\(number)") }
         try await received.wait(for: "the first twenty") { $0.count == 21 }
-        await client.setReachable(false)
+        try await network.takeConnection(of: client)
         for number in 21...40 { try network.store("\(number)") }
         await client.setReachable(true)
         for number in 41...60 { try network.store("\(number)") }
@@ -29,7 +29,7 @@ struct TopicClientTests {
         let received = try await client.gathered("chat.room")
         try network.store("before")
         try await received.wait(forText: "before")
-        await client.setReachable(false)
+        try await network.takeConnection(of: client)
         try network.store("missed")
         try network.store("somebody else's", on: "chat.other")
         await client.setReachable(true)
@@ -48,7 +48,7 @@ struct TopicClientTests {
         let received = try await client.gathered("chat.room")
         try network.store("before")
         try await received.wait(forText: "before")
-        await client.setReachable(false)
+        try await network.takeConnection(of: client)
         for number in 1...5 { try network.store("\(number)") }
         network.server.purge("test_stream")
         try network.store("after")

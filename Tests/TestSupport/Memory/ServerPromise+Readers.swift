@@ -162,7 +162,8 @@ extension PromiseScene {
         try await makeStream()
         try await fill(1...3)
         var configuration = ConsumerConfiguration(name: "reader", isDurable: true)
-        configuration.acknowledgementWait = 2_000_000_000
+        // Longer than a busy machine takes to acknowledge two of them.
+        configuration.acknowledgementWait = 5_000_000_000
         let made = try await jetStream.createConsumer(configuration, in: name)
         #expect(made.pending == 3 && made.name == "reader" && made.stream == name)
         let consumer = try PullConsumer("reader", in: name, jetStream)

@@ -36,8 +36,46 @@ final class ChildLink: Sendable {
         var wantsInputClosed = false
         var wantsHangUp = false
         var wantsClose = false
-        var generation: UInt64 = 0
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        var waiters: [Waiting] = []
+    }
+
+    /// What a task waits for.
+    ///
+    /// Unchecked: `looks` is called by the link's thread alone, and only while the task does nothing but wait.
+    private final class Waiter: @unchecked Sendable {
+        private let deadline: ContinuousClock.Instant
+        private var looks: (() -> Bool)?
+        private let isCancelled = NIOLockedValueBox(false)
+
+        init(until deadline: ContinuousClock.Instant, _ looks: @escaping () -> Bool) {
+            self.deadline = deadline
+            self.looks = looks
+        }
+
+        func cancel() { isCancelled.withLockedValue { $0 = true } }
+
+        /// Whether it is there, or waited for no longer.
+        ///
+        /// What it looks with is let go of then, before the task goes on: the thread must not be the last to hold a
+        /// program, whose end it would wait for.
+        func isOver(isClosed: Bool) -> Bool {
+            let isThere = isClosed || (looks?() ?? true)
+            let isGivenUp = isCancelled.withLockedValue { $0 } || ContinuousClock.now >= deadline
+            guard isThere || isGivenUp else { return false }
+            looks = nil
+            return true
+        }
+    }
+
+    /// A task that waits.
+    private struct Waiting: Sendable {
+        let waiter: Waiter
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    /// What was found, where it was.
+    private final class Found<Value> {
+        var value: Value?
     }
 
     /// What a program may be sent and has not read yet, in bytes.
@@ -83,25 +121,43 @@ final class ChildLink: Sendable {
     var condition: Condition { state.withLockedValue { $0.condition } }
 
     /// The first value that `probe` returns, looked for whenever the program has done something; nil at the deadline.
-    func wait<Value>(until deadline: ContinuousClock.Instant, for probe: () throws -> Value?) async rethrows -> Value? {
+    ///
+    /// It is the link's own thread that looks, so that what is there for some seconds is found, however long a busy
+    /// machine keeps the task from its turn.
+    func wait<Value>(
+        until deadline: ContinuousClock.Instant, for probe: @escaping () throws -> Value?
+    ) async rethrows -> Value? {
         while true {
-            let seen = state.withLockedValue { $0.generation }
             let isLast = ContinuousClock.now >= deadline || Task.isCancelled || condition.isClosed
             if let value = try probe() { return value }
             if isLast { return nil }
-            await change(since: seen)
+            if let value = await look(until: deadline, for: probe) { return value }
         }
     }
 
-    private func change(since generation: UInt64) async {
-        await withCheckedContinuation { continuation in
-            let isPast = state.withLockedValue { state in
-                if state.generation != generation || state.condition.isClosed { return true }
-                state.waiters.append(continuation)
-                return false
-            }
-            if isPast { continuation.resume() } else { wake() }
+    /// What `probe` returns first; nil where the task has to look for itself: when that throws, and when all is over.
+    private func look<Value>(
+        until deadline: ContinuousClock.Instant, for probe: @escaping () throws -> Value?
+    ) async -> Value? {
+        let found = Found<Value>()
+        let waiter = Waiter(until: deadline) {
+            do { found.value = try probe() } catch { return true }
+            return found.value != nil
         }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                let isClosed = state.withLockedValue { state in
+                    if state.condition.isClosed { return true }
+                    state.waiters.append(Waiting(waiter: waiter, continuation: continuation))
+                    return false
+                }
+                if isClosed { continuation.resume() } else { wake() }
+            }
+        } onCancel: {
+            waiter.cancel()
+            self.wake()
+        }
+        return found.value
     }
 
     // MARK: - Telling
@@ -158,13 +214,17 @@ final class ChildLink: Sendable {
 
     private static let readEvent = Int16(POLLIN)
     private static let writeEvent = Int16(POLLOUT)
+    /// So long nobody looks while more and more comes.
+    private static let longestFlow = Duration.milliseconds(20)
 
     private func run() {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
         defer { buffer.deallocate() }
+        var lastLook = ContinuousClock.now
+        var isLookDue = false
         while !state.withLockedValue({ $0.wantsClose }) {
             settleInput()
-            var (waits, timeout) = nextWaits()
+            var (waits, timeout) = nextWaits(isLookDue)
             let count = poll(&waits, nfds_t(waits.count), timeout)
             guard count >= 0 || errno == EINTR else { break }
             _ = Self.read(wakePipe.reader, buffer)
@@ -172,13 +232,16 @@ final class ChildLink: Sendable {
             for index in streams.outputs.indices where waits[2 + index].revents & ~Self.writeEvent != 0 {
                 readOutput(index, into: buffer)
             }
-            // One that has just begun to wait is no news to itself: it would ask again without end, and take a processor.
-            if count <= 0 || waits.dropFirst().contains(where: { $0.revents != 0 }) { wakeWaiters() }
+            // What there is to read is read first: a look takes longer, and half of a frame is none.
+            isLookDue = count > 0 && ContinuousClock.now - lastLook < Self.longestFlow
+            guard !isLookDue else { continue }
+            wakeWaiters()
+            lastLook = ContinuousClock.now
         }
         shutDown()
     }
 
-    private func nextWaits() -> (waits: [pollfd], timeout: Int32) {
+    private func nextWaits(_ isLookDue: Bool) -> (waits: [pollfd], timeout: Int32) {
         state.withLockedValue { state in
             let outputs = streams.outputs.indices.map { index in
                 let isOpen = !state.condition.ended[index] && !state.isReadingPaused
@@ -190,8 +253,8 @@ final class ChildLink: Sendable {
             let waits =
                 [pollfd(fd: wakePipe.reader, events: Self.readEvent, revents: 0), report] + outputs
                 + [pollfd(fd: wantsToWrite ? streams.input : -1, events: Self.writeEvent, revents: 0)]
-            // A waiter looks at its own deadline when woken.
-            return (waits, state.waiters.isEmpty ? -1 : 50)
+            // For the deadline of those who wait.
+            return (waits, state.waiters.isEmpty ? -1 : isLookDue ? 0 : 50)
         }
     }
 
@@ -248,13 +311,22 @@ final class ChildLink: Sendable {
         }
     }
 
+    /// Lets those go on for whom there is something, or whose time is over.
     private func wakeWaiters() {
-        let waiters = state.withLockedValue { state in
-            state.generation += 1
+        let (waiters, isClosed) = state.withLockedValue { state in
             defer { state.waiters = [] }
-            return state.waiters
+            return (state.waiters, state.condition.isClosed)
         }
-        for waiter in waiters { waiter.resume() }
+        // They look without the lock, which what they look at needs.
+        var rest: [Waiting] = []
+        for waiting in waiters {
+            if waiting.waiter.isOver(isClosed: isClosed) {
+                waiting.continuation.resume()
+            } else {
+                rest.append(waiting)
+            }
+        }
+        if !rest.isEmpty { state.withLockedValue { $0.waiters = rest + $0.waiters } }
     }
 
     private func shutDown() {

@@ -85,7 +85,7 @@ public final class ChildProcess: Sendable {
     /// - Throws: `TestFailure` when it cannot be started or has not ended at the deadline; it is killed then.
     public static func run(
         _ program: String, _ arguments: [String] = [], input: String = "", environment: [String: String] = [:],
-        workingDirectory: URL? = nil, deadline: Duration = .seconds(30), fileID: String = #fileID, line: Int = #line
+        workingDirectory: URL? = nil, deadline: Duration = .seconds(120), fileID: String = #fileID, line: Int = #line
     ) async throws -> Result {
         let process = try ChildProcess(
             program, arguments, environment: environment, workingDirectory: workingDirectory)
@@ -117,10 +117,10 @@ public final class ChildProcess: Sendable {
     ///
     /// - Throws: `TestFailure` at the deadline, or when the program has ended.
     public func stop(
-        deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line
+        deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line
     ) async throws {
         signal(SIGSTOP)
-        let isStopped = await link.wait(until: .now + deadline) { () -> Bool? in
+        let isStopped = await link.wait(until: .now + deadline) { [self] () -> Bool? in
             link.condition.exit != nil ? false : link.condition.isStopped ? true : nil
         }
         if isStopped != true { throw failure("the program was not stopped", fileID, line) }
@@ -136,9 +136,9 @@ public final class ChildProcess: Sendable {
     ///
     /// - Throws: `TestFailure` at the deadline, or when there will be no further line.
     public func nextLine(
-        deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line
+        deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line
     ) async throws -> String {
-        let found = await link.wait(until: .now + deadline) { () -> String?? in
+        let found = await link.wait(until: .now + deadline) { [self] () -> String?? in
             let hasEnded = link.condition.ended[0]
             if let text = takeLine() { return .some(text) }
             return hasEnded ? .some(nil) : nil
@@ -153,10 +153,10 @@ public final class ChildProcess: Sendable {
     ///
     /// - Throws: `TestFailure` at the deadline.
     public func waitFor(
-        _ what: String, deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line,
-        _ condition: (_ output: String, _ diagnostics: String) throws -> Bool
+        _ what: String, deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line,
+        _ condition: @escaping (_ output: String, _ diagnostics: String) throws -> Bool
     ) async throws {
-        let found = try await link.wait(until: .now + deadline) {
+        let found = try await link.wait(until: .now + deadline) { [self] () throws -> Bool? in
             try condition(output, diagnostics) ? true : nil
         }
         if found == nil { throw failure("\(what) did not come within \(deadline)", fileID, line) }
@@ -167,9 +167,9 @@ public final class ChildProcess: Sendable {
     /// - Throws: `TestFailure` at the deadline.
     @discardableResult
     public func waitForExit(
-        deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line
+        deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line
     ) async throws -> Result {
-        let status = await link.wait(until: .now + deadline) { () -> ExitStatus? in
+        let status = await link.wait(until: .now + deadline) { [self] () -> ExitStatus? in
             link.condition.ended.allSatisfy(\.self) ? link.condition.exit : nil
         }
         // Something that the program has started may still hold its output.

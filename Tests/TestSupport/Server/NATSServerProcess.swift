@@ -27,7 +27,7 @@ public final class NATSServerProcess: Sendable {
     ///   - configuration: nats-server configuration in addition to `listen` and `jetstream`, which are made here.
     ///   - jetStream: whether JetStream is on, with its store in `directory`.
     ///   - port: 0 lets the system choose.
-    /// - Throws: `TestFailure` with the server's log when it does not come up within 15 s.
+    /// - Throws: `TestFailure` with the server's log when it does not come up within a minute.
     public static func start(
         _ binary: NATSServerBinary = NATSServerProcess.anyBinary, configuration: String = "", jetStream: Bool = true,
         port: Int = 0, directory: TemporaryDirectory? = nil
@@ -136,7 +136,7 @@ public final class NATSServerProcess: Sendable {
         let name = "nats-server_\(process.processID).ports"
         var port: Int?
         do {
-            try await eventually("a nats-server that takes connections", deadline: .seconds(15)) {
+            try await eventually("a nats-server that takes connections", deadline: .seconds(60)) {
                 guard process.exitStatus == nil else { throw TestFailure("nats-server has ended") }
                 port = port ?? listedPort(directory.url.appendingPathComponent(name))
                 guard let port else { return false }
@@ -161,6 +161,6 @@ public final class NATSServerProcess: Sendable {
     /// Whether a server sends its INFO on this port: some do so only after they have waited for TLS.
     private static func greets(_ port: Int) async -> Bool {
         guard let socket = try? await LoopbackSocket.connected(to: port) else { return false }
-        return await socket.read(4, seconds: 10).bytes == Array("INFO".utf8)
+        return await socket.read(4).bytes == Array("INFO".utf8)
     }
 }

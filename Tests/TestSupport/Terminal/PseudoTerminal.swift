@@ -147,11 +147,11 @@ public final class PseudoTerminal: Sendable {
     /// - Throws: `TestFailure` at the deadline, with what was awaited and the whole screen.
     @discardableResult
     public func waitFor(
-        _ what: String, deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line,
-        _ condition: (TerminalScreen) throws -> Bool
+        _ what: String, deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line,
+        _ condition: @escaping (TerminalScreen) throws -> Bool
     ) async throws -> TerminalScreen {
-        let found = try await link.wait(until: .now + deadline) {
-            let screen = screen
+        let found = try await link.wait(until: .now + deadline) { [self] () throws -> TerminalScreen? in
+            let screen = self.screen
             return try condition(screen) ? screen : nil
         }
         guard let found else { throw failure("\(what) did not come within \(deadline)", fileID, line) }
@@ -161,7 +161,7 @@ public final class PseudoTerminal: Sendable {
     /// The first screen on which a row shows this text; see `waitFor(_:deadline:fileID:line:_:)`.
     @discardableResult
     public func waitFor(
-        text: String, deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line
+        text: String, deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line
     ) async throws -> TerminalScreen {
         try await waitFor("“\(text)”", deadline: deadline, fileID: fileID, line: line) { $0.contains(text) }
     }
@@ -171,9 +171,9 @@ public final class PseudoTerminal: Sendable {
     /// - Throws: `TestFailure` at the deadline.
     @discardableResult
     public func waitForExit(
-        deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line
+        deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line
     ) async throws -> ExitStatus {
-        let status = await link.wait(until: .now + deadline) { () -> ExitStatus? in
+        let status = await link.wait(until: .now + deadline) { [self] () -> ExitStatus? in
             let condition = link.condition
             let isDrained = condition.ended[0] || hasMark(CHILD_REPORT_EXITED)
             return isDrained ? condition.exit : nil
@@ -189,9 +189,9 @@ public final class PseudoTerminal: Sendable {
     ///
     /// - Throws: `TestFailure` at the deadline.
     public func waitForStop(
-        deadline: Duration = .seconds(20), fileID: String = #fileID, line: Int = #line
+        deadline: Duration = .seconds(60), fileID: String = #fileID, line: Int = #line
     ) async throws {
-        let isStopped = await link.wait(until: .now + deadline) { () -> Bool? in
+        let isStopped = await link.wait(until: .now + deadline) { [self] () -> Bool? in
             let isDrained = link.condition.ended[0] || hasMark(CHILD_REPORT_STOPPED)
             return link.condition.isStopped && isDrained ? true : nil
         }
