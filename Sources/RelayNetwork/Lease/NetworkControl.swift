@@ -53,8 +53,9 @@ public enum NetworkControl {
     ) async throws(NetworkError) -> StopOutcome {
         PrivateFile.remove(directory.keepMarker)
         guard try directory.isHosted() else { return .notRunning }
-        // Held until the end of the network, so that no client comes in between.
-        let clients = try await FileLock.wait(directory.clientsLock, .exclusive, for: .milliseconds(200))
+        // Held until the end of the network, so that no client comes in between. The host has it for a moment now and then,
+        // as it looks for clients, which on a busy machine is longer.
+        let clients = try await FileLock.wait(directory.clientsLock, .exclusive, for: .seconds(1))
         guard clients != nil || evenIfUsed else { return .inUse }
         defer { withExtendedLifetime(clients) {} }
         let deadline = ContinuousClock.now + timeout

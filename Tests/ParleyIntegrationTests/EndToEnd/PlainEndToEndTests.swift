@@ -95,7 +95,7 @@ extension EndToEndTests {
                 try await alice.waitFor(text: "Waits for a connection: for later", deadline: .seconds(60))
                 alice.hangUp()
                 let status = try await alice.waitForExit(deadline: .seconds(60))
-                // A shell gives both the status 129: the second signal of a window that is closed ends it at once.
+                // A shell gives both the status 129.
                 #expect(status == .exited(129) || status == .signalled(SIGHUP), "\(status)")
                 kill(before.hostPid, SIGCONT)
                 let again = try network.start("--plain", "--as", "alice")

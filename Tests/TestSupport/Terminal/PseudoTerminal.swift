@@ -142,7 +142,7 @@ public final class PseudoTerminal: Sendable {
 
     // MARK: - Waiting
 
-    /// The first screen on which `condition` holds.
+    /// The first screen on which `condition` holds, which another thread calls while this waits.
     ///
     /// - Throws: `TestFailure` at the deadline, with what was awaited and the whole screen.
     @discardableResult
