@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 // Made once and kept: a handler may be running whenever anything is closed.
@@ -36,12 +37,14 @@ static void act(const int *numbers, int count, void (*handler)(int), int flags) 
     sigemptyset(&action.sa_mask);
     for (int index = 0; index < count; index++) {
         struct sigaction present;
+        const int number = numbers[index];
         // A closed terminal sends SIGHUP by its own way and by the shell's: the second one asks for nothing new.
-        action.sa_flags = numbers[index] == SIGHUP ? flags & ~(int)SA_RESETHAND : flags;
-        if (numbers[index] == SIGHUP && sigaction(SIGHUP, NULL, &present) == 0 && present.sa_handler == SIG_IGN) {
+        action.sa_flags = number == SIGHUP ? flags & ~(int)SA_RESETHAND : flags;
+        const bool may_be_ignored = number == SIGHUP || number == SIGTSTP;
+        if (may_be_ignored && sigaction(number, NULL, &present) == 0 && present.sa_handler == SIG_IGN) {
             continue;
         }
-        sigaction(numbers[index], &action, NULL);
+        sigaction(number, &action, NULL);
     }
 }
 
@@ -54,6 +57,18 @@ int cprocess_watch_signals(const int *numbers, int count) {
     while (read(descriptor, old, sizeof old) > 0) {}
     act(numbers, count, note, SA_RESTART | SA_RESETHAND);
     return descriptor;
+}
+
+void cprocess_stop(void) {
+    const int number = SIGTSTP;
+    act(&number, 1, SIG_DFL, 0);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    // Directed to this thread, so that it has stopped before the next line runs.
+    raise(number);
+    act(&number, 1, note, SA_RESTART | SA_RESETHAND);
 }
 
 void cprocess_leave_signals(const int *numbers, int count) { act(numbers, count, SIG_DFL, 0); }

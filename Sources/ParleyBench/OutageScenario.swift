@@ -19,6 +19,10 @@ enum OutageScenario: String, CaseIterable {
     /// A busy connection is cut at `n` (1000) random byte positions; it has to end connected, with every message
     /// delivered once, and with no more memory and descriptors than after the first tenth.
     case cuts
+    /// The application leaves, writes something, and comes back, `n` times (1000): each absence closes the connection, and
+    /// each return brings what was written to a subscription. It has to end with no more memory and descriptors than after
+    /// the first tenth.
+    case absences
 
     @concurrent
     func run(_ words: Words) async throws -> Measurement {
@@ -31,6 +35,7 @@ enum OutageScenario: String, CaseIterable {
             case .cuts:
                 return try await Self.cuts(
                     server, count: max(10, words.number("n", 1_000)), writers: words.number("writers", 8))
+            case .absences: return try await Self.absences(server, count: max(10, words.number("n", 1_000)))
             }
         }
     }
@@ -135,6 +140,35 @@ enum OutageScenario: String, CaseIterable {
             .adding("descriptor_growth", Double(late.descriptors - early.descriptors))
         await client.close()
         await proxy.close()
+        return result
+    }
+
+    // MARK: Absences
+
+    private static func absences(_ server: BenchServer, count: Int) async throws -> Measurement {
+        let begin = Meter.now()
+        let client = client(server.address, .parley)
+        let edges = Edges(client.statuses)
+        try await client.connect(timeLimit: 20)
+        let reader = Reader(try await client.messages(topic: "line", from: .all))
+        var early = (memory: 0.0, descriptors: 0)
+        for round in 0..<count {
+            if round == count / 10 { early = (Meter.memory(), Meter.descriptors()) }
+            await client.lifecycleChanged(.stopping)
+            let pending = try client.submit(topic: "line", message: .int(Int64(round)))
+            await client.lifecycleChanged(.foreground)
+            _ = try await pending.receipt(within: .seconds(60))
+        }
+        try await reader.reach(count)
+        let late = (memory: Meter.memory(), descriptors: Meter.descriptors())
+        let seconds = Meter.now() - begin
+        let result = Measurement("absences").adding("n", Double(count)).adding("seconds", seconds)
+            .adding("cycle_ms", seconds * 1e3 / Double(count)).adding("delivered", Double(reader.count))
+            .adding("disorder", Double(reader.disorder)).adding("illegal_edges", Double(edges.illegal))
+            .adding("connected", client.status.state == .connected ? 1 : 0)
+            .adding("memory_growth_kb", late.memory - early.memory)
+            .adding("descriptor_growth", Double(late.descriptors - early.descriptors))
+        await client.close()
         return result
     }
 

@@ -9,12 +9,13 @@ import NATS
 #endif
 
 /// Benchmarks of the NATS client and of the client core. `parley-bench URL SCENARIO k=v …` runs one and prints a line of
-/// JSON; `parley-bench reconnect|cuts k=v …` rehearses outages on a server of its own, `parley-bench relay k=v …` measures
+/// JSON; `parley-bench reconnect|cuts|absences k=v …` rehearses outages on a server of its own, `parley-bench relay k=v …` measures
 /// the client core against the bare wire, `parley-bench accounts k=v …` a private network with many users,
-/// `parley-bench store k=v …` the local store, `parley-bench postbox k=v …` pages and deletions of a postbox, and
-/// `parley-bench screen k=v …` the chat's screen. `parley-bench chaos k=v …`
-/// kills everything in turns and ends with 1 where a message is lost, doubled or out of order. Without arguments it starts
-/// servers, runs all but that, and prints a table.
+/// `parley-bench store k=v …` the local store, `parley-bench postbox k=v …` pages and deletions of a postbox,
+/// `parley-bench screen k=v …` the chat's screen, `parley-bench inbox k=v …` keys while letters are deleted there, and
+/// `parley-bench suspended k=v …` what a suspended client still does. `parley-bench chaos k=v …` kills everything in turns and
+/// ends with 1 where a message is lost, doubled or out of order. Without arguments it starts servers, runs all but that, and
+/// prints a table.
 @main
 enum ParleyBench {
     static func main() async {
@@ -34,6 +35,12 @@ enum ParleyBench {
                 for result in try await PostboxScenario.run(Words(words.dropFirst())) { Meter.say(result.json) }
             } else if words[0] == ScreenScenario.name {
                 if let result = try await ScreenScenario.run(Words(words.dropFirst())) { Meter.say(result.json) }
+            } else if words[0] == SuspendedScenario.name {
+                for result in try await SuspendedScenario.run(Words(words.dropFirst())) { Meter.say(result.json) }
+            } else if words[0] == SuspendedScenario.role {
+                try await SuspendedScenario.rest(Words(words.dropFirst()))
+            } else if words[0] == InboxScenario.name {
+                if let result = try await InboxScenario.run(Words(words.dropFirst())) { Meter.say(result.json) }
             } else if words[0] == ChaosScenario.name {
                 let report = try await ChaosScenario.run(Words(words.dropFirst()))
                 Meter.say(report.text)
@@ -55,7 +62,7 @@ enum ParleyBench {
             let names = Scenario.allCases.map(\.rawValue).joined(separator: "|")
             let own = [
                 RelayScenario.name, AccountScenario.name, StoreScenario.name, PostboxScenario.name, ScreenScenario.name,
-                ChaosScenario.name,
+                InboxScenario.name, SuspendedScenario.name, ChaosScenario.name,
             ]
             let others = (OutageScenario.allCases.map(\.rawValue) + own).joined(separator: "|")
             throw NATSError.invalidArgument("usage: parley-bench [URL \(names) k=v … | \(others) k=v …]")

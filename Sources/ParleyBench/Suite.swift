@@ -27,6 +27,8 @@ enum Suite {
         for result in try await StoreScenario.run(Words(["n=200000"])) { print(line(result.scenario, result)) }
         for result in try await PostboxScenario.run(Words(["n=100000"])) { print(line(result.scenario, result)) }
         if let result = try await ScreenScenario.run(Words([])) { print(line(result.scenario, result)) }
+        for result in try await SuspendedScenario.run(Words([])) { print(line(result.scenario, result)) }
+        if let result = try await InboxScenario.run(Words([])) { print(line(result.scenario, result)) }
     }
 
     private static let plan: [(Scenario, Int)] = [

@@ -379,6 +379,11 @@ public actor RelayClient {
     var lifecycleInbox: LifecycleInbox { away.inbox }
     /// Watches these signals from now on.
     func keepSources(_ sources: [any LifecycleSource]) { away.sources = sources }
+    /// When the signals are looked at next.
+    var nextLook: ContinuousClock.Instant? {
+        get { away.nextLook }
+        set { away.nextLook = newValue }
+    }
     /// Whether the connection rests because nobody needs it.
     var isIdle: Bool { idle.isResting }
     /// The last words over a connection that was let go, and its end.

@@ -19,11 +19,7 @@ struct PostboxBenchTests {
             BuiltProduct.url("parley-bench").path, ["postbox", "n=2000", "page=10", "rounds=3", "deletions=200"],
             environment: environment, deadline: .seconds(280))
         #expect(run.status.isSuccess, "\(run.diagnostics)")
-        var parts: [String: [String: Double]] = [:]
-        for line in run.output.split(separator: "\n") {
-            let figures = try JSONDecoder().decode(Figures.self, from: Data(line.utf8))
-            parts[figures.scenario] = figures.values
-        }
+        let parts = try BenchFigures.all(in: run.output)
         #expect(parts.keys.sorted() == ["postbox", "postbox_delete", "postbox_kill", "postbox_pages", "postbox_walk"])
         for (part, figure) in [
             ("postbox", "stored_s"), ("postbox_pages", "all_first_p50_ms"), ("postbox_pages", "all_next_p50_ms"),
@@ -35,27 +31,5 @@ struct PostboxBenchTests {
         #expect((kill["gone"] ?? 0) + (kill["kept"] ?? 0) + (kill["unknown"] ?? 0) == 200 && kill["n"] == 200)
         #expect(kill["left"] != nil && kill["left"] == kill["came_back"])
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
-    }
-
-    /// A line of figures, which has one word among them.
-    private struct Figures: Decodable {
-        var scenario: String
-        var values: [String: Double] = [:]
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: Key.self)
-            scenario = try container.decode(String.self, forKey: Key(stringValue: "scenario"))
-            for key in container.allKeys where key.stringValue != "scenario" {
-                values[key.stringValue] = try container.decode(Double.self, forKey: key)
-            }
-        }
-
-        private struct Key: CodingKey {
-            let stringValue: String
-            var intValue: Int? { nil }
-
-            init(stringValue: String) { self.stringValue = stringValue }
-            init?(intValue: Int) { nil }
-        }
     }
 }

@@ -144,6 +144,9 @@ struct ServiceTests {
             #expect(try await ask("create", of: "alice", alice, .init(name: "work")).error == .exists)
             #expect(try await ask("create", of: "alice", alice, .init(name: "a.b")).error == .invalidName)
             #expect(try await ask("enable", of: "alice", alice, .init(name: "none")).error == .notFound)
+            let titled = try await ask("rename", of: "alice", alice, .init(name: "work", title: "Orders")).postboxes
+            #expect(titled?.map(\.title) == ["Orders"])
+            #expect(try await ask("list", of: "alice", alice).postboxes?.map(\.title) == [nil, "Orders"])
             #expect(try await ask("paint", of: "alice", alice, .init(name: "work")).error == .invalidRequest)
             #expect(try await sender.publish(ByteBuffer(string: "1"), to: "postbox.alice.work").sequence == 2)
 

@@ -97,11 +97,49 @@ struct NetworkRuleTests {
         #expect(refusal(.create, "one-more", &register) == .limitExceeded)
     }
 
+    @Test("A postbox is called something else while its address stays, and no two are called the same")
+    func titles() throws {
+        var register = PostboxRegister(sudoId: "s", at: 1)
+        let alice = try UserName("alice")
+        _ = try register.apply(.create, .init(name: "work"), at: 2)
+        let named = try register.apply(.rename, .init(name: "work", title: "Orders, old"), at: 3)
+        #expect(named.title == "Orders, old" && named.name == "work" && named.id == "work")
+        #expect(register.subjects(of: alice) == ["postbox.alice.personal.*", "postbox.alice.work.*"])
+        // Its own title is not taken.
+        let again = try register.apply(.rename, .init(name: "work", title: "Orders, old"), at: 3)
+        #expect(again == named)
+        for taken in ["work", "Orders, old"] {
+            #expect(refusal(.rename, "personal", &register, title: taken) == .titleTaken)
+        }
+        for text in [nil, "", " ", "two\nlines", " led by a blank", "a\u{1B}[2J", String(repeating: "x", count: 129)] {
+            #expect(refusal(.rename, "work", &register, title: text) == .invalidTitle)
+        }
+        #expect(refusal(.rename, "none", &register, title: "Orders") == .notFound)
+        #expect(refusal(.rename, "work", &register, title: "Orders", of: "t") == .notFound)
+        // Nor is a new one called as another is.
+        _ = try register.apply(.rename, .init(name: "work", title: "shop"), at: 3)
+        #expect(refusal(.create, "shop", &register) == .exists)
+        let plain = try register.apply(.rename, .init(name: "work", title: "work"), at: 3)
+        #expect(plain.title == nil)
+        _ = try register.apply(.create, .init(name: "shop"), at: 4)
+    }
+
+    @Test("Postboxes that a network of an earlier version has written down have no titles, and are written as before")
+    func earlierRegister() throws {
+        let text = #"""
+            {"postboxes":[{"createdAt":1,"id":"work","isEnabled":true,"name":"work","sudoId":"s"}],"sudoId":"s"}
+            """#
+        let register = try JSONDecoder().decode(PostboxRegister.self, from: Data(text.utf8))
+        #expect(register.postboxes.map(\.title) == [nil])
+        #expect(String(decoding: Wire.json(register), as: UTF8.self) == text)
+    }
+
     private func refusal(
-        _ change: PostboxRegister.Change, _ name: String, _ register: inout PostboxRegister
+        _ change: PostboxRegister.Change, _ name: String, _ register: inout PostboxRegister, title: String? = nil,
+        of persona: String? = nil
     ) -> PostboxReply.Failure? {
         do throws(PostboxRegister.Refusal) {
-            _ = try register.apply(change, .init(name: name), at: 9)
+            _ = try register.apply(change, .init(name: name, sudoId: persona, title: title), at: 9)
             return nil
         } catch {
             return error.failure

@@ -86,6 +86,36 @@ struct CanvasTests {
         }
     }
 
+    @Test("A rectangle is filled as if its cells were written one after the other, whatever stands at its edges")
+    func fillingIsWriting() async {
+        var generator = SeededGenerator(seed: 5)
+        let fillings: [Character] = [" ", "─", "x", "é"]
+        for index in 0..<2_000 {
+            if index % 100 == 0 { await Task.yield() }
+            let size = Size(
+                rows: Int.random(in: 0...3, using: &generator), columns: Int.random(in: 0...9, using: &generator))
+            var canvas = Canvas(size: size)
+            for row in 0..<size.rows {
+                for column in [0, 1, 3, 4, 6] where Bool.random(using: &generator) {
+                    canvas.write(SafeText("漢a"), row: row, column: column, style: Style(foreground: .indexed(2)))
+                }
+            }
+            let area = Rect(
+                row: Int.random(in: -1...3, using: &generator), column: Int.random(in: -2...9, using: &generator),
+                rows: Int.random(in: 0...4, using: &generator), columns: Int.random(in: 0...9, using: &generator))
+            let red = Style(foreground: .indexed(1))
+            let filling = fillings[index % fillings.count]
+            var written = canvas
+            for row in area.row..<area.endRow {
+                for column in area.column..<area.endColumn where column >= 0 {
+                    written.write(SafeText(String(filling)), row: row, column: column, style: red)
+                }
+            }
+            canvas.fill(area, with: filling, style: red)
+            #expect(canvas == written)
+        }
+    }
+
     @Test("Literals go through the gate")
     func literals() {
         var canvas = Canvas(size: Size(rows: 1, columns: 10))

@@ -55,6 +55,17 @@ struct FocusTrackerTests {
         #expect(question.answer == answer)
     }
 
+    @Test("A detached terminal is background, whether it reports its focus or not, and an attached one foreground")
+    func attachment() {
+        var tracker = FocusTracker()
+        let detached = tracker.handle(.detached)
+        // tmux speaks of the focus too, before or behind that.
+        let out = tracker.handle(InputEvent.focusOut)
+        let attached = tracker.handle(.attached)
+        let focused = tracker.handle(InputEvent.focusIn)
+        #expect([detached, out, attached, focused] == [false, nil, true, nil])
+    }
+
     @Test("B27 Suspending is background, resuming is foreground, hanging up is the end")
     func lifecycle() {
         var tracker = FocusTracker()

@@ -126,6 +126,21 @@ struct SafeTextTests {
         }
     }
 
+    @Test("What takes one column without a look at its properties takes one by these")
+    func knownWidths() {
+        for value in [0x2010...0x2027, 0x2190...0x21FF, 0x2500...0x25FC].joined() {
+            guard let scalar = Unicode.Scalar(UInt32(value)) else { continue }
+            let properties = scalar.properties
+            #expect(!scalar.isForbidden && properties.generalCategory != .unassigned)
+            #expect(properties.age.map { $0.major <= 14 } == true && !WideRanges.contains(scalar.value))
+            switch properties.generalCategory {
+            case .nonspacingMark, .enclosingMark, .spacingMark, .privateUse: Issue.record("\(value) is no symbol")
+            default: break
+            }
+            #expect(SafeText(String(Character(scalar))).width == 1)
+        }
+    }
+
     @Test("A character's width is that of its safe form")
     func characterWidth() {
         #expect(TextWidth.width(of: Character("a")) == 1)

@@ -35,8 +35,12 @@ int cprocess_start(const struct cprocess_command *command, pid_t *process);
 
 /// From the moment that this returns, each of these signals is a byte, its number, at the descriptor that it returns,
 /// which does not block and stays this process's; a second one of a kind finds its standard action again, but for
-/// SIGHUP, of which each is a byte. That one stays ignored where it is, as nohup wants it. Returns −errno when there is no descriptor.
+/// SIGHUP, of which each is a byte. That one stays ignored where it is, as nohup wants it, and so does SIGTSTP. Returns
+/// −errno when there is no descriptor.
 int cprocess_watch_signals(const int *numbers, int count);
+
+/// Stops this process as SIGTSTP does that nobody watches, returns when it runs again, and watches SIGTSTP from then on.
+void cprocess_stop(void);
 
 /// Gives these signals their standard action again.
 void cprocess_leave_signals(const int *numbers, int count);

@@ -22,6 +22,7 @@ extension ChatEngine {
         switch act {
         case .list: nil
         case .create(let name, let persona): try await client.createPostbox(name, sudoId: persona)
+        case .rename(let name, let title): try await client.updatePostbox(name, title: title)
         case .enable(let name): try await client.updatePostbox(name, isEnabled: true)
         case .disable(let name): try await client.updatePostbox(name, isEnabled: false)
         case .delete(let name): try await client.deletePostbox(name)
@@ -38,7 +39,6 @@ extension ChatEngine {
                 if let known { source = known } else { source = try await Self.source(of: postbox, client) }
                 let page = try await Self.portion(of: postbox, token, from: source, client)
                 var portion = LetterPortion(letters: page.items, nextToken: page.nextToken)
-                portion.unreadableCount = page.unreadable.count
                 portion.source = source
                 if let store = await client.keptStore() {
                     portion.readIDs = try await store.readLetters(among: page.items.map(\.id)).ids
@@ -55,6 +55,7 @@ extension ChatEngine {
     ) async throws(RelayError) -> ListOutput<PostboxMessage> {
         guard source != .network else {
             return try await client.listMessages(limit: LetterPortion.limit, nextToken: token, postbox: postbox)
+                .withUnreadable(.oldestFirst)
         }
         let kept = try await client.keptLetters(limit: LetterPortion.limit, nextToken: token, postbox: postbox)
         guard let kept else { throw .notConnected }

@@ -11,6 +11,8 @@ actor ChatEngine {
     private(set) var subscriptions: [String: TopicEvents] = [:]
     /// What reads back to what was read in each topic.
     var readBacks: [String: Task<Void, Never>] = [:]
+    /// The topics that rest while they are out of view.
+    private var resting: Set<String> = []
     private var watchers: [Task<Void, Never>] = []
     private var lettersTask: Task<Void, Never>?
     private var countTask: Task<Void, Never>?
@@ -120,6 +122,10 @@ actor ChatEngine {
             topics.removeValue(forKey: topic)?.cancel()
             readBacks.removeValue(forKey: topic)?.cancel()
             subscriptions[topic] = nil
+            resting.remove(topic)
+        case .follow(let topic, let isFollowed):
+            if isFollowed { resting.remove(topic) } else { resting.insert(topic) }
+            subscriptions[topic]?.setOnScreen(isFollowed)
         case .loadHistory(let topic, let before, let limit): loadHistory(topic, before, limit)
         case .openStore: await openStore()
         case .keepJoined(let topics): await keepJoined(topics)
@@ -161,6 +167,7 @@ actor ChatEngine {
         case .setActive(let isActive): await client.setAppStateActive(isActive)
         case .setSuspension(let policy): await client.setLifecyclePolicy(policy)
         case .nudge: await client.nudge()
+        case .probe: await client.lifecycleChanged(.probe)
         case .disconnect: await client.disconnect()
         case .reconnect: await client.reconnect()
         case .suspendProcess, .quit, .redraw, .bell, .notify, .copy, .edit, .setTitle: break
@@ -204,10 +211,13 @@ actor ChatEngine {
         // What was missed since then comes from the network, and nothing that is here already.
         let start = await restore(topic).map { SubscriptionStart.after($0) } ?? .new
         let events: TopicEvents
-        do throws(RelayError) { events = try await client.messages(topic: topic, from: start) } catch {
+        do throws(RelayError) {
+            events = try await client.messages(topic: topic, from: start, onScreenOnly: true)
+        } catch {
             return await queue.send(.topic(topic, .failed(error)))
         }
         subscriptions[topic] = events
+        if resting.contains(topic) { events.setOnScreen(false) }
         topics[topic] = Task { [queue] in
             do throws(RelayError) {
                 var iterator = events.makeAsyncIterator()
@@ -320,7 +330,9 @@ actor ChatEngine {
                             await queue.send(.postbox(.counts(counts)))
                             await settleReadLetters(counts)
                         }
-                    case .gap, .unreadable: break
+                    case .unreadable(let letter):
+                        await queue.send(.postbox(.created(PostboxMessage(letter))))
+                    case .gap: break
                     }
                 }
             } catch {
@@ -352,7 +364,8 @@ actor ChatEngine {
         Task { [client, queue] in
             do throws(RelayError) {
                 let page = try await client.listMessages(
-                    limit: limit, nextToken: token, postbox: postbox, order: order)
+                    limit: limit, nextToken: token, postbox: postbox, order: order
+                ).withUnreadable(order)
                 await queue.send(.postbox(.page(request: request, page)))
                 await tellReadLetters(among: page.items.map(\.id))
             } catch {

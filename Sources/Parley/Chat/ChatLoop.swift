@@ -40,6 +40,7 @@ struct ChatLoop {
     private var pace = ScreenPace()
     private var rest = Rest()
     private let texts = WrappedTexts()
+    private let lastFrame = LastFrame()
     private var appearance: Appearance
     private let colors: Int
     private var theme: Theme
@@ -117,6 +118,7 @@ struct ChatLoop {
             }
         case .resized(let size): apply(.resized(size), by: .person)
         case .resumed: apply(.resumed, by: .person)
+        case .attached(let isAttached): apply(.attached(isAttached), by: .person)
         case .suspending: suspend()
         case .hangUp: isOver = true
         case .terminate(let signal):
@@ -178,7 +180,9 @@ struct ChatLoop {
     private mutating func draw() {
         let begin = clock().instant
         followSettings()
-        screen.present(render(model, size: screen.size, now: model.now.instant, theme: theme, texts: texts))
+        screen.present(
+            render(
+                model, size: screen.size, now: model.now.instant, theme: theme, texts: texts, last: lastFrame))
         if let title { screen.setTitle(title) }
         if rings { screen.bell() }
         title = nil
@@ -231,10 +235,11 @@ struct ChatLoop {
         case .setTitle(let title): self.title = title
         case .suspendProcess: suspend()
         case .openStore, .keepJoined, .keepLine, .keepDraft, .keepIgnored, .keepMuted, .keepChoice, .keepReadMark,
-            .search, .readAround, .subscribe, .unsubscribe, .loadHistory, .keepLetterRead, .publish, .sendAgain, .drop,
-            .openPostbox, .countLetters, .listPage, .readLetters, .deleteMessage, .bulkDelete, .postLetter, .saveLetter,
-            .postboxes, .listSent, .keyValue, .changeKey, .watchPeople, .appear, .setPresence, .typing, .setActive,
-            .setSuspension, .nudge, .disconnect, .reconnect:
+            .search, .readAround, .subscribe, .unsubscribe, .follow, .loadHistory, .keepLetterRead, .publish,
+            .sendAgain,
+            .drop, .openPostbox, .countLetters, .listPage, .readLetters, .deleteMessage, .bulkDelete, .postLetter,
+            .saveLetter, .postboxes, .listSent, .keyValue, .changeKey, .watchPeople, .appear, .setPresence, .typing,
+            .setActive, .setSuspension, .nudge, .probe, .disconnect, .reconnect:
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }
         }

@@ -3,13 +3,16 @@ import Terminal
 
 /// The interactive client: the terminal and the engine, and the loop between them.
 struct ChatSession {
-    private let engine: EngineRun
+    private let engine = LateEngine()
+    private let queue: EventQueue
     private let configuration: ChatConfiguration
     private var loop: ChatLoop
 
-    /// Runs the client until its person leaves. The screen is up before anything of the network is touched.
+    /// Runs the client until its person leaves. The screen is up before anything of the network is read, made or touched.
+    ///
+    /// - Throws: what keeps the screen or the network's own files from being used; the terminal is as it was then.
     static func run(
-        _ connector: Connector, topics: [String], configuration: ChatConfiguration, appearance: Appearance
+        _ plan: ConnectionPlan, _ suspension: Suspension, topics: [String], configuration: ChatConfiguration
     ) throws {
         let log = ErrorLog()
         let terminal: TerminalSession
@@ -17,15 +20,23 @@ struct ChatSession {
         // Without a log the terminal's own capture keeps the screen clean.
         options.capturesStandardError = log == nil
         options.terminationGrace = EngineRun.endingSeconds
-        options.asksBackground = appearance.asksTerminal && options.colors
+        options.asksBackground = plan.appearance.asksTerminal && options.colors
         do throws(TerminalError) { terminal = try TerminalSession(options: options) } catch {
             log?.end()
             var words = error.description
             if case .notATerminal = error { words += " parley --plain needs none." }
             throw CommandFailure(CommandFailure.badConfiguration, words)
         }
-        var session = ChatSession(terminal, connector, configuration, appearance)
-        session.run(topics, keeps: connector.hasStore)
+        var session = ChatSession(terminal, plan, suspension, configuration)
+        session.begin(topics, keeps: plan.store != nil)
+        do {
+            try session.connect(Connector(plan, for: .chat(suspension.policy)))
+        } catch {
+            terminal.close()
+            log?.end()
+            throw error
+        }
+        session.loop.run()
         terminal.close(endsProcess: true)
         session.engine.end()
         log?.end()
@@ -33,29 +44,56 @@ struct ChatSession {
     }
 
     private init(
-        _ terminal: TerminalSession, _ connector: Connector, _ configuration: ChatConfiguration,
-        _ appearance: Appearance
+        _ terminal: TerminalSession, _ plan: ConnectionPlan, _ suspension: Suspension,
+        _ configuration: ChatConfiguration
     ) {
         self.configuration = configuration
-        let queue = EventQueue { [waker = terminal.waker] in waker.wake() }
-        engine = EngineRun(connector, configuration, queue: queue)
+        queue = EventQueue { [waker = terminal.waker] in waker.wake() }
         var model = ChatModel(
-            identity: .init(user: connector.user, network: connector.network, isNamed: connector.isNamed),
-            size: terminal.size, now: Self.now, status: .initialized, origin: RelayClient.newID())
+            identity: plan.identity, size: terminal.size, now: Self.now, status: .initialized,
+            origin: RelayClient.newID())
         model.configure(configuration.settings)
-        model.suspension.time = connector.configuration.lifecycle.grace
+        model.suspension.time = suspension.policy.grace
         loop = ChatLoop(
-            terminal, queue: queue, model: model, appearance: appearance, colors: terminal.colorCount,
-            clock: { Self.now }, send: engine.send, atRest: CodePages.giveBack, letGo: engine.letGo)
+            terminal, queue: queue, model: model, appearance: plan.appearance, colors: terminal.colorCount,
+            clock: { Self.now }, send: { [engine] in engine.send($0) }, atRest: CodePages.giveBack,
+            letGo: { [engine] in engine.letGo() })
     }
 
     private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }
 
-    private mutating func run(_ topics: [String], keeps: Bool) {
+    /// Draws the first frame.
+    private mutating func begin(_ topics: [String], keeps: Bool) {
         // What was joined before is known when the store is open.
         let isNothingNamed = topics.isEmpty && configuration.settings.join.isEmpty && !keeps
         loop.begin(isNothingNamed ? [ChatModel.firstTopic] : topics, keeps: keeps)
-        engine.start()
-        loop.run()
     }
+
+    private func connect(_ connector: Connector) { engine.start(EngineRun(connector, configuration, queue: queue)) }
+}
+
+/// An engine that is there behind the first frame: what that asks for waits for it. All on the terminal's thread.
+private final class LateEngine {
+    private var run: EngineRun?
+    /// What the first frame has asked for: as much as there are topics to join, at most.
+    private var waiting: [ChatEffect] = []
+
+    func send(_ effect: ChatEffect) -> Bool {
+        guard let run else {
+            waiting.append(effect)
+            return true
+        }
+        return run.send(effect)
+    }
+
+    func letGo() { run?.letGo() }
+
+    func start(_ run: EngineRun) {
+        self.run = run
+        for effect in waiting { _ = run.send(effect) }
+        waiting = []
+        run.start()
+    }
+
+    func end() { run?.end() }
 }

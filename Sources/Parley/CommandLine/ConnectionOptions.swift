@@ -90,6 +90,8 @@ struct ConnectionOptions: ParsableArguments {
         profile.bell = profile.bell ?? file.bell
         profile.notifications = profile.notifications ?? file.notifications
         profile.typing = profile.typing ?? file.typing
+        profile.idleAfter = profile.idleAfter ?? file.idleAfter
+        profile.followUnread = profile.followUnread ?? file.followUnread
         if !server.isEmpty {
             profile.servers = server
             profile.user = nil
@@ -241,6 +243,17 @@ struct ConnectionPlan: Sendable {
         switch target {
         case .privateNetwork(let user): user
         case .servers(_, let credentials, let user): credentials.user ?? user
+        }
+    }
+
+    /// Who is to be signed in where, as far as that is known before anything is read or made for it.
+    var identity: ChatModel.Identity {
+        switch target {
+        case .privateNetwork(let user): .init(user: user, network: "local", isNamed: true)
+        case .servers(let addresses, let credentials, let user):
+            .init(
+                user: credentials.user ?? user ?? Self.anonymous, network: addresses.first.map(\.host) ?? "server",
+                isNamed: user != nil || credentials.user != nil)
         }
     }
 

@@ -45,9 +45,18 @@ struct Connector: Sendable {
         case outbox(only: Set<String>?)
     }
 
+    /// Finds out quickly whether a plan can be prepared at all, for whoever shows something before it is.
+    static func check(_ plan: ConnectionPlan) throws {
+        guard case .privateNetwork(let user) = plan.target else { return }
+        _ = try UserName(user)
+        try NetworkDirectory.standard().checkServer()
+    }
+
     /// Prepares a plan: files are read or made, nothing is dialled.
     init(_ plan: ConnectionPlan, for purpose: Purpose = .work) throws {
         var prepared: RelayConfiguration
+        let identity = plan.identity
+        (user, isNamed, network) = (identity.user, identity.isNamed, identity.network)
         switch plan.target {
         case .privateNetwork(let user):
             let directory = NetworkDirectory.standard()
@@ -55,9 +64,6 @@ struct Connector: Sendable {
             let keeper = LeaseKeeper(directory: directory, hostCommand: Self.hostCommand)
             lease = keeper
             isAnonymous = false
-            self.user = user
-            isNamed = true
-            network = "local"
             prepared = RelayConfiguration(
                 servers: .discovered { () throws(RelayError) in
                     do throws(NetworkError) { return try await keeper.addresses() } catch {
@@ -68,9 +74,6 @@ struct Connector: Sendable {
         case .servers(let addresses, let credentials, let user):
             lease = nil
             isAnonymous = plan.isAnonymous
-            self.user = credentials.user ?? user ?? ConnectionPlan.anonymous
-            isNamed = user != nil || credentials.user != nil
-            network = addresses.first.map(\.host) ?? "server"
             prepared = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
         }
         prepared.reconnect = plan.reconnect

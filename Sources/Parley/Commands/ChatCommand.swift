@@ -31,11 +31,13 @@ struct ChatCommand: ParsableCommand {
             var suspension = Suspension()
             if let seconds = plan.suspendAfter { suspension.time = seconds > 0 ? .seconds(seconds) : nil }
             if let suspendAfter { suspension.time = suspendAfter.time }
-            let connector = try Connector(plan, for: .chat(suspension.policy))
             let configuration = try connection.chatConfiguration()
-            guard !plain else { return try PlainSession.run(connector, topics: topics, configuration: configuration) }
-            try ChatSession.run(
-                connector, topics: topics, configuration: configuration, appearance: plan.appearance)
+            guard !plain else {
+                let connector = try Connector(plan, for: .chat(suspension.policy))
+                return try PlainSession.run(connector, topics: topics, configuration: configuration)
+            }
+            try Connector.check(plan)
+            try ChatSession.run(plan, suspension, topics: topics, configuration: configuration)
         }
     }
 }

@@ -199,6 +199,8 @@ enum EffectiveSettings {
         case .bell: .string((profile.bell ?? .mentions).rawValue)
         case .notifications: (profile.notifications ?? NotificationSetting()).value
         case .typing: .bool(profile.typing ?? true)
+        case .idleAfter: number((profile.idleAfter ?? .never).seconds)
+        case .followUnread: .int(Int64((profile.followUnread ?? .all).messages))
         case .theme: .string((profile.theme ?? .auto).rawValue)
         case .symbols: .string((profile.symbols ?? .auto).rawValue)
         }

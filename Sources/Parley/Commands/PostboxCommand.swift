@@ -4,10 +4,10 @@ import Relay
 /// `parley postbox`: the user's own postboxes.
 struct PostboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "postbox", abstract: "List, create, enable, disable and delete postboxes.",
+        commandName: "postbox", abstract: "List, create, rename, enable, disable and delete postboxes.",
         subcommands: [
-            PostboxListCommand.self, PostboxCreateCommand.self, PostboxEnableCommand.self,
-            PostboxDisableCommand.self, PostboxDeleteCommand.self,
+            PostboxListCommand.self, PostboxCreateCommand.self, PostboxRenameCommand.self,
+            PostboxEnableCommand.self, PostboxDisableCommand.self, PostboxDeleteCommand.self,
         ])
 }
 
@@ -42,7 +42,7 @@ extension Postbox {
     var json: MessageMap {
         [
             "id": .string(id), "name": .string(name), "sudoId": .string(sudoId), "isEnabled": .bool(isEnabled),
-            "createdAt": .string(createdAt.iso8601),
+            "createdAt": .string(createdAt.iso8601), "title": .string(title),
         ]
     }
 
@@ -51,6 +51,7 @@ extension Postbox {
     /// - Parameter outcome: what has become of it; nil for whether it is enabled.
     func line(_ outcome: String? = nil) -> String {
         "\(Output.safe(name))  \(outcome ?? (isEnabled ? "enabled" : "disabled"))"
+            + (hasTitle ? "  \(Output.safe(title))" : "")
     }
 }
 
@@ -69,6 +70,21 @@ struct PostboxCreateCommand: AsyncParsableCommand {
     @Argument(help: "Its name: letters, digits, _ and -.") var name: String
 
     func run() async throws { try await options.run { [try await $0.createPostbox(name, sudoId: options.sudoId)] } }
+}
+
+/// `parley postbox rename`.
+struct PostboxRenameCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rename", abstract: "Call a postbox something else; its address stays.",
+        discussion: "The title is for you: lists show it beside the name. Others go on writing to the name.")
+    @OptionGroup var options: PostboxOptions
+    @Argument(help: "Its name.") var name: String
+    @Argument(help: "What to call it: a line of up to 128 bytes. Its name takes the title away.") var title: [String]
+
+    func run() async throws {
+        let title = title.joined(separator: " ")
+        try await options.run { [try await $0.updatePostbox(name, title: title, sudoId: options.sudoId)] }
+    }
 }
 
 /// `parley postbox enable`.

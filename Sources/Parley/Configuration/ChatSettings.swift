@@ -14,6 +14,10 @@ struct ChatSettings: Hashable, Sendable {
     var notifications = NotificationSetting()
     /// Whether others are told that the person types, and the person that others do.
     var typing = true
+    /// How long somebody may do nothing until they count as away; nil for ever.
+    var idleTime: Duration?
+    /// How many unread messages of a topic out of view are followed; nil for all.
+    var followedUnread: Int?
     /// The measures of the screen.
     var layout = LayoutSetting()
     /// Which keys stand for what.
@@ -36,6 +40,8 @@ struct ChatSettings: Hashable, Sendable {
         bell = profile.bell ?? file.bell ?? .mentions
         notifications = profile.notifications ?? file.notifications ?? NotificationSetting()
         typing = profile.typing ?? file.typing ?? true
+        idleTime = (profile.idleAfter ?? file.idleAfter)?.time
+        followedUnread = (profile.followUnread ?? file.followUnread)?.limit
         layout = file.layout ?? LayoutSetting()
         keys = file.keys?.map ?? .standard
         links = file.links ?? .auto

@@ -28,6 +28,10 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
     var notifications: NotificationSetting?
     /// Whether typing is told and shown, for profiles that do not say it themselves.
     var typing: Bool?
+    /// How long somebody may do nothing until they count as away, for profiles that do not say it themselves.
+    var idleAfter: IdleSetting?
+    /// How much unread of a topic out of view is followed, for profiles that do not say it themselves.
+    var followUnread: FollowingSetting?
     /// The measures of the screen.
     var layout: LayoutSetting?
     /// What keys stand for.
@@ -38,7 +42,7 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
     /// All settings; ``Setting`` explains each of them.
     enum CodingKeys: String, CodingKey, CaseIterable {
         case profiles, retention, theme, symbols, join, mutes, highlights, bell, notifications, typing
-        case layout, keys, links
+        case idleAfter, followUnread, layout, keys, links
     }
 
     /// No settings.
@@ -57,6 +61,8 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
         bell = try values.decodeIfPresent(BellSetting.self, forKey: .bell)
         notifications = try values.decodeIfPresent(NotificationSetting.self, forKey: .notifications)
         typing = try values.decodeIfPresent(Bool.self, forKey: .typing)
+        idleAfter = try values.decodeIfPresent(IdleSetting.self, forKey: .idleAfter)
+        followUnread = try values.decodeIfPresent(FollowingSetting.self, forKey: .followUnread)
         layout = try values.decodeIfPresent(LayoutSetting.self, forKey: .layout)
         keys = try values.decodeIfPresent(KeySetting.self, forKey: .keys)
         links = try values.decodeIfPresent(LinkSetting.self, forKey: .links)

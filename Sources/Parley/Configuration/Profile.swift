@@ -50,13 +50,17 @@ struct Profile: Hashable, Sendable {
     var notifications: NotificationSetting?
     /// Whether typing is told and shown; nil for what the file says of all profiles.
     var typing: Bool?
+    /// How long somebody may do nothing until they count as away; nil for what the file says of all profiles.
+    var idleAfter: IdleSetting?
+    /// How much unread of a topic out of view is followed; nil for what the file says of all profiles.
+    var followUnread: FollowingSetting?
 }
 
 extension Profile: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
         case servers, creds, user, reconnect, suspendAfter, namespace, hash, tlsAuthority, tlsCertificate, tlsKey
         case tlsFirst, tokenCommand, proxy, session, device, retention, theme, symbols, join, mutes, highlights, bell
-        case notifications, typing
+        case notifications, typing, idleAfter, followUnread
         case tokenCommandInSnakeCase = "token_command"
     }
 
@@ -100,6 +104,8 @@ extension Profile: Decodable {
         bell = try values.decodeIfPresent(BellSetting.self, forKey: .bell)
         notifications = try values.decodeIfPresent(NotificationSetting.self, forKey: .notifications)
         typing = try values.decodeIfPresent(Bool.self, forKey: .typing)
+        idleAfter = try values.decodeIfPresent(IdleSetting.self, forKey: .idleAfter)
+        followUnread = try values.decodeIfPresent(FollowingSetting.self, forKey: .followUnread)
         if let mistake = mistake(below: values.codingPath) { throw mistake }
     }
 

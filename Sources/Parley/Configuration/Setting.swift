@@ -83,6 +83,16 @@ struct Setting: Hashable, Sendable {
             "Whether the others in a topic see that you type a line there, and you that they do: true or false.",
             .standard("true")),
         Setting(
+            "idleAfter",
+            "Seconds without a key or the mouse until you count as away, as out of focus: for a terminal that does not report "
+                + "its focus. 10 or more; 0 for never.",
+            .standard("0")),
+        Setting(
+            "followUnread",
+            "Unread messages up to which a topic out of view is followed. With more it rests, marked with +, until it is in "
+                + "view, which brings all of them. 50 or more; 0 follows every topic.",
+            .standard("0")),
+        Setting(
             "theme",
             "The screen's colours: auto, which asks the terminal for its background, dark, light, high-contrast, "
                 + "high-contrast-dark, high-contrast-light, or none.",
@@ -114,8 +124,8 @@ struct Setting: Hashable, Sendable {
         Setting(
             "profiles",
             "Ways to connect, by name: --profile NAME. The one called default counts when none is named. retention, join, "
-                + "mutes, highlights, bell, notifications, typing, theme and symbols may stand in a profile too, and count "
-                + "there instead.",
+                + "mutes, highlights, bell, notifications, typing, idleAfter, followUnread, theme and symbols may stand in a "
+                + "profile too, and count there instead.",
             .profiles),
     ]
 
@@ -169,6 +179,8 @@ struct Setting: Hashable, Sendable {
         Setting("bell", "As beside the profiles.", .example("\"none\"")),
         Setting("notifications", "As beside the profiles.", .example("{ letters: false }")),
         Setting("typing", "As beside the profiles.", .example("false")),
+        Setting("idleAfter", "As beside the profiles.", .example("900")),
+        Setting("followUnread", "As beside the profiles.", .example("500")),
         Setting("theme", "As beside the profiles.", .example("\"dark\"")),
         Setting("symbols", "As beside the profiles.", .example("\"ascii\"")),
     ]

@@ -65,7 +65,8 @@ enum TerminalFindings {
         let name = "focus"
         let present = "you count as present, and the connection is kept"
         let wayOut =
-            "say /away when you leave, or press ^Z; with nothing typed for a minute, mentions and letters notify you"
+            "say /away when you leave, press ^Z, or set idleAfter in the configuration file; "
+            + "with nothing typed for a minute, mentions and letters notify you"
         switch word {
         case .unknown:
             return Finding(name, .ok, "tested in the chat; where the terminal reports none, you count as present")
@@ -82,10 +83,17 @@ enum TerminalFindings {
         case .tmux(passesOn: let passesOn):
             let words = passesOn == nil ? "tmux does not say whether it passes it on" : "tmux does not pass it on"
             return Finding(
-                name, .warning, "\(words); where it does not, \(present)",
+                name, .warning, "\(words); where it does not, \(present)\(untilDetached)",
                 fix: "run tmux set -g focus-events on, and keep that in ~/.tmux.conf; or \(wayOut)")
         }
     }
+
+    /// Where the system tells of a socket's mode, whoever detaches is seen to leave.
+    #if os(Linux)
+        private static let untilDetached = " until you detach"
+    #else
+        private static let untilDetached = ""
+    #endif
 
     /// The first of the three variables that is set decides, as for every program.
     private static func locale(_ environment: [String: String], isInstalled: Bool) -> Finding {

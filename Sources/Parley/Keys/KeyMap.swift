@@ -31,10 +31,49 @@ struct KeyMap: Hashable, Sendable {
     private var panes = Dictionary(
         uniqueKeysWithValues: Panes.all.map { ($0.title, KeyMap.entries($0.keys)) })
 
+    /// The keys with which something of a pane's table begins, by its title.
+    private var beginnings: [String: Set<Key>] = [:]
+    /// The keys with which something begins everywhere or in a text, and those of the text that were taken away.
+    private var sharedBeginnings: Set<Key> = []
+    private var hints: [String: [Hint]] = [:]
+    /// What the bottom line may say of the keys that work everywhere.
+    private(set) var hintsOfEverywhere: [Hint] = []
+
+    /// What the bottom line says of an entry, ready to be drawn.
+    struct Hint: Hashable, Sendable {
+        let action: KeyAction
+        let key: SafeText
+        let words: SafeText
+
+        /// Nil for an entry that is not hinted, or has no key.
+        fileprivate init?(_ entry: Entry) {
+            guard let words = entry.binding.hint, let first = entry.sequences.first else { return nil }
+            action = entry.action
+            key = SafeText(first.label)
+            self.words = SafeText(" \(words)  ")
+        }
+    }
+
     /// The tables as they are.
     static let standard = KeyMap()
 
-    private init() {}
+    private init() { index() }
+
+    /// Makes of the tables what each key and each frame asks for.
+    private mutating func index() {
+        beginnings = panes.mapValues { Self.firstKeys(of: $0) }
+        sharedBeginnings = Self.firstKeys(of: everywhere).union(Self.firstKeys(of: editing))
+        for binding in EditingKey.all { sharedBeginnings.formUnion(binding.keys) }
+        hints = panes.mapValues { $0.compactMap { Hint($0) } }
+        hintsOfEverywhere = everywhere.compactMap { Hint($0) }
+    }
+
+    private static func firstKeys(of entries: [Entry]) -> Set<Key> {
+        Set(entries.flatMap { $0.sequences.compactMap(\.keys.first) })
+    }
+
+    /// What the bottom line may say of a pane's own keys.
+    func hints(of pane: any Pane.Type) -> [Hint] { hints[pane.title] ?? [] }
 
     private static func entries(_ table: [KeyBinding]) -> [Entry] {
         table.map { Entry(binding: $0, sequences: $0.keys.map { KeySequence([$0]) }) }
@@ -61,6 +100,12 @@ struct KeyMap: Hashable, Sendable {
     ///
     /// - Parameter hasMeaning: whether an action of the pane can be meant now.
     func meaning(of keys: [Key], in pane: any Pane.Type, where hasMeaning: (KeyAction) -> Bool) -> Meaning {
+        // Most keys are letters of a text.
+        if let first = keys.first, !sharedBeginnings.contains(first),
+            beginnings[pane.title]?.contains(first) != true
+        {
+            return .nothing
+        }
         let own = entries(of: pane).filter { hasMeaning($0.action) }
         if let entry = own.first(where: { $0.sequences.contains { $0.keys == keys } }) { return .own(entry.action) }
         if own.contains(where: { $0.sequences.contains { $0.continues(keys) } }) { return .beginning }
@@ -76,6 +121,7 @@ struct KeyMap: Hashable, Sendable {
 
     /// The key that a text's editor takes for one; nil for one of its own that the configuration has taken away.
     func editorKey(for key: Key) -> Key? {
+        guard sharedBeginnings.contains(key) else { return key }
         if let entry = editing.first(where: { $0.sequences.contains { $0.keys == [key] } }) {
             return entry.editorKey(for: [key])
         }
@@ -182,6 +228,7 @@ extension KeyMap {
                 changed["\(table).\(action)"] = change.name
             }
         }
+        index()
         let text = tables.filter { $0.name == Self.nameOfEverywhere || $0.name == Self.name(of: ComposePane.self) }
         // The keys that the text has by itself; one that it was given goes by its own table.
         let own = editing.map { entry in

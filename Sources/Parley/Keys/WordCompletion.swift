@@ -106,6 +106,19 @@ extension ChatModel {
             postboxes: inbox.boxes.map(\.name))
     }
 
+    /// The commands that the text may become while the name of one is written, as Tab completes it; none where what is
+    /// written is no command, or has gone on to what stands behind the name.
+    var commandsOffered: [SlashCommand.Entry] {
+        guard focus == .compose, overlay == nil, compose.isCommand, compose.editor.count <= Self.commandLength else {
+            return []
+        }
+        let name = compose.text.dropFirst()
+        return SlashCommand.entries.filter { $0.name.hasPrefix(name) }
+    }
+
+    /// Longer than any command with its slash.
+    private static let commandLength = 32
+
     /// What the last Tab made of a word, while that stands as it was made.
     private var standingCompletion: WordCompletion? {
         guard let (completion, cursor) = compose.completion, compose.editor.cursor == cursor,

@@ -151,7 +151,7 @@ struct InboxColumns: Hashable {
     static func subject(_ letter: PostboxMessage) -> SafeText { SafeText(LetterSubject.shown(letter.subject) ?? "") }
 
     static func boxName(_ letter: PostboxMessage, _ inbox: Inbox) -> SafeText {
-        SafeText(String(inbox.name(ofBox: letter.postboxId).prefix(64)))
+        SafeText(String(inbox.title(ofBox: letter.postboxId).prefix(64)))
     }
 
     static func persona(_ letter: PostboxMessage) -> SafeText { SafeText(String(letter.sudoId.prefix(64))) }

@@ -105,11 +105,11 @@ struct Absence: Equatable, Sendable {
     /// The person is told now.
     mutating func tell() { isTold = true }
 
-    /// Whether anything is still counted.
-    var isCounting: Bool { !isTold }
+    /// Whether anything may still be counted: of what was missed some may come after the person was told, who sees the
+    /// figures grow then.
+    var isCounting: Bool { !isTold || rest != nil }
 
     private func isMissed(_ time: Timestamp) -> Bool {
-        guard !isTold else { return false }
         guard let returned else { return true }
         return rest != nil && time.milliseconds <= returned.wall.milliseconds &+ Self.clockSlack
     }

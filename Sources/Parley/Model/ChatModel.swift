@@ -16,13 +16,19 @@ struct ChatModel: Equatable, Sendable {
     /// Whether the person is here, as far as the terminal knows.
     var attention = FocusTracker()
     /// When the person last did something here; nil after a suspension.
-    var lastInput: ContinuousClock.Instant?
+    var lastInput: ContinuousClock.Instant? {
+        didSet { if let lastInput { lastSign = lastInput } }
+    }
+    /// When there was a sign of the person last, a return for instance.
+    var lastSign: ContinuousClock.Instant
     /// When the bell rang last.
     var lastBell: ContinuousClock.Instant?
     /// The time that the person was away, until they have seen what came in it; nil where they were not.
     var absence: Absence?
     /// What becomes of the connection while they are.
     var suspension = Suspension()
+    /// The topics that are not followed until they are in view.
+    var restingTopics: Set<String> = []
     /// What calls the person while they look elsewhere.
     var calls = CallPacer()
     /// What of the configuration counts now; ``configure(_:)`` changes it.
@@ -57,6 +63,8 @@ struct ChatModel: Equatable, Sendable {
     var selection: Selection?
     /// The message that was selected when the text was begun, for a command that is meant for it.
     var selectionBeforeText: Selection?
+    /// The message that a jump has led to: the keys begin there, until one is selected.
+    var landing: Selection?
     /// What is looked for in the conversation in view.
     var find: Find?
     /// What was looked for when the text was begun, for a command that goes on with it.
@@ -103,6 +111,8 @@ struct ChatModel: Equatable, Sendable {
     static let earlyLimit = 10_000
     /// The last title given to the terminal.
     var title = ""
+    /// What that was made of.
+    var titleWords: TitleWords?
     /// Whether more comes than the screen can take.
     var isBehind = false
     /// Whether ^C was pressed just now on an empty compose pane.
@@ -133,6 +143,7 @@ struct ChatModel: Equatable, Sendable {
         self.zone = zone
         self.status = status
         // Somebody has started the program.
+        lastSign = now.instant
         lastInput = now.instant
     }
 
@@ -200,6 +211,8 @@ struct ChatModel: Equatable, Sendable {
 
         /// So long it stays whatever is typed, since it may have come while somebody was typing.
         static let readingTime = Duration.seconds(2)
+        /// So long one stays at all that tells of a key what everybody sees who has pressed it.
+        static let glance = Duration.seconds(2)
     }
 
     /// What the client core is asked to deliver.
@@ -225,8 +238,13 @@ struct ChatModel: Equatable, Sendable {
     mutating func note(_ text: String) { log.record(text, at: now) }
 
     /// Says something on the bottom line for a while. A failure can be read in the log from then on.
-    mutating func say(_ text: String, _ kind: Notice.Kind = .information, about subject: Notice.Subject = .event) {
-        let wait: Duration = kind == .failure ? .seconds(12) : .seconds(6)
+    ///
+    /// - Parameter time: how long; nil for as long as suits its kind.
+    mutating func say(
+        _ text: String, _ kind: Notice.Kind = .information, about subject: Notice.Subject = .event,
+        for time: Duration? = nil
+    ) {
+        let wait = time ?? (kind == .failure ? .seconds(12) : .seconds(6))
         notice = Notice(
             kind: kind, text: text, since: now.instant, until: now.instant.advanced(by: wait), subject: subject)
         // The log has the connection's own failures with its states.
@@ -283,6 +301,7 @@ struct ChatModel: Equatable, Sendable {
             next = next.map { min($0, tick) } ?? tick
         }
         if let due = absence?.due, due > instant { next = next.map { min($0, due) } ?? due }
+        if let due = idleDue, due > instant { next = next.map { min($0, due) } ?? due }
         if let due = calls.due, due > instant { next = next.map { min($0, due) } ?? due }
         if let pending = inbox.pending {
             let tick = pending.nextChange(after: instant)

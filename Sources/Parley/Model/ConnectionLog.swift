@@ -38,6 +38,11 @@ struct ConnectionLog: Equatable, Sendable {
         case signOfLife
         case stopped
         case continued
+        /// Nothing was done for as long as the configuration says.
+        case idle
+        /// tmux or screen has no terminal any more.
+        case detached
+        case attached
 
         /// What the log says.
         var words: String {
@@ -47,6 +52,9 @@ struct ConnectionLog: Equatable, Sendable {
             case .signOfLife: "input came: somebody is here"
             case .stopped: "Parley was suspended"
             case .continued: "Parley runs again"
+            case .idle: "nobody has done anything for a while"
+            case .detached: "the terminal was detached"
+            case .attached: "a terminal is attached again"
             }
         }
     }

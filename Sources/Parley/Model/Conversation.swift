@@ -10,31 +10,31 @@ struct Conversation: Equatable, Sendable {
     /// Whether `name` holds a wildcard; nothing can be published to it then.
     let isPattern: Bool
     /// Rows that the stream holds, in its order, with gap markers between them.
-    private(set) var rows: [ConversationRow] = []
+    private(set) var rows: [ConversationRow] = [] { didSet { changes.note() } }
     /// Own lines that the stream does not hold, oldest first.
-    private(set) var pending: [PendingLine] = []
+    private(set) var pending: [PendingLine] = [] { didSet { changes.note() } }
     private var sequences: [MessageKey: UInt64] = [:]
     /// Messages that came while the topic was out of view.
-    private(set) var unread = 0
+    private(set) var unread = 0 { didSet { changes.note() } }
     /// Where the person is called in messages that were not seen, in their order; of very many the newest.
-    private(set) var mentions: [RowPosition] = []
+    private(set) var mentions: [RowPosition] = [] { didSet { changes.note() } }
     /// The names, without the case of their letters, of those whose messages are hidden.
-    private var ignored: Set<String> = []
+    private var ignored: Set<String> = [] { didSet { changes.note() } }
     /// What calls the person.
     private var mention = Mention()
     /// The first message that came while the topic was out of view; "new" is written above it.
-    private(set) var newMarker: RowPosition?
+    private(set) var newMarker: RowPosition? { didSet { changes.note() } }
     /// The subscription's state.
-    var subscription = Subscription.joining
+    var subscription = Subscription.joining { didSet { changes.note() } }
     /// What is known of older messages.
-    var history = History.unknown
+    var history = History.unknown { didSet { changes.note() } }
     /// Where the person looks.
-    var scroll = Scroll.bottom
+    var scroll = Scroll.bottom { didSet { changes.note() } }
     /// The unsent line that the person went to.
-    private var chosen: String?
+    private var chosen: String? { didSet { changes.note() } }
     /// Up to which message all is known that the local store had at the start, by the server's clock; nil where it had
     /// nothing.
-    private(set) var keptThrough: Timestamp?
+    private(set) var keptThrough: Timestamp? { didSet { changes.note() } }
     /// What was read last, as it is kept.
     private var readThrough: UInt64 = 0
     /// Whether what comes was missed since the program ended last: it is new, though the person sees it come.
@@ -43,7 +43,9 @@ struct Conversation: Equatable, Sendable {
     /// the person sees them come. Nil once a later one is here.
     private var missedThrough: Timestamp?
     /// The names that have written here.
-    private(set) var names = NameBook()
+    private(set) var names = NameBook() { didSet { changes.note() } }
+    /// Which state of what is drawn of it this is. Whatever that is made of notes its changes here.
+    private(set) var changes = ChangeCount()
 
     /// The rows that one conversation keeps at most while its newest one is in view; the stream has the older ones.
     static let rowLimit = 5_000
@@ -376,8 +378,9 @@ struct Conversation: Equatable, Sendable {
 
     /// The person sees the newest row now.
     mutating func markRead() {
-        unread = 0
-        mentions = []
+        // It is read with every key.
+        if unread != 0 { unread = 0 }
+        if !mentions.isEmpty { mentions = [] }
     }
 
     /// The person has seen where they are called, up to a row.
@@ -423,7 +426,7 @@ struct Conversation: Equatable, Sendable {
 
     /// The person looks away: what comes next is new, what was marked new is not any more.
     mutating func lookAway() {
-        if unread == 0 { newMarker = nil }
+        if unread == 0, newMarker != nil { newMarker = nil }
     }
 
     /// The program runs again after it was suspended until `time`: what others sent meanwhile is still to come.

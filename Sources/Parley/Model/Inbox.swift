@@ -13,7 +13,7 @@ struct Inbox: Equatable, Sendable {
     /// Those among them that are still to be kept as read, with their postboxes.
     private var newlyRead: [ReadLetter] = []
     /// Letters that are known to be deleted: a list made a moment ago cannot bring them back.
-    private(set) var tombstones = BoundedSet(limit: 16_384)
+    private(set) var tombstones = BoundedSet(limit: Inbox.tombstoneLimit)
     /// The page, in the order of the list, with what has come since.
     private(set) var page: [PostboxMessage] = []
     /// The letters of the page that are shown: those that the filter lets through, as they are sorted.
@@ -72,6 +72,8 @@ struct Inbox: Equatable, Sendable {
     static let trailLimit = 10_000
     /// Letters that can be marked.
     static let markLimit = 10_000
+    /// Letters that are known to be deleted.
+    private static let tombstoneLimit = 16_384
 
     /// What is known of a page that this machine keeps.
     struct Kept: Hashable, Sendable {
@@ -125,17 +127,6 @@ struct Inbox: Equatable, Sendable {
     /// Whether a letter is on its way out.
     func isBeingDeleted(_ id: String) -> Bool {
         deletion?.members.contains(id) == true || pending?.members.contains(id) == true
-    }
-
-    /// The postbox's name for its id; the id itself where the name is not known.
-    func name(ofBox id: String) -> String {
-        boxes.first { $0.id == id }?.name ?? id
-    }
-
-    /// Whether the postboxes belong to more than one persona.
-    var hasPersonas: Bool {
-        guard let first = boxes.first?.sudoId else { return false }
-        return boxes.contains { $0.sudoId != first }
     }
 
     /// Whether what is asked for now is meant for a page that is still on its way: the first, or another one than is here.
@@ -280,6 +271,12 @@ struct Inbox: Equatable, Sendable {
         marked.subtract(gone)
         if let open, gone.contains(open) { self.open = nil }
         arrange()
+    }
+
+    /// Forgets what was deleted over an earlier connection: what the network lists from now on is there, be it that a server
+    /// has it again after a crash.
+    mutating func forgetDeleted() {
+        if deletion == nil { tombstones = BoundedSet(limit: Self.tombstoneLimit) }
     }
 
     /// Keeps the selection on a row.

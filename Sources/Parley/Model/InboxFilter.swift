@@ -69,7 +69,7 @@ extension Inbox {
             }
             guard !words.isEmpty else { return true }
             let parts = [
-                Self.beginning(of: letter.from), inbox.name(ofBox: letter.postboxId),
+                Self.beginning(of: letter.from), inbox.fullName(ofBox: letter.postboxId),
                 inbox.hasPersonas ? letter.sudoId : "", LetterSubject.shown(letter.subject) ?? "",
                 Self.beginning(of: letter.message),
             ]
@@ -120,7 +120,7 @@ extension Inbox {
             switch self {
             case .list: return letters
             case .sender: key = { ($0.from ?? "").lowercased() }
-            case .postbox: key = { inbox.name(ofBox: $0.postboxId).lowercased() }
+            case .postbox: key = { inbox.title(ofBox: $0.postboxId).lowercased() }
             }
             return letters.enumerated().map { (key: key($1), place: $0, letter: $1) }
                 .sorted { ($0.key, $0.place) < ($1.key, $1.place) }.map(\.letter)

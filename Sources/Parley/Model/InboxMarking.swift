@@ -31,8 +31,6 @@ struct LetterPortion: Equatable, Sendable {
     }
 
     var letters: [PostboxMessage]
-    /// Letters among them, and others, that cannot be read and are passed over.
-    var unreadableCount = 0
     /// Those of the letters that were read on this machine.
     var readIDs: Set<String> = []
     /// Where it goes on; nil at the end.
@@ -75,7 +73,7 @@ extension Inbox {
         /// Takes in a portion of which some letters are marked.
         mutating func take(_ portion: LetterPortion, matched count: Int) {
             source = portion.source
-            seen += portion.letters.count + portion.unreadableCount
+            seen += portion.letters.count
             matched += count
         }
 

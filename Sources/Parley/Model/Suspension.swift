@@ -1,17 +1,19 @@
 import Relay
 
 /// What becomes of the connection while the person looks elsewhere. ^Z, a hang-up and the machine's sleep end it in any
-/// case.
+/// case, and where its terminal is detached it is not kept by `/notify on` either: nobody would hear of anything.
 struct Suspension: Hashable, Sendable {
     /// How long it is kept then; nil for as long as the person is away.
     var time: Duration? = .seconds(120)
     /// Whether the person wants it kept whatever that time is; nil where they have chosen nothing.
     var keeps: Bool?
+    /// Whether tmux or screen, in which the client runs, has no terminal.
+    var isDetached = false
     /// Whether the person was told what a suspension is, and that there is a choice.
     var isExplained = false
 
     /// How long it is kept, with the person's choice.
-    var effectiveTime: Duration? { keeps == true ? nil : time }
+    var effectiveTime: Duration? { keeps == true && !isDetached ? nil : time }
 
     /// What the core goes by.
     var policy: LifecyclePolicy { effectiveTime.map { .suspend(after: $0) } ?? .ignore }

@@ -6,7 +6,9 @@ struct Writing: Equatable, Sendable {
     /// The conversation that the text in view is for; empty for what is no conversation.
     private(set) var place = ""
     /// What is being written elsewhere, by conversation.
-    private var elsewhere: [String: Compose] = [:]
+    private var elsewhere: [String: Compose] = [:] { didSet { changes.note() } }
+    /// Which state of what is being written elsewhere this is.
+    private(set) var changes = ChangeCount()
     /// The lines that were typed, oldest first.
     private var lines: [KeptLine] = []
 

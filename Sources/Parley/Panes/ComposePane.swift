@@ -34,6 +34,11 @@ struct ComposePane: Pane {
         }
     }
 
+    /// Whether an action that was chosen by its name does anything.
+    func isPossible(_ action: KeyAction, in model: ChatModel) -> Bool {
+        action == .send ? model.compose.hasContent : hasMeaning(action, in: model)
+    }
+
     /// Names are looked for only where the key that completes was pressed.
     func takes(_ key: Key, as action: KeyAction, in model: ChatModel) -> Bool {
         guard action == .complete || action == .completePrevious else { return true }

@@ -23,8 +23,8 @@ struct ConversationPane: Pane {
 
     func perform(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
         switch action {
-        case .up: return model.chooseLine(by: -1) ? [] : model.selectMessage(by: -1)
-        case .down: return model.chooseLine(by: 1) ? [] : model.selectMessage(by: 1)
+        case .up: return goOn(by: -1, on: &model)
+        case .down: return goOn(by: 1, on: &model)
         case .toBeginning: return model.scrollConversation(toBeginning: true)
         case .toEnd: return model.scrollConversation(toBeginning: false)
         case .copy: return model.copySelected()
@@ -39,6 +39,11 @@ struct ConversationPane: Pane {
         default: break
         }
         return []
+    }
+
+    /// Goes from one unsent line to the next, and from message to message; first to where a jump has led.
+    private func goOn(by step: Int, on model: inout ChatModel) -> [ChatEffect] {
+        !model.beginsAtLanding && model.chooseLine(by: step) ? [] : model.selectMessage(by: step)
     }
 
     /// Letters that are keys where something is unsent or selected begin a text where nothing is.
@@ -63,6 +68,7 @@ struct ConversationPane: Pane {
         {
             model.read(reader)
         } else {
+            model.landing = nil
             model.chooseLine(at: shownRow)
             if model.chosenLine == nil, lines.indices.contains(index) {
                 model.selectMessage(at: lines[index], in: name)

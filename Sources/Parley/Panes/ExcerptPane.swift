@@ -168,6 +168,7 @@ extension ChatModel {
             let layout = conversationLayout(conversation, columns: area.columns)
             let scroll = layout.showing(position, rows: area.rows)
             conversations.update(name) { $0.scroll = scroll }
+            land(at: position, in: name)
             mark.scrollBefore = conversation.scroll
         } else {
             let isPattern = (try? TopicPattern(name))?.isWildcard ?? false

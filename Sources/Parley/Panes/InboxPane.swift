@@ -173,7 +173,7 @@ struct InboxPane: Pane {
 
     func wholeText(in model: ChatModel) -> Reader? {
         guard let letter = model.inbox.openLetter else { return nil }
-        let box = model.inbox.name(ofBox: letter.postboxId)
+        let box = model.inbox.fullName(ofBox: letter.postboxId)
         return model.reader(
             letter.message, from: letter.from, in: box, at: letter.createdAt, about: letter.subject,
             fileName: letter.fileName)

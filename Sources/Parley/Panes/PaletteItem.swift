@@ -137,7 +137,7 @@ extension ChatModel {
             add(.topic(conversation.name), conversation.name, conversation.isPattern ? "pattern" : "")
         }
         add(.letters(nil), "all letters", "postbox")
-        for box in inbox.boxes { add(.letters(box.id), String(box.name.prefix(256)), "postbox") }
+        for box in inbox.boxes { add(.letters(box.id), String(box.fullName.prefix(256)), "postbox") }
         let unread = (topics.filter { !$0.mentions.isEmpty } + topics.filter { $0.unread > 0 }).map {
             Place.topic($0.name)
         }
@@ -208,6 +208,7 @@ extension ChatModel {
         let area = layout(on: size).main
         let scroll = conversationLayout(conversation, columns: area.columns).showing(position, rows: area.rows)
         conversations.update(name) { $0.scroll = scroll }
+        land(at: position, in: name)
         if back != [view] { trail = back }
         focus = .main
         return []

@@ -252,6 +252,7 @@ struct PalettePane: Pane {
         guard let title else { return model.perform(action) }
         if title == ComposePane.title {
             model.focus = .compose
+            guard ComposePane().isPossible(action, in: model) else { return sayMissing(action, on: &model) }
             return ComposePane().perform(action, on: &model)
         }
         if title == EditingKey.title {
@@ -268,8 +269,31 @@ struct PalettePane: Pane {
             model.say("\(keys): that belongs to another part of the screen, \(title).")
             return []
         }
+        let (focus, selection, find) = (model.focus, model.selection, model.find)
         model.focus = .main
+        // With a text begun, it is meant for what was selected or looked for before that.
+        if model.selectedRow == nil, model.rowBeforeText != nil { model.selection = model.selectionBeforeText }
+        if model.find == nil { model.find = model.findBeforeText }
+        guard main.hasMeaning(action, in: model) else {
+            (model.focus, model.selection, model.find) = (focus, selection, find)
+            return sayMissing(action, on: &model)
+        }
         return main.perform(action, on: &model)
+    }
+
+    /// Says why nothing happens where there is nothing that it could be done to.
+    private func sayMissing(_ action: KeyAction, on model: inout ChatModel) -> [ChatEffect] {
+        switch action {
+        case .copy, .quote, .details:
+            let up = model.settings.keys.label(of: .up, in: ConversationPane.self)
+            model.say("No message is selected" + (up.map { "; \($0) in the conversation goes to one." } ?? "."))
+        case .findPrevious, .findNext: model.say("Nothing is looked for here. /find LETTERS begins.")
+        case .sendAgain, .dropLine: model.say("Nothing is unsent here.")
+        case .complete, .completePrevious: model.say("There is nothing to complete.")
+        case .send: model.say("There is nothing to send.")
+        default: model.say("There is nothing here to do that to.")
+        }
+        return []
     }
 }
 

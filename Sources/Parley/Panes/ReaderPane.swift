@@ -11,6 +11,8 @@ struct Reader: Equatable, Sendable {
     let text: String
     /// The file's name that is proposed where it is a letter that is saved; nil where it is no letter.
     let fileName: String?
+    /// Whom it went to, where it is a letter that was sent from here.
+    var recipient: Recipient?
     /// Whether only the beginning is here.
     var isCut = false
     /// Its lines; one that is very long is cut into several, so that no more is measured than is near the person's eyes.
@@ -21,6 +23,18 @@ struct Reader: Equatable, Sendable {
     fileprivate(set) var find: Find?
     /// Which part of the screen had the keys before.
     fileprivate var focus = Focus.compose
+
+    /// Whom a letter was sent to, and what about: a quotation of it begins another to them.
+    struct Recipient: Hashable, Sendable {
+        /// Nil where it is not known.
+        let person: String?
+        let postbox: String
+        let subject: String?
+
+        init(of letter: KeptLetter) {
+            (person, postbox, subject) = (letter.person, letter.postbox, letter.subject)
+        }
+    }
 
     /// Where the person looks.
     enum Place: Hashable, Sendable {
@@ -94,7 +108,12 @@ struct ReaderPane: Pane {
         case .findNext: findNext(by: 1, on: &model)
         case .findPrevious: findNext(by: -1, on: &model)
         case .copy: return model.copy(message: reader.text)
-        case .quote: model.quote(reader.text, of: reader.author)
+        case .quote:
+            if let recipient = reader.recipient {
+                model.quote(reader.text, to: recipient)
+            } else {
+                model.quote(reader.text, of: reader.author)
+            }
         case .open: model.focus = .compose
         case .escape: model.escape()
         default: break
@@ -102,10 +121,11 @@ struct ReaderPane: Pane {
         return []
     }
 
-    /// A letter is answered with a letter, and not quoted in a line.
+    /// A letter is answered with a letter, and not quoted in a line; one that was sent is followed by another.
     func hasMeaning(_ action: KeyAction, in model: ChatModel) -> Bool {
         switch action {
         case .findNext, .findPrevious: reader.find != nil
+        case .quote where reader.recipient != nil: true
         case .quote:
             switch model.trail.last {
             case .conversation, .excerpt: true

@@ -294,6 +294,7 @@ extension ChatModel {
             letter.text, from: letter.person, in: letter.postbox, at: letter.time, about: letter.subject,
             fileName: LetterFile.name(of: letter.person, at: letter.time))
         reader.isCut = FoundItem.isCut(letter.text)
+        if letter.direction == .sent { reader.recipient = Reader.Recipient(of: letter) }
         return reader
     }
 

@@ -195,7 +195,7 @@ extension PlainAnnouncer {
             let stamp = CivilTime(letter.createdAt, zone: model.zone).shortStamp.drop { $0 == " " }
             let begin = letter.message.prefix { !$0.isNewline }.prefix(Self.lineLimit)
             let rest = begin.endIndex == letter.message.endIndex ? "" : " …"
-            let box = inbox.name(ofBox: letter.postboxId)
+            let box = inbox.title(ofBox: letter.postboxId)
             let about = LetterSubject.prefix(letter.subject)
             return "\(number)\(stamp), \(Self.sender(letter)) to \(box): \(about)\(begin)\(rest)"
         }

@@ -61,7 +61,7 @@ struct PlainSession {
     private static var now: Moment { Moment(instant: .now, wall: WallClock.now) }
 
     private mutating func run(_ topics: [String], keeps: Bool, _ configuration: ChatConfiguration) throws {
-        let signals = EndingSignals()
+        let signals = EndingSignals(stops: true)
         defer { signals.cancel(endsProcess: true) }
         let watcher = Task.detached { [numbers = signals.numbers, inputs, wakes] in
             for await number in numbers {
@@ -78,9 +78,11 @@ struct PlainSession {
         var deleted: Int?
         var hasMore = false
         while !isOver {
-            if !hasMore { wait(until: deadline) }
-            try takeInputs()
+            if !hasMore { wait(until: [deadline, model.absence?.due].compactMap(\.self).min()) }
+            // Nothing that is waited for comes while the process stands still.
+            if try takeInputs(signals) { deadline = nil }
             hasMore = takeNews()
+            tellAbsence()
             takeWaiting()
             guard hasEnded, !isOver else { continue }
             if waiting.isEmpty, model.isSettled { return }
@@ -125,7 +127,9 @@ struct PlainSession {
         }
     }
 
-    private mutating func takeInputs() throws {
+    /// - Returns: whether the process was stopped meanwhile.
+    private mutating func takeInputs(_ signals: EndingSignals) throws -> Bool {
+        var wasStopped = false
         for input in inputs.withLockedValue({ exchange(&$0, with: []) }) {
             switch input {
             case .lines(let lines): waiting += lines
@@ -133,9 +137,26 @@ struct PlainSession {
             // The signal may be heard later, or was already: it is the same end, with the same status.
             case .failed(.hangUp) where EndingSignals.hangUp() != .ignored: throw ExitCode(CommandFailure.hangUp.code)
             case .failed(let failure): throw failure
+            case .signal(EndingSignals.stopping):
+                suspend(signals)
+                wasStopped = true
             case .signal(let number): throw ExitCode(128 + number)
             }
         }
+        return wasStopped
+    }
+
+    /// Lets the connection go, stops the process as whoever asked for it wants, and goes on when it is continued.
+    private mutating func suspend(_ signals: EndingSignals) {
+        apply(.suspending)
+        engine.letGo()
+        signals.stop()
+        apply(.resumed)
+    }
+
+    /// Says what came while the process stood still, once all of it is here.
+    private mutating func tellAbsence() {
+        if let due = model.absence?.due, due <= .now { apply(.tick(Self.now)) }
     }
 
     /// Takes the lines in, once it is known what was joined and what is in view.
@@ -162,8 +183,8 @@ struct PlainSession {
     }
 
     private mutating func apply(_ event: ChatEvent) {
-        _ = update(&model, .tick(Self.now))
-        let effects = update(&model, event)
+        let due = update(&model, .tick(Self.now))
+        let effects = due + update(&model, event)
         for effect in effects { perform(effect) }
         for line in announcer.lines(after: event, effects, &model) { Output.line(line) }
     }

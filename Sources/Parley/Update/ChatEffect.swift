@@ -7,6 +7,8 @@ enum ChatEffect: Equatable, Sendable {
     /// Subscribe to a topic or pattern.
     case subscribe(topic: String)
     case unsubscribe(topic: String)
+    /// Have a topic rest while it is out of view, or follow it again, behind what came last.
+    case follow(topic: String, Bool)
     /// Fetch up to `limit` messages of `topic` that are older than `before`, or the newest ones: from the local store, and
     /// from the network where that has none.
     case loadHistory(topic: String, before: UInt64?, limit: Int)
@@ -86,6 +88,8 @@ enum ChatEffect: Equatable, Sendable {
     case setSuspension(LifecyclePolicy)
     /// Try to connect at once rather than when the wait is over.
     case nudge
+    /// See whether the connection still lives: it may have died without a word.
+    case probe
     case disconnect
     case reconnect
 

@@ -19,6 +19,8 @@ enum ChatEvent: Equatable, Sendable {
     case suspending
     /// The process runs again after a stop.
     case resumed
+    /// A terminal was attached to tmux or screen, in which the client runs, or none is any more.
+    case attached(Bool)
     /// The person's editor has ended.
     case edited(TextEditor.Outcome)
     /// By what the terminal was given a notification that was a test.

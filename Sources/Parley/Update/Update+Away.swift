@@ -12,11 +12,36 @@ extension ChatModel {
     mutating func returnToTerminal() {
         guard absence != nil else { return }
         let isConnected = status.state == .connected
-        absence?.end(at: now, isConnected: isConnected, topics: conversations.all.map(\.name))
+        // Of what rests nothing comes.
+        let followed = conversations.all.map(\.name).filter { !restingTopics.contains($0) }
+        absence?.end(at: now, isConnected: isConnected, topics: followed)
         // What was missed comes from now on, and is new though the person sees it come.
         let time = now.wall
         if absence?.rest == .suspended { conversations.updateAll { $0.resume(at: time) } }
         tellAbsence()
+    }
+
+    /// When somebody who goes on doing nothing counts as away; nil for never.
+    var idleDue: ContinuousClock.Instant? {
+        guard hasScreen, attention.isForeground, let time = settings.idleTime else { return nil }
+        return lastSign.advanced(by: time)
+    }
+
+    /// Takes somebody who has done nothing for as long as the configuration says for one who has left.
+    mutating func noteIdleness() -> [ChatEffect] {
+        guard let due = idleDue, due <= now.instant else { return [] }
+        log.record(.idle, at: now)
+        return noteAttention(attention.handle(FocusTracker.Event.idle))
+    }
+
+    /// A terminal was attached to tmux or screen, or none is any more.
+    mutating func terminalChanged(isAttached: Bool) -> [ChatEffect] {
+        log.record(isAttached ? .attached : .detached, at: now)
+        let policy = suspension.policy
+        suspension.isDetached = !isAttached
+        // First, so that the time out of focus begins with what counts from now on.
+        let change: [ChatEffect] = suspension.policy == policy ? [] : [.setSuspension(suspension.policy)]
+        return change + noteAttention(attention.handle(isAttached ? FocusTracker.Event.attached : .detached))
     }
 
     /// The connection's state has changed.
@@ -34,7 +59,7 @@ extension ChatModel {
     @discardableResult
     mutating func tellAbsence() -> Bool {
         guard let absence, let due = absence.due, due <= now.instant else { return false }
-        guard absence.isWorthTelling, hasScreen else {
+        guard absence.isWorthTelling else {
             self.absence = nil
             return false
         }
@@ -60,11 +85,16 @@ extension ChatModel {
         return absence.sentence + wayToFirst(" · ", "", otherwise: "")
     }
 
-    /// The key that goes to what came first.
+    /// What goes to what came first.
     private func wayToFirst(_ before: String, _ behind: String, otherwise: String) -> String {
-        guard absence?.hasNews == true, let key = settings.keys.label(of: .nextUnread) else { return otherwise }
-        return (otherwise.isEmpty ? "" : ".") + before + key + behind
+        guard absence?.hasNews == true, let way = hasScreen ? keyToFirst : commandToFirst else { return otherwise }
+        return (otherwise.isEmpty ? "" : ".") + before + way + behind
     }
+
+    private var keyToFirst: String? { settings.keys.label(of: .nextUnread) }
+
+    /// Without a screen, what came in view was said.
+    private var commandToFirst: String? { unreadMessages > 0 ? "/next" : nil }
 
     /// Goes to the first of what came while the person was away.
     ///

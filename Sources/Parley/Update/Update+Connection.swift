@@ -15,6 +15,7 @@ extension ChatModel {
         if before.state == .connected { requeue() }
         switch newStatus.state {
         case .connected:
+            inbox.forgetDeleted()
             return [.countLetters] + retryInbox()
         case .disconnected:
             if let reason = newStatus.reason, reason != .closedByUser {
@@ -42,6 +43,7 @@ extension ChatModel {
         lastNudge = now.instant
         if change {
             calls.forget()
+            lastSign = now.instant
             returnToTerminal()
         } else {
             leaveTerminal()

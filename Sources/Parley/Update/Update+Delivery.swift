@@ -23,6 +23,7 @@ extension ChatModel {
         case .excerpt, .reader: show(.conversation(name))
         case .welcome, .conversation, .inbox, .search: break
         }
+        landing = nil
         hand(.line(conversation: name), id)
         return [.publish(id: id, topic: name, text: text)]
     }

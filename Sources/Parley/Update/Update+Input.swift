@@ -239,7 +239,8 @@ extension ChatModel {
     private mutating func interrupt(isSecond: Bool) -> [ChatEffect] {
         if !compose.isEmpty {
             compose.editor.discard()
-            say("Cleared" + (settings.keys.label(of: .undoEdit).map { "; \($0) brings the text back." } ?? "."))
+            let undo = settings.keys.label(of: .undoEdit).map { "; \($0) brings the text back." }
+            say("Cleared" + (undo ?? "."), for: Notice.glance)
             return []
         }
         if isSecond { return quit() }
@@ -260,7 +261,7 @@ extension ChatModel {
                 conversations.update(found.conversation) { $0.scroll = scroll }
             }
             view = back
-            found = nil
+            (found, landing) = (nil, nil)
         }
         focus = trail.isEmpty ? .compose : .main
     }

@@ -26,6 +26,17 @@ extension ChatModel {
         beginLetter(command + LetterSubject.joined(subject, text))
     }
 
+    /// Begins another letter to whom one went that was sent from here, with what that one says.
+    mutating func quote(_ text: String, to recipient: Reader.Recipient) {
+        guard let person = recipient.person, !person.isEmpty else {
+            return say("It is not known whom this letter went to. /post USER/POSTBOX TEXT writes to anyone.", .failure)
+        }
+        let address = "\(SafeAddress.of(person))/\(SafeAddress.of(recipient.postbox))"
+        let subject = LetterSubject.shown(recipient.subject).map { LetterSubject.replying($0) }
+        let quotation = Self.quotation(of: text, within: .letter) + "\n\n"
+        beginLetter("/post \(address) " + LetterSubject.joined(subject, quotation))
+    }
+
     /// Begins to send the open or selected letter on: its address is asked for.
     mutating func forward() {
         guard let letter = chosenLetter else { return }

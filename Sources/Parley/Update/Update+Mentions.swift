@@ -55,6 +55,7 @@ extension ChatModel {
             if case .row(let edge, _) = scroll { seen = max(seen, edge) }
             conversation.seeMentions(through: seen)
         }
+        land(at: position, in: name)
     }
 
     /// The next topic with a property that is not muted, in the order of the sidebar.

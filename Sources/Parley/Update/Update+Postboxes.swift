@@ -28,7 +28,7 @@ extension ChatModel {
             listPostboxes()
             // What is known may have been changed by another device.
             return isOffline ? [] : asked(.postboxes(.list))
-        case .create, .enable, .disable: return asked(.postboxes(act))
+        case .create, .rename, .enable, .disable: return asked(.postboxes(act))
         case .delete(let name):
             ask(.deletePostbox(name), deletionWords(name))
             return []
@@ -91,7 +91,9 @@ extension ChatModel {
     }
 
     /// What the keys of the list are said to do, the whole of it first.
-    static let postboxKeys = ["  e on, off  n new  Del deletes", "  e on, off  Del deletes"]
+    static let postboxKeys = [
+        "  e on, off  r renames  n new  Del deletes", "  e on, off  n new  Del deletes", "  e on, off  Del deletes",
+    ]
 
     /// What a key of the list does with a postbox; nil for a key that is none of the list's.
     mutating func manage(_ name: String, by key: Key) -> [ChatEffect]? {
@@ -100,6 +102,12 @@ extension ChatModel {
             let isEnabled = inbox.boxes.first { $0.name == name }?.isEnabled ?? false
             let act = isEnabled ? PostboxAct.disable(name) : .enable(name)
             return mayDo(act) ? run(act) : []
+        case Key(.character("r")):
+            let box = inbox.boxes.first { $0.name == name && $0.hasTitle }
+            overlay = nil
+            // The title that there is can be changed.
+            beginLetter("/postbox rename \(name) \(box?.title ?? "")")
+            return []
         case Key(.character("n")):
             overlay = nil
             beginLetter("/postbox create ")
@@ -114,7 +122,8 @@ extension ChatModel {
     private var postboxLines: [HelpText.Line] {
         let personas = Set(inbox.boxes.map(\.sudoId))
         return inbox.boxes.map { box in
-            var words = box.isEnabled ? [] : ["off"]
+            var words = box.hasTitle ? ["called \(box.title.prefix(128))"] : []
+            if !box.isEnabled { words.append("off") }
             if let count = inbox.counts[box.id] {
                 let unread = inbox.unreadCount(ofBox: box.id)
                 words.append(
@@ -164,6 +173,9 @@ extension ChatModel {
         switch act {
         case .list: return ""
         case .create: return "✓ The postbox \(postbox.name) is there: others write to \(identity.user)/\(postbox.name)."
+        case .rename:
+            let words = postbox.hasTitle ? "called \(postbox.title.prefix(128))" : "called by its name again"
+            return "✓ The postbox \(postbox.name) is \(words): others still write to \(identity.user)/\(postbox.name)."
         case .enable: return "✓ The postbox \(postbox.name) takes letters."
         case .disable: return "✓ The postbox \(postbox.name) takes no more letters, and keeps those it has."
         case .delete: return "✓ The postbox \(postbox.name) is deleted."
@@ -236,6 +248,8 @@ extension ChatModel {
         let stamp = CivilTime(letter.time, zone: zone).shortStamp.drop { $0 == " " }
         let subject = letter.subject.map { " · \($0)" } ?? ""
         let name = LetterFile.name(of: letter.person, at: letter.time)
-        read(Reader(letter.text, heading: "to \(recipient(of: letter)), \(stamp)\(subject)", fileName: name))
+        var reader = Reader(letter.text, heading: "to \(recipient(of: letter)), \(stamp)\(subject)", fileName: name)
+        reader.recipient = Reader.Recipient(of: letter)
+        read(reader)
     }
 }

@@ -46,6 +46,25 @@ extension ChatModel {
         }
     }
 
+    /// Has the keys begin at a message that the person was led to.
+    mutating func land(at position: RowPosition, in name: String) {
+        landing = hasScreen ? Selection(conversation: name, position: position) : nil
+    }
+
+    /// The message that a jump has led to, while nothing was selected since; nil where the person sees it no more.
+    private func landingRow(in shown: [ConversationLayout.Line]) -> ConversationRow? {
+        guard selectedRow == nil, let landing, case .conversation(landing.conversation) = view else { return nil }
+        return shown.first { $0.row?.position == landing.position }?.row
+    }
+
+    /// Whether the keys begin at the message that a jump has led to.
+    var beginsAtLanding: Bool {
+        guard landing != nil, selectedRow == nil, let conversation = conversationInView else { return false }
+        let area = layout(on: size).main
+        let layout = conversationLayout(conversation, columns: area.columns)
+        return landingRow(in: layout.viewport(rows: area.rows).lines) != nil
+    }
+
     // MARK: Selecting
 
     /// Goes to the message above or below; through a message that is taller than the pane, and past the newest one, a
@@ -56,6 +75,10 @@ extension ChatModel {
         guard !area.isEmpty else { return [] }
         let layout = conversationLayout(conversation, columns: area.columns)
         let shown = layout.viewport(rows: area.rows).lines
+        if let row = landingRow(in: shown) {
+            select(row, in: name)
+            return []
+        }
         guard let present = selectedRow?.position ?? chosenLine.map({ .pending($0.number) }) else {
             guard step < 0, let lowest = shown.last(where: { $0.row != nil })?.row else {
                 return scrollConversation(up: -step)
@@ -79,6 +102,7 @@ extension ChatModel {
         guard let conversation = conversations.named(name) else { return }
         focus = .main
         selection = Selection(conversation: name, position: row.position)
+        landing = nil
         guard hasScreen else { return }
         let scroll = scroll(showing: row, in: conversation)
         conversations.update(name) { $0.scroll = scroll }

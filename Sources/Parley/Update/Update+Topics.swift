@@ -45,6 +45,7 @@ extension ChatModel {
         }
         setAsideUnsent(of: name)
         conversations.leave(name)
+        restingTopics.remove(name)
         if view == .conversation(name) {
             let next = conversations.shown(at: min(place, conversations.count - 1))
             view = next.map { .conversation($0.name) } ?? .welcome
@@ -53,11 +54,29 @@ extension ChatModel {
         return [.unsubscribe(topic: name)]
     }
 
+    /// Has topics out of view rest that have more unread than the configuration has followed, and follows those again that are
+    /// in view. What is unread does not get less out of view, so that what rests goes on resting.
+    mutating func topicsToFollow() -> [ChatEffect] {
+        // Whoever has no screen is told of everything.
+        let limit = hasScreen ? settings.followedUnread : nil
+        guard limit != nil || !restingTopics.isEmpty else { return [] }
+        var shown: String?
+        if case .conversation(let name) = view { shown = name }
+        var effects: [ChatEffect] = []
+        for conversation in conversations.all {
+            let rests = limit.map { conversation.unread >= $0 && conversation.name != shown } ?? false
+            guard rests != restingTopics.contains(conversation.name) else { continue }
+            if rests { restingTopics.insert(conversation.name) } else { restingTopics.remove(conversation.name) }
+            effects.append(.follow(topic: conversation.name, !rests))
+        }
+        return effects
+    }
+
     /// Shows something in the main pane.
     mutating func show(_ newView: MainView) {
         view = newView
         trail = []
-        found = nil
+        (found, landing) = (nil, nil)
         closeLog()
         if focus == .sidebar { focus = .compose }
     }
@@ -252,6 +271,7 @@ extension ChatModel {
         let area = layout(on: size).main
         let top = conversationLayout(conversation, columns: area.columns).beginning(rows: area.rows)
         conversations.update(name) { $0.scroll = toBeginning ? top : .bottom }
+        landing = nil
         return toBeginning ? loadHistory(name) : []
     }
 }

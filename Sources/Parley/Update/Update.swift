@@ -16,8 +16,11 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.pass(moment)
         effects = model.callAgain()
         if model.tellAbsence() { effects = model.changesToKeep(since: mark, isTyping: false) + effects }
+        let departure = model.noteIdleness()
+        effects += departure
         // Time alone moves nothing else but letters that can be undone no more.
-        guard let pending = model.inbox.pending, pending.deadline <= moment.instant else { return effects }
+        let isFinal = model.inbox.pending.map { $0.deadline <= moment.instant } ?? false
+        guard isFinal || !departure.isEmpty else { return effects }
     case .input(let input):
         effects = model.handleInput(input)
     case .line(let line):
@@ -34,7 +37,11 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.conversations.updateAll { $0.resume(at: time) }
         // Whoever returns has not seen what came.
         model.lastInput = nil
-        effects = model.noteAttention(model.attention.handle(FocusTracker.Event.resumed)) + [.redraw]
+        // Who was stopped without a word, by SIGSTOP, has kept a connection that may be dead by now.
+        let change = model.attention.handle(FocusTracker.Event.resumed)
+        effects = (change == nil ? [.probe] : model.noteAttention(change)) + [.redraw]
+    case .attached(let isAttached):
+        effects = model.terminalChanged(isAttached: isAttached)
     case .edited(let outcome):
         model.handleEdited(outcome)
     case .notified(let methods):
@@ -75,14 +82,10 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     // First, so that what was typed is safe before it is sent.
     effects = model.changesToKeep(since: mark, isTyping: event.mayChangeText) + effects
     if model.showWriting() { model.keepCursorsVisible() }
+    effects += model.topicsToFollow()
     effects += model.peopleToFollow()
     effects += model.typingToTell(hasTyped: hasTyped)
-    let title = model.windowTitle
-    if title != model.title {
-        model.title = title
-        effects.append(.setTitle(title))
-    }
-    return effects
+    return effects + model.titleToSet()
 }
 
 extension ChatEvent {
@@ -112,12 +115,28 @@ extension ChatModel {
         return name
     }
 
-    /// The terminal's title: who, where, and how much is unread.
-    var windowTitle: String {
-        let (unread, mentions) = (unreadMessages, unseenMentions)
-        let called = mentions > 0 ? "@\(Wording.compact(mentions)), " : ""
-        let count = unread > 0 ? "(\(called)\(Wording.compact(unread))) " : ""
-        return SafeText("\(count)parley \(identity.user)@\(identity.network)").prefix(columns: 80).description
+    /// What the terminal's title says: who, where, and how much is unread.
+    struct TitleWords: Hashable, Sendable {
+        let identity: Identity
+        let unread: Int
+        let mentions: Int
+
+        var text: String {
+            let called = mentions > 0 ? "@\(Wording.compact(mentions)), " : ""
+            let count = unread > 0 ? "(\(called)\(Wording.compact(unread))) " : ""
+            return SafeText("\(count)parley \(identity.user)@\(identity.network)").prefix(columns: 80).description
+        }
+    }
+
+    /// The terminal's title, where it has to be another one. Few events change what it says.
+    fileprivate mutating func titleToSet() -> [ChatEffect] {
+        let words = TitleWords(identity: identity, unread: unreadMessages, mentions: unseenMentions)
+        guard words != titleWords else { return [] }
+        titleWords = words
+        let text = words.text
+        guard text != title else { return [] }
+        title = text
+        return [.setTitle(text)]
     }
 
     /// It is later now.

@@ -118,7 +118,7 @@ extension Frame {
 
     // MARK: The bottom line
 
-    /// A question, a notice, or the keys that work now.
+    /// A question, a notice, the commands that the text may become, or the keys that work now.
     mutating func drawHint() {
         if case .question(let question)? = model.overlay {
             drawQuestion(question)
@@ -145,22 +145,28 @@ extension Frame {
         let place = model.palette == nil ? model.mainPane : model.pane
         let position = SafeText((model.isBehind ? "⇣ behind, catching up" : place.position(in: self)) + " ")
         let room = area.columns - position.width - 1
-        var column = area.column + 1
-        for entry in hintedKeys {
-            let key = SafeText(entry.sequences.first?.label ?? "")
-            let words = SafeText(" \(entry.binding.hint ?? "")  ")
-            guard column + key.width + words.width <= area.column + room else { break }
-            column += canvas.write(key, row: area.row, column: column, style: theme.hintKey)
-            column += canvas.write(words, row: area.row, column: column, style: theme.hint)
-        }
+        if !drawCommands(in: area, until: area.column + room) { drawHintedKeys(in: area, until: area.column + room) }
         canvas.write(position, row: area.row, column: area.endColumn - position.width, style: theme.hint)
     }
 
-    private var hintedKeys: [KeyMap.Entry] {
+    /// The keys of the moment, as many as end before a column.
+    private mutating func drawHintedKeys(in area: Rect, until end: Int) {
+        var column = area.column + 1
         let pane = model.pane
-        let own = model.settings.keys.entries(of: type(of: pane)).filter { pane.isUseful($0.action, in: model) }
-        let common = model.settings.keys.everywhere.filter { isUseful($0.action) }
-        return (own + common).filter { $0.binding.hint != nil && !$0.sequences.isEmpty }
+        for hint in model.settings.keys.hints(of: type(of: pane)) where pane.isUseful(hint.action, in: model) {
+            guard write(hint, in: area.row, at: &column, until: end) else { return }
+        }
+        for hint in model.settings.keys.hintsOfEverywhere where isUseful(hint.action) {
+            guard write(hint, in: area.row, at: &column, until: end) else { return }
+        }
+    }
+
+    /// Writes a key and what it does; false where it has no room.
+    private mutating func write(_ hint: KeyMap.Hint, in row: Int, at column: inout Int, until end: Int) -> Bool {
+        guard column + hint.key.width + hint.words.width <= end else { return false }
+        column += canvas.write(hint.key, row: row, column: column, style: theme.hintKey)
+        column += canvas.write(hint.words, row: row, column: column, style: theme.hint)
+        return true
     }
 
     /// The keys of a chord that were pressed, and what may follow.

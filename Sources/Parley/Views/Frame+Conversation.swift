@@ -78,7 +78,8 @@ extension Frame {
         }
     }
 
-    private func headingWords(_ conversation: Conversation) -> String {
+    /// What stands above a conversation.
+    func headingWords(_ conversation: Conversation) -> String {
         var words = conversation.name
         switch conversation.subscription {
         case .joining: words += model.isOffline ? asOfWords(conversation) ?? " ─ joining …" : " ─ joining …"

@@ -24,7 +24,7 @@ extension Frame {
 
     private func inboxWords(_ box: String?) -> String {
         let inbox = model.inbox
-        var words = box.map { "postbox \(inbox.name(ofBox: $0))" } ?? "postbox"
+        var words = box.map { "postbox \(inbox.fullName(ofBox: $0))" } ?? "postbox"
         if let box, inbox.boxes.first(where: { $0.id == box })?.isEnabled == false { words += " (off)" }
         if let marking = inbox.marking { return words + " ─ \(markingWords(marking))" }
         words += " ─ \(inbox.pageWords(box: box))" + (inbox.order == .oldestFirst ? ", oldest first" : "")
@@ -125,7 +125,7 @@ extension Frame {
         if let heading = parts.readerHeading {
             let stamp = CivilTime(letter.createdAt, zone: model.zone)
             let from = String((letter.from ?? "?").prefix(64))
-            let box = model.inbox.name(ofBox: letter.postboxId)
+            let box = model.inbox.fullName(ofBox: letter.postboxId)
             let about = LetterSubject.suffix(letter.subject)
             let words = "from \(from) to \(box), \(stamp.shortStamp.drop { $0 == " " })\(about)"
             drawSeparator(SafeText(words), in: heading, words: theme.title, rule: theme.rule)

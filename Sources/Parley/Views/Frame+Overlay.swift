@@ -68,13 +68,15 @@ extension Frame {
 
     mutating func drawBorder(_ box: Rect) {
         guard box.rows >= 2, box.columns >= 2 else { return }
-        let inner = box.columns - 2
-        let bar = String(repeating: "─", count: inner)
-        canvas.write("┌\(bar)┐", row: box.row, column: box.column, style: theme.rule)
-        canvas.write("└\(bar)┘", row: box.endRow - 1, column: box.column, style: theme.rule)
-        for row in box.row + 1..<max(box.row + 1, box.endRow - 1) {
-            canvas.write("│", row: row, column: box.column, style: theme.rule)
-            canvas.write("│", row: row, column: box.endColumn - 1, style: theme.rule)
+        for (row, left, right) in [(box.row, "┌", "┐"), (box.endRow - 1, "└", "┘")] {
+            let bar = Rect(row: row, column: box.column, rows: 1, columns: box.columns)
+            canvas.fill(bar, with: "─", style: theme.rule)
+            canvas.write(left, row: row, column: box.column, style: theme.rule)
+            canvas.write(right, row: row, column: box.endColumn - 1, style: theme.rule)
+        }
+        for column in [box.column, box.endColumn - 1] {
+            let side = Rect(row: box.row + 1, column: column, rows: box.rows - 2, columns: 1)
+            canvas.fill(side, with: "│", style: theme.rule)
         }
     }
 }

@@ -158,7 +158,7 @@ extension Frame {
             let person = letter.person.flatMap { $0.isEmpty ? nil : $0 } ?? "?"
             let text = LetterSubject.prefix(letter.subject) + letter.text
             switch letter.direction {
-            case .received: return (person, model.inbox.name(ofBox: letter.postbox), text)
+            case .received: return (person, model.inbox.title(ofBox: letter.postbox), text)
             case .sent: return (model.identity.user, "\(person)/\(letter.postbox)", text)
             }
         }

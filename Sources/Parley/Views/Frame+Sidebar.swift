@@ -19,6 +19,19 @@ extension Frame {
         drawMoreMarks(area)
     }
 
+    /// What of letters is counted in the sidebar: those that were not read, and those and all of each postbox in view.
+    var lettersInSidebar: [Int] {
+        guard let area = layout.sidebar else { return [] }
+        var counts = [model.unreadLetters]
+        for offset in 0..<area.rows {
+            let row = model.sidebarRow(at: model.sidebar.firstVisible + offset)
+            guard case .postbox(let place)? = row else { continue }
+            let id = model.inbox.boxes[place].id
+            counts += [model.inbox.unreadCount(ofBox: id), model.inbox.counts[id] ?? 0]
+        }
+        return counts
+    }
+
     private mutating func drawSidebarRow(_ row: SidebarRow, in line: Rect, isShown: Bool) {
         switch row {
         case .topicsHeading:
@@ -40,9 +53,10 @@ extension Frame {
             let isMuted = model.conversations.isMuted(conversation.name)
             let calls = conversation.unread > 0 && !isMuted
             let style = calls ? theme.unread : failed ? theme.failure : isMuted ? theme.dimmed : .plain
+            let more = model.restingTopics.contains(conversation.name) ? "+" : ""
             let marks = marks(
                 model.writing.hasText(for: conversation.name), isMuted: isMuted,
-                conversation.unread > 0 ? conversation.unreadWords : "")
+                conversation.unread > 0 ? conversation.unreadWords + more : "")
             drawName(
                 (failed ? "✗ " : "") + conversation.name, in: line, besides: max(0, marks.count - 4), isShown: isShown,
                 style: style)
@@ -52,10 +66,20 @@ extension Frame {
             let box = model.inbox.boxes[place]
             let count = model.inbox.unreadCount(ofBox: box.id)
             let style = box.isEnabled ? (count > 0 ? theme.unread : .plain) : theme.dimmed
-            let name = " " + box.name + (box.isEnabled ? "" : " (off)")
+            let name = Self.words(of: box, columns: line.columns - Self.countColumns)
             drawName(name, in: line, isShown: isShown, style: style)
             drawCount(count, of: model.inbox.counts[box.id] ?? 0, besides: name, in: line)
         }
+    }
+
+    /// Columns of a row beside the name.
+    private static let countColumns = 7
+
+    /// What a postbox is called, with its name where there is room for both, and whether it is off.
+    private static func words(of box: Postbox, columns: Int) -> String {
+        let end = box.isEnabled ? "" : " (off)"
+        let whole = " " + box.fullName + end
+        return SafeText(String(whole.prefix(256))).width <= columns ? whole : " " + box.title + end
     }
 
     private mutating func drawName(
@@ -63,7 +87,7 @@ extension Frame {
     ) {
         if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
         let style = isShown ? theme.emphasized(style) : style
-        let text = SafeText(String(name.prefix(256))).shortened(columns: max(0, line.columns - 7 - columns))
+        let text = SafeText(String(name.prefix(256))).shortened(columns: max(0, line.columns - Self.countColumns - columns))
         canvas.write(text, row: line.row, column: line.column + 1, style: style)
     }
 

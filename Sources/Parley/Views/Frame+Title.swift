@@ -5,9 +5,6 @@ extension Frame {
     mutating func drawTitle() {
         let area = layout.title
         canvas.fill(area, with: "─", style: theme.rule)
-        let counts = TitleLine.Counts(
-            queued: model.queuedCount, mentions: model.unseenMentions, unread: model.unreadMessages,
-            letters: model.unreadLetters)
         let status = StatusText(model.status, attemptBegan: model.attemptBegan, now: now)
         let line = TitleLine(
             model.identity, isAway: model.people.own != .here, status, counts, columns: area.columns)
@@ -16,6 +13,13 @@ extension Frame {
         if start > 0 { canvas.write(" ", row: area.row, column: start - 1) }
         let used = canvas.write(line.status, row: area.row, column: start, style: style(of: line.kind))
         canvas.write(line.counts + SafeText(" "), row: area.row, column: start + used, style: theme.title)
+    }
+
+    /// What is counted.
+    var counts: TitleLine.Counts {
+        TitleLine.Counts(
+            queued: model.queuedCount, mentions: model.unseenMentions, unread: model.unreadMessages,
+            letters: model.unreadLetters)
     }
 
     /// The style of a state's symbol and word.

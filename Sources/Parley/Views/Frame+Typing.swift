@@ -3,10 +3,8 @@ import Terminal
 extension Frame {
     /// Who types a line in a topic: on the right of the line above it, where it moves nothing else.
     mutating func drawTypists(in conversation: Conversation, besides heading: SafeText) {
-        guard model.settings.typing, !model.isOffline, conversation.subscription == .live, !layout.heading.isEmpty
-        else { return }
-        let typists = model.people.typists(
-            of: conversation.name, besides: model.identity.user, ignored: model.ignored)
+        let typists = typists(in: conversation)
+        guard !typists.isEmpty, !layout.heading.isEmpty else { return }
         let area = layout.heading
         // Both have a column on either side, and something of the line before them and behind them.
         let room = area.columns - heading.width - 8
@@ -14,6 +12,13 @@ extension Frame {
         canvas.write(
             SafeText(" ") + words + SafeText(" "), row: area.row, column: area.endColumn - words.width - 3,
             style: theme.dimmed)
+    }
+
+    /// Those of whom it is shown that they type.
+    func typists(in conversation: Conversation) -> [String] {
+        guard model.settings.typing, !model.isOffline, conversation.subscription == .live else { return [] }
+        return model.people.typists(
+            of: conversation.name, besides: model.identity.user, ignored: model.ignored)
     }
 }
 

@@ -6,11 +6,13 @@ import Terminal
 /// - Parameters:
 ///   - now: the monotonic time, for countdowns.
 ///   - texts: what earlier frames have broken into lines. With it or without, the frame is the same.
+///   - last: what stays of the frame drawn last. With it or without, the frame is the same.
 func render(
-    _ model: ChatModel, size: Size, now: ContinuousClock.Instant, theme: Theme = .standard, texts: WrappedTexts? = nil
+    _ model: ChatModel, size: Size, now: ContinuousClock.Instant, theme: Theme = .standard, texts: WrappedTexts? = nil,
+    last: LastFrame? = nil
 ) -> Canvas {
     var frame = Frame(model: model, theme: theme, layout: model.layout(on: size), now: now, texts: texts)
-    frame.draw()
+    frame.draw(last, last == nil ? nil : FrameLook(frame))
     if let substitutes = theme.substitutes { frame.canvas.substitute(substitutes) }
     return frame.canvas
 }
@@ -22,7 +24,8 @@ struct Frame {
     let layout: ScreenLayout
     let now: ContinuousClock.Instant
     let texts: WrappedTexts?
-    var canvas: Canvas
+    /// Of the screen's size, once it is drawn on.
+    var canvas = Canvas(size: Size(rows: 0, columns: 0))
 
     init(
         model: ChatModel, theme: Theme, layout: ScreenLayout, now: ContinuousClock.Instant, texts: WrappedTexts? = nil
@@ -32,26 +35,36 @@ struct Frame {
         self.layout = layout
         self.now = now
         self.texts = texts
-        canvas = Canvas(size: layout.size)
     }
 
-    fileprivate mutating func draw() {
-        guard layout.size.rows > 0, layout.size.columns > 0 else { return }
-        if layout.isTooSmall {
-            drawTooSmall()
-            return
+    fileprivate mutating func draw(_ last: LastFrame?, _ look: FrameLook?) {
+        if let look, let kept = last?.canvas(for: look) {
+            canvas = kept
+        } else {
+            canvas = Canvas(size: layout.size)
+            guard layout.size.rows > 0, layout.size.columns > 0 else { return }
+            if layout.isTooSmall {
+                drawTooSmall()
+                return
+            }
+            drawStandingParts()
+            if let look { last?.keep(canvas, for: look) }
         }
+        drawRule()
+        ComposePane().draw(in: &self)
+        drawHint()
+        drawOverlay()
+    }
+
+    /// What a key that is typed into the text leaves as it is, and `FrameLook` tells apart.
+    private mutating func drawStandingParts() {
         drawTitle()
         model.mainPane.draw(in: &self)
         if let divider = layout.divider {
             canvas.fill(divider, with: "│", style: theme.rule)
         }
         SidebarPane().draw(in: &self)
-        drawRule()
-        ComposePane().draw(in: &self)
-        drawHint()
         drawTour()
-        drawOverlay()
     }
 
     /// Says what is wrong, on as many rows as there are; the cursor is hidden.

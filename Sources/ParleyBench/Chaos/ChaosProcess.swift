@@ -44,7 +44,7 @@ final class ChaosProcess: Sendable {
         self.links = links
         let urls = links.map { "nats://\($0.address.host):\($0.address.port)" }.joined(separator: ",")
         command = [
-            Self.executable, role.rawValue, "name=\(name)", "index=\(index)", "folder=\(folder)", "servers=\(urls)",
+            ThisProgram.path, role.rawValue, "name=\(name)", "index=\(index)", "folder=\(folder)", "servers=\(urls)",
             "topics=\(plan.topics)", "n=\(role == .publisher ? plan.share(of: index) : 0)", "window=\(plan.window)",
         ]
     }
@@ -148,9 +148,11 @@ final class ChaosProcess: Sendable {
         let ending: FaultProxy.Ending = Bool.random(using: &generator) ? .reset : .finish
         for link in links { await link.cut(afterBytes: bytes, direction: direction, how: ending) }
     }
+}
 
-    /// This program.
-    private static var executable: String {
+/// This program's file, for scenarios that start it again in another role.
+enum ThisProgram {
+    static var path: String {
         #if os(Linux)
             if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
         #endif

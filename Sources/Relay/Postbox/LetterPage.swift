@@ -50,6 +50,14 @@ struct LetterPage: Sendable {
         isFiltered = postbox == nil
     }
 
+    /// The page behind this one.
+    ///
+    /// - Parameter token: where this one ends.
+    /// - Throws: ``RelayError/invalidToken``.
+    func following(_ token: String) throws(RelayError) -> LetterPage {
+        try LetterPage(limit: limit, nextToken: token, postbox: postbox, order: order, bytes: bytes)
+    }
+
     /// How many messages to read from the stream next: one more than are wanted tells where the next page begins.
     var missingMessages: Int { isFiltered ? limit + 1 - letters.count : Self.atOnce }
 

@@ -5,6 +5,8 @@ struct Letters: Sendable {
     /// Whose postboxes they are.
     let owner: String
     let jetStream: JetStream
+    /// What was deleted over the connection; nil where that is of no interest.
+    var deleted: DeletedLetters?
 
     /// All of them are in one stream.
     private var stream: String { NetworkNames.postboxStream(of: owner) }
@@ -66,9 +68,15 @@ struct Letters: Sendable {
         do throws(NATSError) {
             page = try await filled(wanted, info)
         } catch { throw Self.explained(error, during: operation) }
-        return (
-            page.output(incarnation: incarnation, owner: owner), incarnation, page.part(last: info.state.lastSequence)
-        )
+        let found = page.output(incarnation: incarnation, owner: owner)
+        let output = deleted?.absent(from: found) ?? found
+        if output.items.count + output.unreadable.count == 0, found.items.count + found.unreadable.count > 0,
+            let token = output.nextToken
+        {
+            // A page of nothing would look like the end to whoever reads one letter after the other.
+            return try await list(wanted.following(token))
+        }
+        return (output, incarnation, page.part(last: info.state.lastSequence))
     }
 
     /// Fills a page. One postbox's letters are picked by the server where it can: those from before senders were known have
@@ -173,7 +181,9 @@ struct Letters: Sendable {
             while ends.count < ids.count { ends.append(.failed(reason)) }
             return ends
         }
-        return BulkDeletion(of: ids, ends: ends)
+        let deletion = BulkDeletion(of: ids, ends: ends)
+        deleted?.insert(deletion.deleted)
+        return deletion
     }
 
     private func delete(_ id: String, of incarnation: UInt64) async -> BulkDeletion.LetterEnd {

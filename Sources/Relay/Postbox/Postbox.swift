@@ -2,8 +2,10 @@
 public struct Postbox: Hashable, Sendable, Identifiable {
     /// The postbox's identifier, a single subject token.
     public var id: String
-    /// The owner's name for it.
+    /// Its name, a part of the address that others write to. It stays for as long as the postbox is there.
     public var name: String
+    /// What its owner calls it; the name where the owner has given it no title. It is no part of the address.
+    public var title: String
     /// The identity (Sudo) that it belongs to.
     public var sudoId: String
     /// Whether it accepts messages. A disabled postbox refuses them and keeps those it has.
@@ -11,10 +13,18 @@ public struct Postbox: Hashable, Sendable, Identifiable {
     /// When it was made.
     public var createdAt: Timestamp
 
+    /// Whether its owner calls it something else than its name.
+    public var hasTitle: Bool { title != name }
+
     /// Makes a description of a postbox.
-    public init(id: String, name: String, sudoId: String, isEnabled: Bool, createdAt: Timestamp) {
+    ///
+    /// - Parameter title: what its owner calls it; nil for its name.
+    public init(
+        id: String, name: String, title: String? = nil, sudoId: String, isEnabled: Bool, createdAt: Timestamp
+    ) {
         self.id = id
         self.name = name
+        self.title = title ?? name
         self.sudoId = sudoId
         self.isEnabled = isEnabled
         self.createdAt = createdAt

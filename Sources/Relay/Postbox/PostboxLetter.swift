@@ -35,18 +35,33 @@ public struct PostboxLetter: Codable, Hashable, Sendable {
     }
 }
 
-/// What a user asks of `relay.postbox.<user>.<list|create|enable|disable|delete>`; `list` may ask with nothing.
+/// What a user asks of `relay.postbox.<user>.<list|create|rename|enable|disable|delete>`; `list` may ask with nothing.
 public struct PostboxRequest: Codable, Hashable, Sendable {
     /// The postbox that is meant: its name, which is also its id.
     public var name: String?
     /// The identity (Sudo) that a new postbox belongs to, the user's default one when nil; of any other request, whose
     /// postboxes are meant, all of the user's when nil.
     public var sudoId: String?
+    /// Of `rename`, what the postbox is to be called; its name takes its title away.
+    public var title: String?
+
+    /// The most bytes of a title.
+    public static let maximumTitleBytes = 128
 
     /// Makes a request.
-    public init(name: String? = nil, sudoId: String? = nil) {
+    public init(name: String? = nil, sudoId: String? = nil, title: String? = nil) {
         self.name = name
         self.sudoId = sudoId
+        self.title = title
+    }
+
+    /// A text as a title: its words in one line, with a blank between each.
+    ///
+    /// - Returns: nil for a text without a word, one of more than ``maximumTitleBytes``, and one with control characters.
+    public static func title(_ text: String) -> String? {
+        let title = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        guard (1...maximumTitleBytes).contains(title.utf8.count) else { return nil }
+        return title.unicodeScalars.contains { $0.properties.generalCategory == .control } ? nil : title
     }
 }
 
@@ -56,8 +71,10 @@ public struct PostboxReply: Codable, Hashable, Sendable {
     public struct Entry: Codable, Hashable, Sendable {
         /// One subject token: letters, digits, `_` and `-`.
         public var id: String
-        /// The owner's name for it.
+        /// Its name, which is also its id.
         public var name: String
+        /// What the owner calls it; nil where that is its name, as on networks of earlier versions.
+        public var title: String?
         /// The identity (Sudo) that it belongs to.
         public var sudoId: String
         /// Whether it accepts messages.
@@ -66,9 +83,12 @@ public struct PostboxReply: Codable, Hashable, Sendable {
         public var createdAt: Int64
 
         /// Describes a postbox.
-        public init(id: String, name: String, sudoId: String, isEnabled: Bool, createdAt: Int64) {
+        public init(
+            id: String, name: String, title: String? = nil, sudoId: String, isEnabled: Bool, createdAt: Int64
+        ) {
             self.id = id
             self.name = name
+            self.title = title
             self.sudoId = sudoId
             self.isEnabled = isEnabled
             self.createdAt = createdAt
@@ -79,6 +99,10 @@ public struct PostboxReply: Codable, Hashable, Sendable {
     public enum Failure: String, Codable, Hashable, Sendable {
         /// The name is not 1 to 64 letters, digits, `_` and `-`, or it is missing.
         case invalidName
+        /// The title is not a line of 1 to 128 bytes, or it is missing.
+        case invalidTitle
+        /// Another postbox of the user is called so.
+        case titleTaken
         /// There is a postbox of that name.
         case exists
         /// There is no postbox of that name.

@@ -36,15 +36,31 @@ struct PostboxRegister: Sendable {
         try await ask(isEnabled ? "enable" : "disable", name, persona)
     }
 
+    /// Calls a postbox something else, or by its name again.
+    func rename(_ name: String, to title: String, of persona: String?) async throws(RelayError) -> Postbox {
+        guard let title = PostboxRequest.title(title) else { throw Self.invalidTitle }
+        do throws(RelayError) {
+            return try await ask("rename", name, persona, title: title)
+        } catch {
+            // A host of an earlier version knows no such request.
+            guard case .server(code: 400, _) = error else { throw error }
+            throw .server(code: 501, "this network keeps no titles of postboxes")
+        }
+    }
+
     /// Deletes a postbox with its letters.
     func delete(_ name: String, of persona: String?) async throws(RelayError) -> Postbox {
         try await ask("delete", name, persona)
     }
 
     private static let personaBytes = 1...128
+    private static let invalidTitle = RelayError.invalidArgument(
+        "A postbox's title is a line of 1 to \(PostboxRequest.maximumTitleBytes) bytes")
 
-    private func ask(_ verb: String, _ name: String, _ persona: String?) async throws(RelayError) -> Postbox {
-        let request = PostboxRequest(name: name, sudoId: persona)
+    private func ask(
+        _ verb: String, _ name: String, _ persona: String?, title: String? = nil
+    ) async throws(RelayError) -> Postbox {
+        let request = PostboxRequest(name: name, sudoId: persona, title: title)
         guard let postbox = try await ask(verb, request).first else { throw .notFound(name) }
         return postbox
     }
@@ -77,6 +93,8 @@ struct PostboxRegister: Sendable {
         switch reply.error {
         case nil: break
         case .invalidName: throw .invalidArgument("A postbox's name has 1 to 64 letters, digits, _ and -")
+        case .invalidTitle: throw invalidTitle
+        case .titleTaken: throw .invalidArgument("Another of the postboxes is called so")
         case .exists: throw .invalidArgument("There is a postbox \(name) already")
         case .notFound: throw .notFound("The postbox \(name)")
         case .limitExceeded: throw .server(code: 429, "there are as many postboxes as one may have")
@@ -85,7 +103,7 @@ struct PostboxRegister: Sendable {
         }
         return (reply.postboxes ?? []).map { entry in
             Postbox(
-                id: entry.id, name: entry.name, sudoId: entry.sudoId, isEnabled: entry.isEnabled,
+                id: entry.id, name: entry.name, title: entry.title, sudoId: entry.sudoId, isEnabled: entry.isEnabled,
                 createdAt: Timestamp(milliseconds: entry.createdAt))
         }
     }

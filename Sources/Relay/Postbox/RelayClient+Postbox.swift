@@ -121,8 +121,8 @@ extension RelayClient {
 
     private func letters() throws(RelayError) -> Letters {
         let owner = try postboxOwner()
-        guard let jetStream = link?.jetStream else { throw .notConnected }
-        return Letters(owner: owner, jetStream: jetStream)
+        guard let link, let jetStream = link.jetStream else { throw .notConnected }
+        return Letters(owner: owner, jetStream: jetStream, deleted: link.deletedLetters)
     }
 
     func postboxRegister(timeLimit: Duration = .seconds(10)) throws(RelayError) -> PostboxRegister {

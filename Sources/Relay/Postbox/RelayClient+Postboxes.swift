@@ -55,6 +55,21 @@ extension RelayClient {
         try await awakePostboxRegister().update(name, isEnabled: isEnabled, of: sudoId)
     }
 
+    /// Gives a postbox a title: what its owner calls it. Its name stays, and with it the address that others write to.
+    ///
+    /// - Parameters:
+    ///   - name: the postbox.
+    ///   - title: a line of 1 to 128 bytes that no other postbox of the user is called; the postbox's name takes its title
+    ///     away.
+    ///   - sudoId: the persona (Sudo) that it has to belong to; nil for any of the user's.
+    /// - Throws: ``RelayError/invalidArgument(_:)`` for the title, ``RelayError/notFound(_:)`` where that persona has no
+    ///   such postbox, ``RelayError/server(code:_:)`` with 501 where the network is of an earlier version.
+    public func updatePostbox(
+        _ name: String, title: String, sudoId: String? = nil
+    ) async throws(RelayError) -> Postbox {
+        try await awakePostboxRegister().rename(name, to: title, of: sudoId)
+    }
+
     /// Deletes a postbox with its letters.
     ///
     /// - Parameters:

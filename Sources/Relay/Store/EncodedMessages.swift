@@ -44,19 +44,29 @@ package struct EncodedMessages: Hashable, Sendable {
         private var names = Names()
         private var buffer = ByteBuffer()
         private var (count, payloadBytes, refused) = (0, 0, 0)
+        /// So many bytes are expected for the first value.
+        private let expected: Int
+
+        /// Makes a writer.
+        ///
+        /// - Parameter expected: so many bytes may come together; it saves the growing.
+        init(expecting expected: Int = 0) { self.expected = min(max(expected, 512), 2 * EncodedMessages.usualBytes) }
 
         /// Whether a value has nothing yet.
         var isEmpty: Bool { count == 0 && refused == 0 }
         /// Whether the next message belongs to another value.
         var isFull: Bool { buffer.writerIndex >= EncodedMessages.usualBytes }
+        /// How many bytes have been written.
+        var bytes: Int { buffer.writerIndex }
 
         /// Adds a message.
         mutating func write(_ message: KeptMessage) {
             let place = message.place
-            let isKept = write(
-                place.stream, place.sequence, message.topic, id: message.id, from: message.from, message.time,
-                bytes: message.payload.count)
-            if isKept { buffer.writeBytes(message.payload) }
+            message.payload.withUnsafeBytes { payload in
+                write(
+                    place.stream, place.sequence, message.topic, id: message.id, from: message.from, message.time,
+                    payload)
+            }
         }
 
         /// Adds a message as the server sent it, with what the reading of it found.
@@ -64,36 +74,64 @@ package struct EncodedMessages: Hashable, Sendable {
         /// - Parameters:
         ///   - stored: the message as the server sent it.
         ///   - stream: the stream that holds it.
-        ///   - read: what it says; nil where it cannot be read.
-        mutating func write(_ stored: StoredMessage, of stream: StreamIdentity, _ read: KeptReading) {
-            let payload = stored.payload
-            let isKept = write(
-                stream, stored.sequence, read.topic, id: read.message?.id, from: read.message?.from,
-                Timestamp(milliseconds: stored.time.milliseconds), bytes: payload.readableBytes)
-            if isKept { buffer.writeImmutableBuffer(payload) }
+        ///   - topic: the topic that its subject stands for.
+        ///   - id: the sender's identifier for it; nil where it has none or cannot be read.
+        ///   - from: whom it says it is from.
+        mutating func write(
+            _ stored: StoredMessage, of stream: StreamIdentity, topic: String, id: String?, from: String?
+        ) {
+            let (sequence, time) = (stored.sequence, Timestamp(milliseconds: stored.time.milliseconds))
+            stored.payload.withUnsafeReadableBytes { payload in
+                write(stream, sequence, topic, id: id, from: from, time, payload)
+            }
         }
 
-        /// Writes all but the payload.
-        ///
-        /// - Returns: whether the message has a place in a store.
+        /// Writes a message at once, as each call of the buffer's costs as much as its bytes.
         private mutating func write(
             _ stream: StreamIdentity, _ sequence: UInt64, _ topic: String, id: String?, from: String?,
-            _ time: Timestamp, bytes payload: Int
-        ) -> Bool {
-            guard sequence < RowNumber.sequences else {
-                refused += 1
-                return false
+            _ time: Timestamp, _ payload: UnsafeRawBufferPointer
+        ) {
+            guard sequence < RowNumber.sequences else { return refused += 1 }
+            if buffer.writerIndex == 0 {
+                buffer.reserveCapacity(expected)
+                buffer.writeMultipleIntegers(EncodedMessages.version, UInt32(0))
             }
-            if buffer.writerIndex == 0 { buffer.writeMultipleIntegers(EncodedMessages.version, UInt32(0)) }
             let (stream, topic) = names.indices(of: stream, topic)
-            buffer.writeMultipleIntegers(
-                sequence, time.milliseconds, stream, topic, Names.length(of: id), Names.length(of: from),
-                UInt32(clamping: payload))
-            if let id { buffer.writeString(id) }
-            if let from { buffer.writeString(from) }
+            let (idBytes, fromBytes) = (id?.utf8.count ?? 0, from?.utf8.count ?? 0)
+            let length = Self.headBytes + idBytes + fromBytes + payload.count
+            buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { room in
+                var room = room
+                Self.put(sequence, into: &room)
+                Self.put(time.milliseconds, into: &room)
+                Self.put(stream, into: &room)
+                Self.put(topic, into: &room)
+                Self.put(id == nil ? Names.absent : Int32(clamping: idBytes), into: &room)
+                Self.put(from == nil ? Names.absent : Int32(clamping: fromBytes), into: &room)
+                Self.put(UInt32(clamping: payload.count), into: &room)
+                if let id { Self.put(id, idBytes, into: &room) }
+                if let from { Self.put(from, fromBytes, into: &room) }
+                room.copyMemory(from: payload)
+                return length
+            }
             count += 1
-            payloadBytes += payload
-            return true
+            payloadBytes += payload.count
+        }
+
+        /// The bytes before a message's texts: its place, its time, its names, and how long its texts and its payload are.
+        private static let headBytes = 2 * MemoryLayout<UInt64>.size + 5 * MemoryLayout<UInt32>.size
+
+        private static func put(_ value: some FixedWidthInteger, into room: inout UnsafeMutableRawBufferPointer) {
+            let value = value.bigEndian
+            room.storeBytes(of: value, as: type(of: value))
+            room = UnsafeMutableRawBufferPointer(rebasing: room[MemoryLayout.size(ofValue: value)...])
+        }
+
+        private static func put(_ text: String, _ bytes: Int, into room: inout UnsafeMutableRawBufferPointer) {
+            let isCopied: Void? = text.utf8.withContiguousStorageIfAvailable {
+                room.copyMemory(from: UnsafeRawBufferPointer($0))
+            }
+            if isCopied == nil { room.copyBytes(from: text.utf8) }
+            room = UnsafeMutableRawBufferPointer(rebasing: room[bytes...])
         }
 
         /// Returns the finished value and starts an empty one.
@@ -102,7 +140,7 @@ package struct EncodedMessages: Hashable, Sendable {
                 buffer.setInteger(UInt32(clamping: buffer.writerIndex), at: 1)
                 names.write(to: &buffer)
             }
-            defer { self = Writer() }
+            defer { self = Writer(expecting: expected) }
             return EncodedMessages(bytes: buffer, count: count, payloadBytes: payloadBytes, refused: refused)
         }
     }
@@ -129,15 +167,16 @@ package struct EncodedMessages: Hashable, Sendable {
         private var streamIndices: [StreamIdentity: UInt32] = [:]
         private var topicIndices: [String: UInt32] = [:]
         /// The length of no text, as against an empty one.
-        private static let absent: Int32 = -1
-        /// Messages of one topic mostly come together.
-        private var newest: (stream: StreamIdentity, streamIndex: UInt32, topic: String, topicIndex: UInt32)?
+        fileprivate static let absent: Int32 = -1
+        /// Messages of one topic mostly come together. The newest ones' names are compared where they are, as a copy of a
+        /// text costs more than that.
+        private var newestStream = StreamIdentity(name: "", incarnation: 0)
+        private var newestTopic = ""
+        private var newestIndices: (stream: UInt32, topic: UInt32)?
 
         init() {}
 
         // MARK: Writing
-
-        static func length(of text: String?) -> Int32 { text.map { Int32(clamping: $0.utf8.count) } ?? absent }
 
         func write(to buffer: inout ByteBuffer) {
             buffer.writeMultipleIntegers(UInt32(clamping: streams.count), UInt32(clamping: topics.count))
@@ -154,9 +193,7 @@ package struct EncodedMessages: Hashable, Sendable {
         }
 
         mutating func indices(of stream: StreamIdentity, _ topic: String) -> (stream: UInt32, topic: UInt32) {
-            if let newest, newest.topic == topic, newest.stream == stream {
-                return (newest.streamIndex, newest.topicIndex)
-            }
+            if let newestIndices, newestTopic == topic, newestStream == stream { return newestIndices }
             let streamIndex = streamIndices[stream] ?? UInt32(clamping: streams.count)
             if streamIndex == streams.count {
                 streams.append(stream)
@@ -167,7 +204,7 @@ package struct EncodedMessages: Hashable, Sendable {
                 topics.append(topic)
                 topicIndices[topic] = topicIndex
             }
-            newest = (stream, streamIndex, topic, topicIndex)
+            (newestStream, newestTopic, newestIndices) = (stream, topic, (streamIndex, topicIndex))
             return (streamIndex, topicIndex)
         }
 

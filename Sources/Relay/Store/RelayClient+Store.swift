@@ -22,12 +22,14 @@ extension RelayClient {
     /// What the store is to have of a subscription; nil where nothing is kept.
     func keeping(_ pattern: TopicPattern) -> StreamKeeping<TopicEvent>? {
         guard keepsMessages else { return nil }
-        return StreamKeeping<TopicEvent>(name: pattern.text, opening: openingStore()) { event in
+        return StreamKeeping<TopicEvent>(name: pattern.text, opening: openingStore()) { event, stored, stream, writer in
             switch event {
-            case .message(let message): return KeptReading(topic: message.topic, message: message)
-            case .unreadable(_, let topic, _): return KeptReading(topic: topic, message: nil)
-            case .gap, .live, .restarted, .interrupted: return nil
+            case .message(let message):
+                writer.write(stored, of: stream, topic: message.topic, id: message.id, from: message.from)
+            case .unreadable(_, let topic, _): writer.write(stored, of: stream, topic: topic, id: nil, from: nil)
+            case .gap, .live, .restarted, .interrupted: return false
             }
+            return true
         }
     }
 

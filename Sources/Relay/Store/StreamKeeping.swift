@@ -1,13 +1,5 @@
 import NATS
 
-/// What was read of a message that is to be kept.
-struct KeptReading: Sendable {
-    /// The topic that its subject stands for.
-    let topic: String
-    /// What it says; nil where it cannot be read.
-    let message: TopicMessage?
-}
-
 /// What the local store is to have of what a subscription receives: the messages as the server stored them, how far the
 /// subscription has come, and where it has left something out.
 struct StreamKeeping<Event: Sendable>: Sendable {
@@ -15,8 +7,9 @@ struct StreamKeeping<Event: Sendable>: Sendable {
     let name: String
     /// The store, once it is open; nil where it cannot be opened.
     let opening: Task<LocalStore?, Never>
-    /// What an event says of its message; nil for one that is not kept.
-    let reading: @Sendable (Event) -> KeptReading?
+    /// Writes the message that an event is about, as the server sent it and with what was read of it; false for one that is
+    /// not kept. What was read is written where it is found, since to hand it on costs as much as to write it.
+    let write: @Sendable (Event, StoredMessage, StreamIdentity, inout EncodedMessages.Writer) -> Bool
 
     /// The stream has lost what it had behind a sequence. What cannot be put aside now hides what comes instead.
     func rewind(_ stream: StreamIdentity, through sequence: UInt64) async {

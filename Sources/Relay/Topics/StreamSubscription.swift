@@ -267,10 +267,10 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             guard await becomeLive(through: extent.last) else { return true }
         }
         var hasProgressed = false
-        var (expected, gathered) = (1, 1)
+        var (expected, expectedBytes, gathered) = (1, 0, 1)
         while let message = try await messages.next(gathering: gathered, isolation: nil) {
             hasProgressed = true
-            var batch = beginBatch(of: expected)
+            var batch = beginBatch(of: expected, keeping: expectedBytes)
             take(message, into: &batch)
             while batch.count < Self.batch, batch.size < Self.batchBytes, batch.pending != 0 || isLive,
                 let next = messages.nextReady()
@@ -278,7 +278,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
                 take(next, into: &batch)
             }
             let (newest, pending) = (batch.newest, batch.pending)
-            expected = batch.count
+            (expected, expectedBytes) = (batch.count, batch.kept.bytes)
             gathered = Int(clamping: min(pending ?? 0, UInt64(Self.gathered)))
             guard await deliver(batch) else { return true }
             if !isLive, pending == 0 {
@@ -327,7 +327,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         var events: [Event] = []
         /// The bytes of what is new.
         var bytes = 0
-        var kept = EncodedMessages.Writer()
+        var kept: EncodedMessages.Writer
         /// Which of it is kept.
         var ends: (first: UInt64, last: UInt64)?
         /// How many messages were taken, and their bytes.
@@ -340,13 +340,15 @@ final class StreamSubscription<Event: Sendable>: Sendable {
 
     /// Begins a batch. Nothing else moves the cursor until it is delivered, and decoding needs no lock.
     ///
-    /// - Parameter count: so many messages may come.
-    private func beginBatch(of count: Int) -> Batch {
+    /// - Parameters:
+    ///   - count: so many messages may come.
+    ///   - bytes: so many bytes of them may be kept.
+    private func beginBatch(of count: Int, keeping bytes: Int) -> Batch {
         var batch = state.withLockedValue { state in
             Batch(
                 passed: state.cursor.last, cursor: exchange(&state.cursor, with: TopicCursor()),
                 stream: StreamIdentity(name: state.streamName ?? "", incarnation: state.incarnation),
-                wholeFrom: state.wholeFrom)
+                wholeFrom: state.wholeFrom, kept: EncodedMessages.Writer(expecting: bytes))
         }
         batch.events.reserveCapacity(count)
         return batch
@@ -361,8 +363,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         let (event, id) = words.message(message, batch.stream.incarnation, !batch.cursor.isLive)
         guard case .deliver = batch.cursor.receive(sequence: message.sequence, id: id) else { return }
         batch.bytes += size
-        if let keeping, let reading = keeping.reading(event) {
-            batch.kept.write(message, of: batch.stream, reading)
+        if let keeping, keeping.write(event, message, batch.stream, &batch.kept) {
             batch.ends = (batch.ends?.first ?? message.sequence, message.sequence)
         }
         batch.events.append(consume event)

@@ -10,19 +10,27 @@ import NIOConcurrencyHelpers
     import Darwin
 #endif
 
-/// TERM, INT and HUP, so that a process can leave the network in good order before it ends. A second TERM or INT finds the
-/// standard action again; a second HUP does not, since a closed terminal sends several. One at a time in a process.
+/// TERM, INT and HUP, so that a process can leave the network in good order before it ends, and where it asks for that TSTP,
+/// so that it can do so before it stops. A second one finds the standard action again, but for HUP, since a closed terminal
+/// sends several. One at a time in a process.
 package struct EndingSignals {
     /// Each signal that came.
     package let numbers: AsyncStream<Int32>
     private let source: (any DispatchSourceRead)?
-    private static let watched = [SIGTERM, SIGINT, SIGHUP]
+    private let watched: [Int32]
+
+    /// The number of the signal that asks the process to stop.
+    package static let stopping = SIGTSTP
 
     /// Watches from now on, until ``cancel()``. A signal that comes right after this is not lost.
-    package init() {
+    ///
+    /// - Parameter stops: whether the signal that asks the process to stop is among them. Whoever hears of it calls
+    ///   ``stop()``.
+    package init(stops: Bool = false) {
+        watched = [SIGTERM, SIGINT, SIGHUP] + (stops ? [Self.stopping] : [])
         let (stream, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingNewest(8))
         numbers = stream
-        let descriptor = cprocess_watch_signals(Self.watched, Int32(Self.watched.count))
+        let descriptor = cprocess_watch_signals(watched, Int32(watched.count))
         // Without a descriptor the signals keep their standard action.
         guard descriptor >= 0 else {
             source = nil
@@ -39,6 +47,10 @@ package struct EndingSignals {
         Self.hungUp.withLockedValue { $0.watcher = continuation }
     }
 
+    /// Stops the process, as the signal for that does which nobody watches, and returns when it runs again. The next such
+    /// signal is heard of.
+    package func stop() { cprocess_stop() }
+
     /// Stops watching: the signals have their standard action again.
     ///
     /// - Parameter endsProcess: whether the process ends by itself as soon as its work is done. A terminal that is closed
@@ -47,7 +59,7 @@ package struct EndingSignals {
         source?.cancel()
         Self.hungUp.withLockedValue { $0.watcher = nil }
         if endsProcess { signal(SIGHUP, SIG_IGN) }
-        cprocess_leave_signals(Self.watched, Int32(Self.watched.count))
+        cprocess_leave_signals(watched, Int32(watched.count))
     }
 
     /// Who hears of a terminal that is gone.

@@ -23,7 +23,7 @@ struct PostboxRegister: Codable, Hashable, Sendable {
 
     /// What a user can have done to its postboxes.
     enum Change: String, Sendable {
-        case create, enable, disable, delete
+        case create, rename, enable, disable, delete
     }
 
     /// Makes a change.
@@ -34,7 +34,7 @@ struct PostboxRegister: Codable, Hashable, Sendable {
         guard let name = request.name, Self.isName(name) else { throw Refusal(.invalidName) }
         let index = postboxes.firstIndex { $0.name == name }
         if change == .create {
-            guard index == nil else { throw Refusal(.exists) }
+            guard index == nil, !isCalled(name) else { throw Refusal(.exists) }
             guard postboxes.count < Self.limit else { throw Refusal(.limitExceeded) }
             let sudoId = request.sudoId ?? sudoId
             guard (1...128).contains(sudoId.utf8.count) else { throw Refusal(.invalidRequest) }
@@ -49,8 +49,22 @@ struct PostboxRegister: Codable, Hashable, Sendable {
         case .delete: return postboxes.remove(at: index)
         case .enable, .create: postboxes[index].isEnabled = true
         case .disable: postboxes[index].isEnabled = false
+        case .rename: postboxes[index].title = try title(request.title, of: name)
         }
         return postboxes[index]
+    }
+
+    /// What a postbox is to be called; nil where that is its name.
+    private func title(_ text: String?, of name: String) throws(Refusal) -> String? {
+        guard let text, PostboxRequest.title(text) == text else { throw Refusal(.invalidTitle) }
+        guard text != name else { return nil }
+        guard !isCalled(text, besides: name) else { throw Refusal(.titleTaken) }
+        return text
+    }
+
+    /// Whether a postbox has this name or title. Two that are called the same would not be told apart.
+    private func isCalled(_ text: String, besides name: String? = nil) -> Bool {
+        postboxes.contains { $0.name != name && ($0.name == text || $0.title == text) }
     }
 
     /// The subjects of the user's stream: one for each enabled postbox and all its senders, or, since a stream has at least

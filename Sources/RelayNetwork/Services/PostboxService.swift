@@ -9,8 +9,8 @@ import Relay
     import Foundation
 #endif
 
-/// Creates, enables, disables and deletes users' postboxes (`relay.postbox.<user>.<verb>`), and tells senders whether a
-/// postbox takes letters (`relay.recipient.<user>.<postbox>`).
+/// Creates, renames, enables, disables and deletes users' postboxes (`relay.postbox.<user>.<verb>`), and tells senders
+/// whether a postbox takes letters (`relay.recipient.<user>.<postbox>`).
 ///
 /// A user's register is the truth and the stream's subjects follow it. The host that changed the register brings them
 /// in line, and does so again if another host was faster.
@@ -125,7 +125,8 @@ struct PostboxService: Sendable {
                 guard Self.isConflict(error) else { throw error }
                 continue
             }
-            try await settle(user, register, revision)
+            // A title is no part of an address.
+            if change != .rename { try await settle(user, register, revision) }
             if change == .delete {
                 try await jetStream.purgeStream(
                     user.postboxStream, filter: PostboxRegister.subject(entry.id, of: user))

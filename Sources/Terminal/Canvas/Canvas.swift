@@ -51,18 +51,20 @@ public struct Canvas: Hashable, Sendable {
     ) -> Int {
         guard row >= 0, row < size.rows else { return 0 }
         let end = min(size.columns, width.map { column + max(0, $0) } ?? size.columns)
-        var place = column
-        for cluster in text.clusters {
-            guard place < end else { break }
-            let next = place + cluster.width
-            if place >= 0, next <= end {
-                put(cluster, row: row, column: place, style: style)
-            } else {
-                for half in max(0, place)..<max(0, min(next, end)) { put(.blank, row: row, column: half, style: style) }
+        return changeRow(row) { cells in
+            var place = column
+            for cluster in text.clusters {
+                guard place < end else { break }
+                let next = place + cluster.width
+                if place >= 0, next <= end {
+                    Self.put(cluster, style, at: place, in: cells)
+                } else {
+                    for half in max(0, place)..<max(0, min(next, end)) { Self.put(.blank, style, at: half, in: cells) }
+                }
+                place = min(next, end)
             }
-            place = min(next, end)
+            return max(0, place - column)
         }
-        return max(0, place - column)
     }
 
     /// Writes a text of the program's own; it goes through the gate as well.
@@ -74,13 +76,15 @@ public struct Canvas: Hashable, Sendable {
             return write(SafeText(literal), row: row, column: column, width: width, style: style)
         }
         let end = min(size.columns, width.map { column + max(0, $0) } ?? size.columns)
-        var place = column
-        for byte in literal.utf8 {
-            guard place < end else { break }
-            put(Cluster(ascii: byte), row: row, column: place, style: style)
-            place += 1
+        return changeRow(row) { cells in
+            var place = column
+            for byte in literal.utf8 {
+                guard place < end else { break }
+                Self.put(Cluster(ascii: byte), style, at: place, in: cells)
+                place += 1
+            }
+            return max(0, place - column)
         }
-        return max(0, place - column)
     }
 
     /// Fills a rectangle with one character; a wide one takes two columns each, and an odd column stays blank.
@@ -89,8 +93,15 @@ public struct Canvas: Hashable, Sendable {
         let text = SafeText(String(character))
         guard !area.isEmpty, text.width > 0 else { return }
         if text.width == 1, let cluster = text.clusters.first {
+            let cell = Cell(cluster: cluster, style: style)
             for row in area.row..<area.endRow {
-                for column in area.column..<area.endColumn { put(cluster, row: row, column: column, style: style) }
+                changeRow(row) { cells in
+                    // At its two ends alone can a wide character be cut.
+                    Self.put(cluster, style, at: area.column, in: cells)
+                    Self.put(cluster, style, at: area.endColumn - 1, in: cells)
+                    guard area.columns > 2 else { return }
+                    for column in area.column + 1..<area.endColumn - 1 { cells[column] = cell }
+                }
             }
             return
         }
@@ -108,7 +119,9 @@ public struct Canvas: Hashable, Sendable {
         let area = rect.intersection(bounds)
         guard !area.isEmpty else { return }
         for row in area.row..<area.endRow {
-            for column in area.column..<area.endColumn { change(&cells[row * size.columns + column].style) }
+            changeRow(row) { cells in
+                for column in area.column..<area.endColumn { change(&cells[column].style) }
+            }
         }
     }
 
@@ -172,15 +185,24 @@ public struct Canvas: Hashable, Sendable {
         }
     }
 
-    /// Puts a cluster that is known to fit, and blanks the other half of each wide character that it cuts.
-    private mutating func put(_ cluster: Cluster, row: Int, column: Int, style: Style) {
-        let start = row * size.columns
-        let place = start + column
+    /// Changes the cells of a row that is on the canvas: all of them at once, since a frame writes thousands.
+    @inline(__always)
+    private mutating func changeRow<Result>(
+        _ row: Int, _ change: (UnsafeMutableBufferPointer<Cell>) -> Result
+    ) -> Result {
+        let range = row * size.columns..<(row + 1) * size.columns
+        return cells.withUnsafeMutableBufferPointer { change(UnsafeMutableBufferPointer(rebasing: $0[range])) }
+    }
+
+    /// Puts a cluster that is known to fit into a row, and blanks the other half of each wide character that it cuts.
+    private static func put(
+        _ cluster: Cluster, _ style: Style, at column: Int, in row: UnsafeMutableBufferPointer<Cell>
+    ) {
         let wide = cluster.width == 2
-        if cells[place].cluster == .continuation, column > 0 { cells[place - 1].cluster = .blank }
-        let last = wide ? place + 1 : place
-        if cells[last].cluster.width == 2, last + 1 < start + size.columns { cells[last + 1].cluster = .blank }
-        cells[place] = Cell(cluster: cluster, style: style)
-        if wide { cells[last] = Cell(cluster: .continuation, style: style) }
+        if row[column].cluster == .continuation, column > 0 { row[column - 1].cluster = .blank }
+        let last = wide ? column + 1 : column
+        if row[last].cluster.width == 2, last + 1 < row.count { row[last + 1].cluster = .blank }
+        row[column] = Cell(cluster: cluster, style: style)
+        if wide { row[last] = Cell(cluster: .continuation, style: style) }
     }
 }

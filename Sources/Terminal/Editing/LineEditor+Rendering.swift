@@ -41,6 +41,7 @@ extension LineEditor {
         let visible = (first..<first + shown).map { row in
             let end = row + 1 < starts.count ? starts[row + 1] : count
             return characters[starts[row]..<end].reduce(into: SafeText.empty) { line, character in
+                if let plain = Self.plain(character) { return line.append(plain) }
                 if !character.isNewline { line += Self.drawn(character).prefix(columns: width) }
             }
         }
@@ -91,6 +92,12 @@ extension LineEditor {
             cursorRow = starts.count - 1
         }
         return (starts, cursorRow)
+    }
+
+    /// The short way for printable ASCII, which most keys are.
+    private static func plain(_ character: Character) -> Cluster? {
+        guard let ascii = character.asciiValue, ascii >= 0x20, ascii < 0x7F else { return nil }
+        return Cluster(ascii: ascii)
     }
 
     private static func drawn(_ character: Character) -> SafeText {

@@ -14,6 +14,10 @@ public struct FocusTracker: Hashable, Sendable {
         case supportConfirmed
         /// A key, a paste or the mouse.
         case input
+        /// No terminal is attached to the multiplexer any more.
+        case detached
+        /// One is attached again.
+        case attached
         /// The process is about to stop (SIGTSTP).
         case suspended
         /// The process runs again.
@@ -45,9 +49,9 @@ public struct FocusTracker: Hashable, Sendable {
             isReported = true
         case .supportConfirmed:
             isReported = true
-        case .input, .resumed:
+        case .input, .resumed, .attached:
             isForeground = !isGone
-        case .suspended, .idle:
+        case .suspended, .idle, .detached:
             isForeground = false
         case .hungUp:
             isGone = true

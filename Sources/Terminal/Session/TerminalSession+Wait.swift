@@ -44,11 +44,13 @@ extension TerminalSession {
             pollfd(fd: output, events: Int16(POLLOUT), revents: 0),
             pollfd(fd: waker.readEnd, events: Int16(POLLIN), revents: 0),
             pollfd(fd: signalPipe, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: multiplexer?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
         ]
         let found = pollDescriptors(&items, timeout)
         if found > 0 {
             if items[3].revents != 0 { takeSignals() }
             if items[0].revents != 0 { readInput(items[0].revents) }
+            if items[4].revents != 0, let isAttached = multiplexer?.take() { queue.append(.attached(isAttached)) }
             if items[2].revents != 0 {
                 waker.take()
                 queue.append(.woken)

@@ -17,7 +17,7 @@ public final class TerminalSession {
     public struct Options: Sendable {
         /// Reports of buttons, drags and the wheel.
         public var mouse = true
-        /// Reports of the window's focus (mode 1004).
+        /// Reports of the window's focus (mode 1004), and of tmux or screen whether a terminal is attached.
         public var focus = true
         /// Pastes as one event (mode 2004).
         public var bracketedPaste = true
@@ -54,6 +54,8 @@ public final class TerminalSession {
         case suspending
         /// The process runs again after a stop; the screen has been drawn anew.
         case resumed
+        /// A terminal was attached to the multiplexer in which the program runs, or none is any more.
+        case attached(Bool)
         /// The terminal is gone; nothing more can be read or shown. This event comes once.
         case hangUp
         /// A signal asks for the end: finish within the grace period, `close()` and `endProcess(by:)`.
@@ -77,6 +79,7 @@ public final class TerminalSession {
     let options: Options
     let type: String
     let signalPipe: Int32
+    let multiplexer: MultiplexerWatch?
     let enterSequence: [UInt8]
     let leaveSequence: [UInt8]
     var painter: Painter
@@ -108,6 +111,7 @@ public final class TerminalSession {
             type = try Self.openCurses()
             notificationRoute = NotificationRoute(type: type, environment: environmentValue)
             self.options = options
+            multiplexer = options.focus ? MultiplexerWatch.ofEnvironment() : nil
             asksBackground = options.asksBackground
             let modes = Modes(options: options, type: type)
             enterSequence = modes.enter

@@ -47,8 +47,7 @@ struct TextGate {
             return .isSecondHalf
         }
         endsWithReturn = scalar == "\r"
-        if case .lineBreak = TextWidth.kind(of: scalar) { return .isBreak }
-        return .isNone
+        return TextWidth.breaksLine(scalar) ? .isBreak : .isNone
     }
 
     private mutating func pass(_ scalar: Unicode.Scalar, expandsTabs: Bool) {

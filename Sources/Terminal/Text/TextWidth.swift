@@ -46,8 +46,8 @@ public enum TextWidth {
         case 0x200D: return .joiner
         case 0x20E3: return .dropped
         case 0xAC00...0xD7A3, 0x3041...0x3096, 0x4E00...0x9FFF: return .base(width: 2)
-        // Lines and corners: every frame has hundreds of them.
-        case 0x2500...0x257F: return .base(width: 1)
+        // Dashes and dots, arrows, lines and corners, bars and balls: every frame has hundreds of them.
+        case 0x2010...0x2027, 0x2190...0x21FF, 0x2500...0x25FC: return .base(width: 1)
         case 0x1F1E6...0x1F1FF: return .regionalIndicator
         case 0x1160...0x11FF, 0xD7B0...0xD7FB: return scalar.properties.isDefaultIgnorableCodePoint ? .dropped : .mark
         default: break
@@ -70,6 +70,14 @@ public enum TextWidth {
         default:
             if isYoung(properties) { return .unknown }
             return .base(width: WideRanges.contains(value) ? 2 : 1)
+        }
+    }
+
+    /// Whether the gate breaks a line there: at a control that breaks lines, or a separator of lines or paragraphs.
+    static func breaksLine(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x0A...0x0D, 0x2028, 0x2029: true
+        default: false
         }
     }
 

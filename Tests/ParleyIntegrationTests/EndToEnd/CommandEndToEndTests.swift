@@ -199,8 +199,16 @@ extension EndToEndTests {
         func postboxes(_ binary: NATSServerBinary) async throws {
             try await PrivateNetworkFixture.run(binary) { network in
                 let made = try await network.objects("postbox", "create", "work", "--as", "bob", "--json")
-                #expect(made.first?.keys == ["id", "name", "sudoId", "isEnabled", "createdAt"])
+                #expect(made.first?.keys == ["id", "name", "sudoId", "isEnabled", "createdAt", "title"])
                 #expect(made.first?["name"].string == "work" && made.first?["isEnabled"].bool == true)
+                let renamed = try await network.objects(
+                    "postbox", "rename", "work", "Old", "orders", "--as", "bob", "--json")
+                #expect(renamed.first?["title"].string == "Old orders" && renamed.first?["name"].string == "work")
+                let lines = try await network.parley("postbox", "list", "--as", "bob")
+                #expect(lines.lines == ["personal  enabled", "work  enabled  Old orders"], "\(lines)")
+                let taken = try await network.parley("postbox", "rename", "personal", "work", "--as", "bob")
+                #expect(taken.exitCode == 65 && taken.diagnostics.contains("called so"), "\(taken)")
+                // Others go on writing to its name.
                 #expect(try await network.parley("inbox", "post", "bob/work", "kept", "--as", "alice").exitCode == 0)
 
                 let off = try await network.objects("postbox", "disable", "work", "--as", "bob", "--json")

@@ -4,6 +4,12 @@ import RelayFaults
 import TestSupport
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 extension EndToEndTests {
     @Suite("Deleting letters over a slow link and a broken one")
     struct InboxDeletion {
@@ -32,6 +38,32 @@ extension EndToEndTests {
                 try await scene.listAgrees()
                 let left = try await scene.network.letters(of: "bob").count
                 #expect((end.staying...(end.staying + end.unknown)).contains(left), "\(end), \(left) left")
+            }
+        }
+
+        @Test(
+            "B50 A server that is killed in the middle of a deletion: what it has again is on the list with what stayed",
+            arguments: NATSServerProcess.binaries)
+        func killed(_ binary: NATSServerBinary) async throws {
+            try await Scene.run(binary, letters: Self.count) { scene in
+                try await scene.beginToDeleteAll()
+                try await scene.proxy.set(.refuse, .throttle(bytesPerSecond: 0, .fromServer))
+                let server = try #require(scene.network.description?.serverPid)
+                #expect(kill(server, SIGKILL) == 0)
+                await scene.proxy.cut()
+                let end = try await scene.end("what became of the letters")
+                #expect(end.deleted > 0 && end.staying > 0)
+                #expect(end.deleted + end.unknown + end.staying == Self.count + 1, "\(end)")
+                try await scene.bob.waitFor("word of the outage", deadline: .seconds(60)) {
+                    $0.contains("↻ RECONNECTING")
+                }
+
+                try await scene.proxy.set(.passThrough)
+                try await scene.bob.waitFor("the connection", deadline: .seconds(60)) { $0.contains("● CONNECTED") }
+                try await scene.listAgrees()
+                // It writes deletions to the disk some time after it has confirmed them.
+                let left = try await scene.network.letters(of: "bob").count
+                #expect((end.staying...(Self.count + 1)).contains(left), "\(end), \(left) left")
             }
         }
 

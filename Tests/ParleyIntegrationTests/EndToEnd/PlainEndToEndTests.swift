@@ -105,6 +105,33 @@ extension EndToEndTests {
             }
         }
 
+        @Test(
+            "B27: Without a screen, the connection is let go before ^Z or a signal stops it, and goes on afterwards",
+            arguments: [true, false])
+        func stopped(byKey: Bool) async throws {
+            try await PrivateNetworkFixture.run { network in
+                let alice = try network.terminal(["--plain", "--as", "alice", "chat.lobby"], columns: 120)
+                try await alice.waitFor(text: "Connected.", deadline: .seconds(60))
+                for round in 1...2 {
+                    if byKey { try alice.press(.ctrl("z")) } else { alice.signal(SIGTSTP) }
+                    try await alice.waitForStop()
+                    let sent = try await network.parley("send", "--as", "bob", "chat.lobby", "during \(round)")
+                    #expect(sent.status.isSuccess, "\(sent)")
+                    alice.foreground()
+                    try await alice.waitFor("the connection, and what came meanwhile", deadline: .seconds(60)) {
+                        $0.count(of: "The connection rests.") == round && $0.count(of: "Connected.") == round + 1
+                            && $0.count(of: "bob: during \(round)") == 1
+                    }
+                }
+                try alice.type("and afterwards\n")
+                try await eventually("the line on the network", deadline: .seconds(60)) {
+                    try await network.texts(on: "chat.lobby") == ["during 1", "during 2", "and afterwards"]
+                }
+                alice.signal(SIGTERM)
+                #expect(try await alice.waitForExit(deadline: .seconds(60)) == .exited(143))
+            }
+        }
+
         @Test("A letter is listed, read and deleted by lines alone, and a signal ends the program")
         func letters() async throws {
             try await PrivateNetworkFixture.run { network in

@@ -87,7 +87,7 @@ extension EndToEndTests {
         }
 
         @Test(
-            "B51 A postbox is made for a persona, switched off and deleted with its letters from the chat",
+            "B51 A postbox is made for a persona, renamed, switched off and deleted with its letters from the chat",
             arguments: NATSServerProcess.binaries)
         func managed(_ binary: NATSServerBinary) async throws {
             try await PrivateNetworkFixture.run(binary) { network in
@@ -100,6 +100,17 @@ extension EndToEndTests {
                 try await bob.waitFor("the postbox") { $0.contains("others write to bob/shop") }
                 let made = try #require(try await boxes().first { $0["name"].string == "shop" })
                 #expect(made["sudoId"].string == "the-seller" && made["isEnabled"].bool == true)
+                try bob.type("/postbox rename shop Sales")
+                try bob.press(.enter)
+                try await bob.waitFor("its title") {
+                    $0.contains("others still write to bob/shop") && $0.contains("Sales (shop)")
+                }
+                #expect(try await boxes().map { $0["title"].string } == ["personal", "Sales"])
+                try bob.type("/postbox rename shop shop")
+                try bob.press(.enter)
+                try await bob.waitFor("its name") {
+                    $0.contains("called by its name again") && !$0.contains("Sales")
+                }
                 let sent = try await network.parley("inbox", "post", "bob/shop", "an order", "--as", "alice")
                 #expect(sent.exitCode == 0, "\(sent)")
                 try await bob.waitFor("the letter") { $0.contains("✉ 2") }

@@ -192,6 +192,25 @@ struct ChatLoopTests {
         }
     }
 
+    @Test("Of a terminal that is detached, and of one that is attached again, the core is told")
+    func attaching() {
+        let screen = RehearsedScreen()
+        screen.inputs = [
+            (at: Desk.start + .seconds(1), wake: .attached(false)),
+            (at: Desk.start + .seconds(9), wake: .attached(true)),
+        ]
+        var told: [ChatEffect] = []
+        var loop = ChatLoop(
+            screen, queue: screen.queue, model: desk.model, clock: { screen.now() },
+            send: { effect in
+                if case .setActive = effect { told.append(effect) }
+                return true
+            })
+        loop.begin([], keeps: false)
+        loop.run()
+        #expect(told == [.setActive(false), .setActive(true)])
+    }
+
     @Test("A notification goes to the terminal while it is out of focus, and the bell of all reasons rings once")
     func notifying() {
         for (methods, bells) in [([NotificationMethod.osc99], 1), ([.bell], 1), ([.bell, .osc9], 1)] {

@@ -6,8 +6,10 @@ import Testing
 
 @Suite("Commands: what options take, and what postboxes are called")
 struct OptionsTests {
-    private static func postbox(_ id: String, name: String? = nil, isEnabled: Bool = true) -> Postbox {
-        Postbox(id: id, name: name ?? id, sudoId: "sudo", isEnabled: isEnabled, createdAt: Desk.wall)
+    private static func postbox(
+        _ id: String, name: String? = nil, title: String? = nil, isEnabled: Bool = true
+    ) -> Postbox {
+        Postbox(id: id, name: name ?? id, title: title, sudoId: "sudo", isEnabled: isEnabled, createdAt: Desk.wall)
     }
 
     @Test(
@@ -85,11 +87,14 @@ struct OptionsTests {
         #expect(!Output.indented(text + "\u{1B}[2J\n\u{9B}2J").contains { "\u{1B}\u{9B}\r".contains($0) })
     }
 
-    @Test("A postbox that was deleted is said to be, others whether they are enabled")
+    @Test("A postbox that was deleted is said to be, others whether they are enabled, and what each is called besides")
     func postboxLines() {
         #expect(Self.postbox("work").line() == "work  enabled")
         #expect(Self.postbox("work", isEnabled: false).line() == "work  disabled")
         #expect(Self.postbox("work", isEnabled: false).line("deleted") == "work  deleted")
         #expect(!Self.postbox("wo\u{1B}rk").line().contains("\u{1B}"))
+        #expect(Self.postbox("work", title: "Old orders").line() == "work  enabled  Old orders")
+        #expect(Self.postbox("work", title: "work").line() == "work  enabled")
+        #expect(!Self.postbox("work", title: "a\u{1B}b").line().contains("\u{1B}"))
     }
 }

@@ -76,7 +76,7 @@ struct InboxCommandTests {
                 "id", "createdAt", "updatedAt", "ownerId", "sudoId", "postboxId", "from", "message", "subject",
             ])
         let postbox = Self.known[0].json.entries.compactMap(\.key.stringValue)
-        #expect(postbox == ["id", "name", "sudoId", "isEnabled", "createdAt"])
+        #expect(postbox == ["id", "name", "sudoId", "isEnabled", "createdAt", "title"])
         let deletion = DeletionReport(BulkDeletion()) { CommandFailure($0) }.json
         #expect(deletion.entries.compactMap(\.key.stringValue) == ["deleted", "failed"])
     }

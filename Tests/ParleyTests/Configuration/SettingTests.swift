@@ -119,6 +119,11 @@ struct SettingTests {
         #expect(try settings(text, profile: "work").join == [])
         #expect(try settings(text, profile: "work").highlights.words == ["deploy"])
         let quiet = "{ typing: false, profiles: { default: {}, work: { typing: true } } }"
+        let idle = "{ idleAfter: 900, profiles: { default: {}, work: { idleAfter: 0 } } }"
+        #expect(try settings(idle).idleTime == .seconds(900) && settings(idle, profile: "work").idleTime == nil)
+        #expect(try settings("{}").idleTime == nil)
+        let part = "{ followUnread: 50, profiles: { default: {}, work: { followUnread: 0 } } }"
+        #expect(try settings(part).followedUnread == 50 && settings(part, profile: "work").followedUnread == nil)
         #expect(try !settings(quiet).typing && settings(quiet, profile: "work").typing && settings("{}").typing)
     }
 
@@ -129,6 +134,10 @@ struct SettingTests {
             ("mutes: [7]", 10, "mutes.0 is not a text"), ("highlights: ['']", 15, "highlights.0: it takes a word"),
             ("bell: 'loud'", 8, "bell: “loud” is no setting of the bell; these are: mentions, none"),
             ("typing: 'no'", 10, "typing is not true or false"),
+            ("idleAfter: 9", 13, "idleAfter: it takes a number of seconds from 10 on, or 0"),
+            ("idleAfter: 'soon'", 13, "idleAfter is not a number"),
+            ("followUnread: 49", 16, "followUnread: it takes a number of messages from 50 on, or 0"),
+            ("followUnread: 50.5", 16, "followUnread: it takes a number of messages from 50 on, or 0"),
             (
                 "notifications: { by: 'loud' }", 23,
                 "notifications.by: “loud” is no way of notifications; these are: auto, bell, osc9, osc777, osc99, none"

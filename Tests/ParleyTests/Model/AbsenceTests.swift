@@ -220,6 +220,77 @@ struct AbsenceTests {
         #expect(desk.screen().contains { $0.contains("── new ─") })
     }
 
+    @Test("What was missed and comes when the person has been told is counted too")
+    func late() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.model.suspension.isExplained = true
+        Self.suspended(&desk, 840)
+        desk.send(Self.say(1...3, in: "chat.lobby", minutes: 5))
+        Self.reconnect(&desk, "chat.lobby", "chat.qa")
+        #expect(desk.model.absenceWords == "away 14 min: 3 new in 1 topic · Alt-a")
+        desk.send(Self.say(1...1, in: "chat.qa", minutes: 6))
+        desk.send(.postbox(.created(letter(1))))
+        #expect(desk.model.absenceWords == "away 14 min: 4 new in 2 topics, 1 letter · Alt-a")
+        // What is said from now on was not missed.
+        desk.send(Self.say(4...4, in: "chat.lobby", minutes: 20))
+        #expect(desk.model.absenceWords == "away 14 min: 4 new in 2 topics, 1 letter · Alt-a")
+    }
+
+    @Test("B21: whoever detaches from tmux or screen is away, and back when a terminal is attached")
+    func detached() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.model.suspension.isExplained = true
+        #expect(desk.send(.attached(false)) == [.setActive(false)])
+        // tmux passes on that nobody looks, too.
+        #expect(desk.send(.input(.focusOut)) == [])
+        desk.wait(.seconds(120))
+        desk.send(.statusChanged(ConnectionStatus(state: .suspended, reason: .backgrounded)))
+        desk.wait(.seconds(720))
+        #expect(desk.send(.attached(true)).prefix(2) == [.setActive(true), .nudge])
+        desk.send(Self.say(1...3, in: "chat.lobby", minutes: 5))
+        Self.reconnect(&desk, "chat.lobby", "chat.qa")
+        #expect(desk.model.absenceWords == "away 14 min: 3 new in 1 topic · Alt-a")
+        desk.press(.function(8))
+        let words = ["the terminal was detached", "a terminal is attached again"]
+        #expect(words.allSatisfy { word in desk.screen().contains { $0.contains(word) } })
+    }
+
+    @Test("/notify on keeps no connection for a terminal that is detached, unless none is ever to be suspended")
+    func detachedWithNotifications() {
+        var desk = Desk.joined("chat.lobby")
+        desk.enter("/notify on")
+        #expect(desk.send(.attached(false)) == [.setSuspension(.suspend(after: .seconds(120))), .setActive(false)])
+        #expect(desk.send(.attached(true)) == [.setSuspension(.ignore), .setActive(true), .nudge])
+        desk.enter("/suspend-after never")
+        desk.enter("/notify on")
+        #expect(desk.send(.attached(false)) == [.setActive(false)])
+    }
+
+    @Test("With idleAfter whoever does nothing for so long is away, and back with the next key; without it nobody is")
+    func idle() throws {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.wait(.seconds(86_400))
+        #expect(desk.effects == [] && desk.model.attention.isForeground)
+        desk.model.settings.idleTime = .seconds(600)
+        desk.press(.character("x"))
+        desk.wait(.seconds(599))
+        let due = try #require(desk.model.nextChange(after: desk.model.now.instant))
+        #expect(due <= desk.model.now.instant + .seconds(1))
+        desk.effects = []
+        desk.wait(.seconds(1))
+        #expect(desk.effects == [.setActive(false)])
+        // That is said once.
+        desk.wait(.seconds(3_600))
+        #expect(desk.effects == [.setActive(false)])
+        desk.send(Self.say(1...2, in: "chat.qa", minutes: 2))
+        #expect(desk.press(.character("y")).prefix(2) == [.setActive(true), .nudge])
+        #expect(desk.model.absenceWords?.contains("2 new in 1 topic") == true)
+        desk.wait(.seconds(599))
+        #expect(desk.model.attention.isForeground)
+        desk.wait(.seconds(1))
+        #expect(!desk.model.attention.isForeground)
+    }
+
     @Test("Without anything new a suspension alone is told")
     func nothingNew() {
         var desk = Desk.joined("chat.lobby")

@@ -384,6 +384,18 @@ struct ComposeTests {
         #expect(desk.model.notice == nil && desk.screen().last?.contains("Enter send") == true)
     }
 
+    @Test("That the text was cleared is said for a moment; then the hints are there again, and its way back goes on")
+    func clearedForAMoment() {
+        var desk = Desk.joined("chat.lobby")
+        desk.type("a line")
+        desk.press(.control("c"))
+        #expect(desk.screen().last?.contains("Cleared; ^_ brings the text back.") == true)
+        desk.wait(.seconds(2))
+        #expect(desk.model.notice == nil && desk.screen().last?.contains("F1 help") == true)
+        desk.press(.control("_"))
+        #expect(desk.model.compose.text == "a line")
+    }
+
     @Test("What did not work can be read in the log, once, and a long failure says which key shows it")
     func failuresInTheLog() {
         let words = "The local store takes nothing any more, since the disk is full: free some space on it, then go on."
@@ -442,6 +454,52 @@ struct ComposeTests {
         #expect(panes == [.sidebar, .main, .compose])
     }
 
+    @Test("A slash offers the commands on the bottom line, fewer with each letter, and one alone with what it does")
+    func offeredCommands() throws {
+        var desk = Desk.joined("chat.lobby")
+        let hints = try #require(desk.screen().last)
+        desk.type("/")
+        #expect(desk.screen().last?.hasPrefix(" Tab completes  /join  /leave  /say  /post  /resend") == true)
+        #expect(desk.screen().last?.contains("…") == true && desk.screen().last?.hasSuffix("⇣ bottom") == true)
+        desk.type("jo")
+        let join = try #require(desk.screen().last)
+        #expect(join.hasPrefix(" Tab completes  /join TOPIC  join a topic, or a pattern"))
+        // What stands behind the name, what is no command and a line with a slash have the keys again.
+        for text in [" x", "\u{8}", "/", "zz"] {
+            var desk = desk
+            if text == "\u{8}" {
+                for _ in 0..<3 { desk.press(.backspace) }
+                #expect(desk.screen().last == hints)
+            } else {
+                desk.type(text)
+                #expect(desk.screen().last?.contains("Enter send") == true, "\(text)")
+            }
+        }
+        desk.press(.control("c"))
+        desk.type("//")
+        desk.wait(.seconds(2))
+        #expect(desk.screen().last?.contains("Enter send") == true)
+    }
+
+    @Test("The commands that are offered stay within the bottom line, and take no other; on the least screen are none")
+    func offeredOnLittleRoom() {
+        for columns in 20...80 {
+            var desk = Desk.joined("chat.lobby", size: Size(rows: 8, columns: columns))
+            desk.send(.topic("chat.lobby", .messages((1...9).map { message($0, "m\($0)") })))
+            let before = desk.screen()
+            for text in ["/", "p", "o"] {
+                desk.type(text)
+                #expect(desk.screen().dropLast(2) == before.dropLast(2), "\(columns)")
+                #expect(desk.screen().last?.contains("/") == true, "\(columns)")
+            }
+        }
+        var desk = Desk.joined("chat.lobby", size: Size(rows: 5, columns: 20))
+        desk.send(.topic("chat.lobby", .messages((1...9).map { message($0, "m\($0)") })))
+        let before = desk.screen()
+        desk.type("/")
+        #expect(desk.screen().dropLast() == before.dropLast() && desk.screen().last == " > /")
+    }
+
     @Test("^C clears the text, then twice quits; unsent lines ask first")
     func interrupt() {
         var desk = Desk.joined("chat.lobby")
@@ -476,6 +534,8 @@ struct ComposeTests {
         #expect(desk.press(.control("z")) == [.suspendProcess])
         #expect(desk.send(.suspending) == [.setActive(false)])
         #expect(desk.send(.resumed) == [.setActive(true), .nudge, .redraw])
+        // Stopped without a word, by SIGSTOP, it has kept a connection that may be dead by now.
+        #expect(desk.send(.resumed) == [.probe, .redraw])
         desk.press(.escape)
         #expect(desk.model.overlay == nil)
     }

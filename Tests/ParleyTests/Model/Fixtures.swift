@@ -146,8 +146,8 @@ func letter(
 }
 
 /// A postbox of alice's.
-func postbox(_ id: String, _ name: String, isEnabled: Bool = true) -> Postbox {
-    Postbox(id: id, name: name, sudoId: "s1", isEnabled: isEnabled, createdAt: Desk.wall)
+func postbox(_ id: String, _ name: String, called title: String? = nil, isEnabled: Bool = true) -> Postbox {
+    Postbox(id: id, name: name, title: title, sudoId: "s1", isEnabled: isEnabled, createdAt: Desk.wall)
 }
 
 extension Desk {

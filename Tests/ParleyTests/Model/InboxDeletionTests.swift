@@ -49,6 +49,23 @@ struct InboxDeletionTests {
         #expect(desk.model.inbox.letters.map(\.id) == ["l2"])
     }
 
+    @Test("B50: what a server has again after a crash is listed again")
+    func broughtBack() throws {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        desk.press(.delete)
+        desk.wait(.seconds(5))
+        let request = try #require(desk.model.inbox.deletion?.request)
+        desk.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
+        desk.press(.control("r"))
+        desk.answerPage([letter(1), letter(2)])
+        #expect(desk.model.inbox.letters.map(\.id) == ["l2"])
+        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .connectionLost("x"))))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.press(.control("r"))
+        desk.answerPage([letter(1), letter(2)])
+        #expect(desk.model.inbox.letters.map(\.id) == ["l1", "l2"])
+    }
+
     @Test("The screen is drawn again with every second that is left, and when it is over")
     func ticks() {
         var desk = Desk.inbox([letter(1)])

@@ -20,6 +20,39 @@ struct KeyMapTests {
         return desk
     }
 
+    // MARK: Dispatch
+
+    @Test("A key means something where the tables have it, or a chord begins with it, and nothing anywhere else")
+    func meanings() throws {
+        let changes = [
+            KeyMap.Change(name: "quit", sequences: [try KeySequence(parsing: "^X ^C")]),
+            KeyMap.Change(name: "kill-word", sequences: [try KeySequence(parsing: "^X w")]),
+            KeyMap.Change(name: "postbox.delete", sequences: [try KeySequence(parsing: "^X d")]),
+            KeyMap.Change(name: "yank", sequences: []),
+        ]
+        for map in [KeyMap.standard, try KeyMap(changes)] {
+            let tables = KeyMap.standard.tables + map.tables
+            var keys = Set(tables.flatMap { $0.entries.flatMap { $0.sequences.flatMap(\.keys) } })
+            for character in "abcxyz/+ é漢" { keys.insert(Key(.character(character))) }
+            for pane in Panes.all {
+                let entries = map.entries(of: pane) + map.everywhere + map.editing
+                for key in keys {
+                    let isKnown = entries.contains { $0.sequences.contains { $0.keys.first == key } }
+                    let meaning = map.meaning(of: [key], in: pane) { _ in true }
+                    #expect((meaning == .nothing) == !isKnown, "\(key.label) in \(pane.title)")
+                }
+                let hinted = map.entries(of: pane).filter { $0.binding.hint != nil && !$0.sequences.isEmpty }
+                #expect(map.hints(of: pane).map(\.action) == hinted.map(\.action))
+                #expect(map.hints(of: pane).map(\.key.description) == hinted.compactMap { $0.sequences.first?.label })
+            }
+            for key in keys {
+                let isOwn = EditingKey.all.contains { $0.keys.contains(key) }
+                let isGiven = map.editing.contains { $0.sequences.contains { $0.keys == [key] } }
+                #expect((map.editorKey(for: key) == nil) == (isOwn && !isGiven), "\(key.label)")
+            }
+        }
+    }
+
     // MARK: Names of keys
 
     @Test("Every key of the tables is read as it is shown")

@@ -171,6 +171,53 @@ struct PaletteTests {
         #expect(other.model.compose.text == "\n")
     }
 
+    @Test(
+        "What is chosen for a message while none is selected says so, and the text keeps the keys",
+        arguments: [
+            ("quote it in the text", "No message is selected; Up in the conversation goes to one."),
+            ("copy the selected message", "No message is selected; Up in the conversation goes to one."),
+            ("what is known of it", "No message is selected; Up in the conversation goes to one."),
+            ("the message above that has it", "Nothing is looked for here. /find LETTERS begins."),
+            ("send the line again that was not sent", "Nothing is unsent here."),
+            ("complete a command, name", "There is nothing to complete."),
+        ])
+    func nothingToDoItTo(_ typed: String, _ words: String) {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages([message(1, "shall we?")])))
+        desk.press(.control("k"))
+        desk.type(typed)
+        #expect(desk.press(.enter) == [])
+        #expect(desk.model.palette == nil && desk.model.focus == .compose)
+        #expect(desk.model.notice?.text == words)
+        #expect(desk.model.compose.isEmpty)
+    }
+
+    @Test("What is chosen for a message is done to the one that was selected, also behind a text that was begun since")
+    func doneToTheSelected() {
+        for begun in ["", "fine"] {
+            var desk = Desk.joined("chat.lobby")
+            desk.send(.topic("chat.lobby", .messages([message(1, "shall we?"), message(2, "or not?")])))
+            desk.press(.backTab)
+            desk.press(.up)
+            desk.press(.up)
+            desk.type(begun)
+            desk.press(.control("k"))
+            desk.type("quote it in the text")
+            desk.press(.enter)
+            #expect(desk.model.compose.text == "> bob: shall we?\n\(begun)" && desk.model.notice == nil)
+        }
+    }
+
+    @Test("/quit is done from the palette while a text is being written")
+    func quitting() {
+        var desk = Desk.joined("chat.lobby")
+        desk.type("half a line")
+        desk.press(.alt("x"))
+        desk.type("quit")
+        #expect(desk.model.palette?.selectedItem?.title == "/quit")
+        #expect(desk.press(.enter).contains(.quit))
+    }
+
     @Test("What edits the text is done to the text that is being written")
     func editing() {
         var desk = Desk.joined("chat.lobby")

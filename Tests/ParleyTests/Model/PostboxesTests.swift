@@ -33,6 +33,7 @@ struct PostboxesTests {
             ("/postbox", PostboxAct.list), ("/postbox list", .list),
             ("/postbox create work", .create("work", persona: nil)),
             ("/postbox  create  work  the-seller ", .create("work", persona: "the-seller")),
+            ("/postbox rename work  My  old orders ", .rename("work", title: "My old orders")),
             ("/postbox ENABLE work", .enable("work")), ("/postbox disable work", .disable("work")),
             ("/postbox delete work", .delete("work")),
         ])
@@ -44,7 +45,7 @@ struct PostboxesTests {
         "One that cannot be meant is told how it is written, and its text stays",
         arguments: [
             "/postbox create", "/postbox enable", "/postbox delete a b", "/postbox create a b c", "/postbox make work",
-            "/sent x", "/sent 0",
+            "/postbox rename", "/postbox rename work", "/sent x", "/sent 0",
         ])
     func mistakes(_ text: String) {
         var desk = desk()
@@ -61,6 +62,8 @@ struct PostboxesTests {
         #expect(completed("/postbox cr") == "/postbox create ")
         #expect(completed("/postbox delete w") == "/postbox delete wor")
         #expect(completed("/postbox enable p") == "/postbox enable personal")
+        #expect(completed("/postbox r") == "/postbox rename ")
+        #expect(completed("/postbox rename p") == "/postbox rename personal")
         #expect(completed("/postbox create w") == nil && completed("/postbox delete work ") == nil)
         #expect(Completion.of("/postbox d", topics: [])?.choices == ["disable ", "delete "])
     }
@@ -132,6 +135,60 @@ struct PostboxesTests {
         desk.send(.postboxes(.changed(.disable("work"), Self.boxes[1], all: Self.boxes)))
         #expect(desk.screen().last?.contains("The postbox work takes no more letters") == true)
         #expect(desk.screen().contains { $0.contains("work (off)") })
+    }
+
+    @Test("A postbox that is called something else is shown by its title, and commands are still about its name")
+    func renamed() {
+        var desk = Desk.inbox([letter(1, box: "b2"), letter(2)], size: Size(rows: 24, columns: 110))
+        let renamed = postbox("b2", "work", called: "Old orders")
+        desk.model.focus = .compose
+        #expect(
+            desk.enter("/postbox rename work Old orders") == [.postboxes(.rename("work", title: "Old orders"))])
+        let act = PostboxAct.rename("work", title: "Old orders")
+        desk.send(.postboxes(.changed(act, renamed, all: [postbox("b1", "personal"), renamed])))
+        // Others know nothing of it, and that is said.
+        #expect(
+            desk.screen().last?.contains(
+                "The postbox work is called Old orders: others still write to alice/work.") == true)
+        #expect(desk.screen().contains { $0.contains("Old orders  bob") })
+        #expect(desk.screen().contains { $0.hasPrefix("  Old orders") })
+        desk.enter("/postbox")
+        #expect(desk.screen().contains { $0.contains("work") && $0.contains("called Old orders") })
+        desk.press(.down)
+        desk.press(.enter)
+        #expect(desk.screen().contains { $0.contains("postbox Old orders (work)") })
+        #expect(desk.model.placeItems().map(\.title).contains("Old orders (work)"))
+        desk.model.focus = .compose
+        desk.enter("/postbox disable Old")
+        #expect(desk.screen().last?.contains("There is no postbox Old. These are: personal, work.") == true)
+        desk.model.compose.set("")
+        desk.send(.postboxes(.changed(.rename("work", title: "work"), postbox("b2", "work"), all: [renamed])))
+        #expect(desk.screen().last?.contains("The postbox work is called by its name again") == true)
+    }
+
+    @Test("Beside the topics a postbox has its name behind its title, where both have room")
+    func titleInSidebar() {
+        func row(_ title: String) -> String? {
+            var desk = Desk.joined("chat.lobby")
+            desk.send(.postbox(.boxes([postbox("work", "work", called: title)])))
+            return desk.screen().first { $0.hasPrefix("  \(title.prefix(4))") }
+        }
+        #expect(row("Shop")?.hasPrefix("  Shop (work) ") == true)
+        #expect(row("Old orders")?.hasPrefix("  Old orders ") == true)
+        #expect(row("Old orders")?.contains("work") == false)
+    }
+
+    @Test("The list of the postboxes calls one something else: r begins with what it is called")
+    func renameKey() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.postbox(.boxes([postbox("personal", "personal"), postbox("work", "work", called: "Old orders")])))
+        for (steps, text) in [(0, "/postbox rename personal "), (1, "/postbox rename work Old orders")] {
+            desk.enter("/postbox")
+            for _ in 0..<steps { desk.press(.down) }
+            desk.press(.character("r"))
+            #expect(desk.model.overlay == nil && desk.model.compose.text == text)
+            desk.model.compose.set("")
+        }
     }
 
     @Test("The list manages the postboxes: e switches one on or off, Del deletes after a question, n makes one")
@@ -268,6 +325,40 @@ struct PostboxesTests {
         #expect(desk.screen().last?.contains("The list has 1 letter.") == true)
         desk.enter("/sent 1")
         #expect(desk.screen().contains { $0.contains("to bob/personal, 21 Nov 10:01 · Figures") })
+    }
+
+    @Test("q quotes a sent letter into another to the same postbox, and never into a line for the topic below it")
+    func quoteSent() {
+        func opened(_ letter: KeptLetter) -> Desk {
+            var desk = desk()
+            desk.enter("/sent")
+            desk.send(.postboxes(.sent([letter])))
+            desk.press(.enter)
+            return desk
+        }
+        var desk = opened(Self.sent(1, "see below\nor above", subject: "Figures"))
+        desk.press(.character("q"))
+        #expect(
+            desk.model.compose.text
+                == "/post bob/personal Subject: Re: Figures\n> see below\n> or above\n\n")
+        #expect(desk.model.focus == .compose)
+
+        desk = opened(Self.sent(1, "see below"))
+        desk.press(.character("q"))
+        #expect(desk.model.compose.text == "/post bob/personal > see below\n\n")
+
+        // What is being written is not made into a letter.
+        desk = opened(Self.sent(1, "see below"))
+        desk.press(.enter)
+        desk.type("a line")
+        desk.press(.backTab)
+        desk.press(.character("q"))
+        #expect(desk.model.compose.text == "a line")
+        #expect(desk.model.notice?.text.hasPrefix("Something is being written already.") == true)
+
+        desk = opened(Self.sent(1, "see below", to: ""))
+        desk.press(.character("q"))
+        #expect(desk.model.compose.isEmpty && desk.model.notice?.text.hasPrefix("It is not known whom") == true)
     }
 
     @Test("The selected line of a long list stays in view, to its ends")

@@ -208,6 +208,16 @@ struct SearchTests {
         #expect(desk.conversation("chat.lobby")?.scroll == .bottom)
     }
 
+    @Test("Up begins at the message that a search has led to, also where it stands above others in view")
+    func selectionBeginsThere() {
+        var desk = Self.found([Self.item(120, "the build number 120")])
+        desk.press(.enter)
+        desk.press(.up)
+        #expect(desk.model.selectedRow?.text == "the build number 120")
+        desk.press(.up)
+        #expect(desk.model.selectedRow?.text == "the build number 119")
+    }
+
     @Test("Where the conversation has not loaded the message, the store is read around it, and on at both ends")
     func excerpt() throws {
         var desk = Self.found([Self.item(50, "the build number 50")])

@@ -210,6 +210,55 @@ struct SelectionTests {
         #expect(selected(desk) == "line 35.")
     }
 
+    /// Forty messages in another topic, of which one calls the person, and Alt-a pressed.
+    private static func calledDesk() -> Desk {
+        var desk = Desk.joined("chat.a", "chat.lobby")
+        let messages = (1...40).map { message(UInt64($0), $0 == 20 ? "@alice look" : "line \($0).") }
+        desk.send(.topic("chat.lobby", .messages(messages)))
+        desk.press(.alt("a"))
+        desk.press(.backTab)
+        return desk
+    }
+
+    @Test("Behind Alt-a, Up and Down begin at the message that it has led to, wherever that stands in view")
+    func beginsWhereTheJumpLed() {
+        for (key, next) in [(Key.Code.up, "line 19."), (.down, "line 21.")] {
+            var desk = Self.calledDesk()
+            #expect(selected(desk) == nil)
+            desk.press(key)
+            #expect(selected(desk) == "@alice look")
+            desk.press(key)
+            #expect(selected(desk) == next)
+        }
+    }
+
+    @Test("A jump counts no more once the person was elsewhere: at the end, at a click, behind a line of theirs")
+    func jumpIsOver() throws {
+        for leave in [Key(.end), Key(.home)] {
+            var desk = Self.calledDesk()
+            desk.press(leave)
+            #expect(desk.model.landing == nil)
+        }
+        var desk = Self.calledDesk()
+        let row = try #require(desk.screen().firstIndex { $0.hasSuffix("line 22.") })
+        desk.send(.input(.mouse(MouseEvent(kind: .press, button: .left, row: row, column: 40))))
+        desk.press(.up)
+        #expect(selected(desk) == "line 21.")
+
+        desk = Self.calledDesk()
+        desk.press(.tab)
+        desk.enter("here I am")
+        desk.press(.backTab)
+        desk.press(.up)
+        #expect(selected(desk) == "here I am")
+
+        // Where it is out of view, the keys begin in what is.
+        desk = Self.calledDesk()
+        for _ in 0..<2 { desk.press(.pageDown) }
+        desk.press(.up)
+        #expect(selected(desk) == "line 40.")
+    }
+
     @Test("A message that is dropped from the screen is selected no more")
     func gone() {
         var desk = Self.desk()

@@ -60,6 +60,30 @@ struct UnreadTests {
         #expect(!desk.screen().contains { $0.contains("── new ─") })
     }
 
+    @Test("With followUnread a topic out of view that has much unread rests until it is in view")
+    func resting() {
+        var desk = Desk.joined("chat.lobby", "chat.qa", "chat.ops", size: Size(rows: 24, columns: 100))
+        func receive(_ sequences: ClosedRange<UInt64>, in topic: String) -> [ChatEffect] {
+            desk.send(.topic(topic, .messages(sequences.map { message($0, "news \($0)", topic: topic) })))
+        }
+        #expect(receive(1...99, in: "chat.qa") == [])
+        desk.model.settings.followedUnread = 100
+        #expect(receive(1...300, in: "chat.lobby") == [] && desk.model.restingTopics.isEmpty)
+        #expect(receive(100...100, in: "chat.qa") == [.follow(topic: "chat.qa", false)])
+        let lists = desk.screen().map { $0.prefix { $0 != "│" } }
+        #expect(lists.contains { $0.contains("chat.qa") && $0.contains("100+") })
+        // What was on its way is taken in, and changes nothing.
+        #expect(receive(101...101, in: "chat.qa") == [] && desk.model.restingTopics == ["chat.qa"])
+        #expect(desk.press(.alt("a")).contains(.follow(topic: "chat.qa", true)))
+        #expect(desk.model.view == .conversation("chat.qa") && desk.model.restingTopics.isEmpty)
+        // Back in the other one, it is read and followed.
+        #expect(!desk.press(.alt("1")).contains { if case .follow = $0 { true } else { false } })
+        // Without the setting everything is followed.
+        #expect(receive(1...100, in: "chat.ops") == [.follow(topic: "chat.ops", false)])
+        desk.model.settings.followedUnread = nil
+        #expect(desk.send(.log("a remark")) == [.follow(topic: "chat.ops", true)])
+    }
+
     @Test("A terminal that never reports focus is taken to be in front")
     func unknownFocus() {
         var desk = Desk.joined("chat.lobby")

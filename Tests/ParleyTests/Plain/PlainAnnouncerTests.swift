@@ -24,6 +24,16 @@ struct PlainDesk {
         return announcer.lines(after: event, effects, &desk.model)
     }
 
+    /// Time passes.
+    mutating func wait(_ seconds: Int64) -> [String] {
+        let now = desk.model.now
+        return send(
+            .tick(
+                Moment(
+                    instant: now.instant.advanced(by: .seconds(seconds)),
+                    wall: Timestamp(milliseconds: now.wall.milliseconds + seconds * 1_000))))
+    }
+
     /// Enters a line; what is said, and the identifier of what was sent.
     mutating func enter(_ text: String) -> (lines: [String], id: String?) {
         let lines = send(.line(text))
@@ -199,6 +209,41 @@ struct PlainAnnouncerTests {
         #expect(plain.desk.model.view == .conversation("chat.ops") && plain.desk.model.compose.isEmpty)
         _ = plain.enter("/join chat.lobby")
         #expect(plain.desk.model.compose.text == "half a line")
+    }
+
+    @Test("B27: Stopped and continued, it says what came meanwhile as soon as all of it is here, once")
+    func continued() {
+        var plain = Self.lobby(line(1, "before"))
+        #expect(plain.send(.suspending) == [])
+        #expect(plain.effects.contains(.setActive(false)))
+        #expect(plain.wait(600) == [])
+        #expect(plain.send(.resumed) == [])
+        #expect(plain.effects.contains(.setActive(true)))
+        let rests = ConnectionStatus(state: .suspended, reason: .backgrounded)
+        #expect(plain.send(.statusChanged(rests)) == ["The connection rests."])
+        #expect(plain.send(.statusChanged(ConnectionStatus(state: .connected))) == ["Connected."])
+        #expect(plain.send(.topic("chat.lobby", .messages([message(2, "one", minutes: 3)]))) == ["10:03 bob: one"])
+        let elsewhere = ChatEvent.topic(
+            "chat.ops", .messages([message(3, "disk", topic: "chat.ops", minutes: 4)]))
+        #expect(plain.send(elsewhere) == ["chat.ops has something new."])
+        for topic in ["chat.lobby", "chat.ops"] { #expect(plain.send(.topic(topic, .live)) == []) }
+        #expect(plain.wait(1) == ["Away 10 min: 2 new in 2 topics. /next goes to the first."])
+        #expect(plain.wait(1) == [])
+        #expect(plain.enter("/next").lines.first == "Now in chat.ops.")
+    }
+
+    @Test("What came in view was said, so that nothing leads there; a quick look at the shell is not spoken of")
+    func continuedInView() {
+        let stops: [(seconds: Int64, words: [String])] = [(600, ["Away 10 min: 1 new in 1 topic."]), (30, [])]
+        for (seconds, words) in stops {
+            var plain = Self.lobby(line(1, "before"))
+            _ = plain.send(.suspending)
+            _ = plain.wait(seconds)
+            _ = plain.send(.resumed)
+            #expect(plain.send(.topic("chat.lobby", .messages([message(2, "one")]))) == ["10:00 bob: one"])
+            for topic in ["chat.lobby", "chat.ops"] { #expect(plain.send(.topic(topic, .live)) == []) }
+            #expect(plain.wait(1) == words)
+        }
     }
 
     @Test("The topics are listed with what is unread, and /next goes to it")

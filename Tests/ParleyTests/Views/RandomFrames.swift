@@ -215,7 +215,7 @@ struct RandomFrames {
         var source = EventSource(state: seed)
         // Half of the runs begin with nothing joined.
         var desk = seed.isMultiple(of: 2) ? Desk.joined("chat.lobby", "alerts.>") : Desk()
-        let texts = WrappedTexts()
+        let (texts, last) = (WrappedTexts(), LastFrame())
         for step in 0..<250 {
             if step % 10 == 0 { await Task.yield() }
             let event = source.event(desk.model)
@@ -223,8 +223,10 @@ struct RandomFrames {
             if case .input(.paste(let text)) = event, text.hasPrefix("/") { desk.press(.enter) }
             let size = source.next(8) == 0 ? source.size() : desk.model.size
             let frame = render(desk.model, size: size, now: desk.model.now.instant)
-            // What earlier frames have measured changes nothing.
-            let isSame = frame == render(desk.model, size: size, now: desk.model.now.instant, texts: texts)
+            // What earlier frames have measured changes nothing, nor what stays of the last one.
+            let isSame =
+                frame == render(desk.model, size: size, now: desk.model.now.instant, texts: texts)
+                && frame == render(desk.model, size: size, now: desk.model.now.instant, texts: texts, last: last)
             guard isSame, frame.size == size, isClean(frame), cursorIsInside(frame) else {
                 Issue.record(
                     "seed \(seed), step \(step): \(size) after \(event)\n\(frame.rows.joined(separator: "\n"))")

@@ -132,6 +132,24 @@ struct LeakTests {
         }
     }
 
+    @Test("B21 B55 a thousand absences lose nothing, repeat nothing and leave nothing behind")
+    func absences() async throws {
+        struct Figures: Decodable {
+            var delivered, disorder, illegalEdges, connected: Int
+            var memoryGrowthKb, descriptorGrowth: Double
+        }
+        let run = try await ChildProcess.run(
+            BuiltProduct.url("parley-bench").path, ["absences", "n=1000"], deadline: .seconds(120))
+        #expect(run.status.isSuccess, "\(run.diagnostics)")
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let figures = try decoder.decode(Figures.self, from: Data(run.output.utf8))
+        #expect(figures.connected == 1 && figures.illegalEdges == 0)
+        #expect(figures.delivered == 1_000 && figures.disorder == 0)
+        // As below: what nine hundred connections take is far above this.
+        #expect(figures.memoryGrowthKb < 20_000 && figures.descriptorGrowth < 10)
+    }
+
     @Test("B29 B38 B55 a thousand cuts of a busy connection lose nothing, repeat nothing and leave nothing behind")
     func cuts() async throws {
         struct Figures: Decodable {

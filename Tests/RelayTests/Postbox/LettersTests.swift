@@ -94,7 +94,11 @@ struct LettersTests {
         let found = try PostboxRegister.postboxes(in: PostboxReply(postboxes: [entry]), about: "work")
         let postbox = Postbox(
             id: "work", name: "work", sudoId: "alice", isEnabled: false, createdAt: Timestamp(milliseconds: 42))
-        #expect(found == [postbox])
+        #expect(found == [postbox] && postbox.title == "work" && !postbox.hasTitle)
+        var named = entry
+        named.title = "Orders"
+        let renamed = try PostboxRegister.postboxes(in: PostboxReply(postboxes: [named]), about: "work")
+        #expect(renamed.map(\.title) == ["Orders"] && renamed.map(\.name) == ["work"])
         #expect(try PostboxRegister.postboxes(in: PostboxReply(postboxes: []), about: "work").isEmpty)
     }
 
@@ -105,6 +109,11 @@ struct LettersTests {
                 PostboxReply.Failure.invalidName,
                 RelayError.invalidArgument("A postbox's name has 1 to 64 letters, digits, _ and -")
             ),
+            (
+                PostboxReply.Failure.invalidTitle,
+                RelayError.invalidArgument("A postbox's title is a line of 1 to 128 bytes")
+            ),
+            (PostboxReply.Failure.titleTaken, RelayError.invalidArgument("Another of the postboxes is called so")),
             (PostboxReply.Failure.exists, RelayError.invalidArgument("There is a postbox work already")),
             (PostboxReply.Failure.notFound, RelayError.notFound("The postbox work")),
             (

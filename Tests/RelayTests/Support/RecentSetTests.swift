@@ -20,4 +20,24 @@ struct RecentSetTests {
             #expect(known == Array((count - known.count)..<count))
         }
     }
+
+    /// A value whose hash says little.
+    private struct Alike: Hashable {
+        let number: Int
+
+        func hash(into hasher: inout Hasher) { hasher.combine(number % 3) }
+    }
+
+    @Test("Values whose hashes are equal are told apart, before and after they are forgotten")
+    func collisions() {
+        var set = RecentSet<Alike>(capacity: 50)
+        for number in 0..<500 {
+            let isNew = set.insert(Alike(number: number))
+            let isNewAgain = set.insert(Alike(number: number))
+            let isBeforeNew = set.insert(Alike(number: max(0, number - 1)))
+            #expect(isNew && !isNewAgain && !isBeforeNew)
+        }
+        let isFirstNew = set.insert(Alike(number: 0))
+        #expect(isFirstNew)
+    }
 }

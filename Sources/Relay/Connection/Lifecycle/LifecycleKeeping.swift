@@ -4,6 +4,8 @@ struct LifecycleKeeping: Sendable {
     var sources: [any LifecycleSource] = []
     /// What they tell and nobody has taken in yet.
     let inbox = LifecycleInbox()
+    /// When the signals are looked at next.
+    var nextLook: ContinuousClock.Instant?
     /// Closed while the connection rests: nobody waits then for the local store to be tidy.
     let upkeep = RestGate()
     /// Whether the connection rests, so that nothing of the client runs.

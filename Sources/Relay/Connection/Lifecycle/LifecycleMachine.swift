@@ -17,7 +17,7 @@ package struct LifecycleMachine: Sendable {
         /// The process is about to be stopped, and can keep no connection, whatever the policy. It is in the background
         /// from now on.
         case stopping
-        /// The machine slept for this long, and runs again.
+        /// The machine slept for this long, or the process was stopped, and runs again.
         case woke(after: Duration)
         /// Something suggests a look at the connection.
         case suspected

@@ -45,7 +45,10 @@ extension RelayClient {
         case .foreground: handleLifecycle(.active(true))
         case .background: handleLifecycle(.active(false))
         case .stopping: handleLifecycle(.stopping)
-        case .woke(let asleep): handleLifecycle(.woke(after: asleep))
+        case .woke(let asleep):
+            // The wait for the next look is late for the same reason.
+            nextLook = nil
+            handleLifecycle(.woke(after: asleep))
         case .probe: handleLifecycle(.suspected)
         }
     }
@@ -61,13 +64,19 @@ extension RelayClient {
     /// when it is awake.
     func awaitLook() {
         guard !lifecycleSources.isEmpty, configuration.pingInterval > .zero else { return }
-        startTimer(.look, at: surroundings.clock.now + configuration.pingInterval)
+        let moment = surroundings.clock.now + configuration.pingInterval
+        nextLook = moment
+        startTimer(.look, at: moment)
     }
 
     /// The moment for the next look has come.
     func lookAgain() {
         guard hasSession, status.state != .suspended else { return }
         lookForSignals()
+        // Who stood still for longer than the server waits, stopped by SIGSTOP say, has no connection any more. Less is no
+        // reason: a busy machine is late as well.
+        let late = nextLook.map { $0.duration(to: surroundings.clock.now) } ?? .zero
+        if late >= configuration.serverPatience { decide(.woke(after: late)) }
         awaitLook()
     }
 

@@ -24,6 +24,8 @@ final class LiveLink: Sendable {
     let surroundings: Surroundings
     /// Whose each of the user's postboxes is.
     let personas = Personas()
+    /// Which of their letters were deleted over this connection.
+    let deletedLetters = DeletedLetters()
     private let client: @Sendable () -> RelayClient?
     private let state = NIOLockedValueBox(State())
 

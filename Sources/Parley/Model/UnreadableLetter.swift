@@ -1,0 +1,24 @@
+import Relay
+
+// A letter that cannot be read is shown as one that says so: it counts, and can be deleted.
+extension PostboxMessage {
+    /// What is shown instead of a letter that cannot be read. Its postbox's persona is not known with it.
+    init(_ letter: UnreadableLetter) {
+        self.init(
+            id: letter.id, createdAt: letter.createdAt, updatedAt: letter.createdAt, ownerId: "", sudoId: "",
+            postboxId: letter.postboxId, message: "(a letter of \(letter.bytes) bytes that cannot be read)",
+            from: letter.from)
+    }
+}
+
+extension ListOutput where Item == PostboxMessage {
+    /// The page with the letters that cannot be read in their places.
+    func withUnreadable(_ order: LetterOrder) -> ListOutput<PostboxMessage> {
+        guard !unreadable.isEmpty else { return self }
+        let letters = (items + unreadable.map { PostboxMessage($0) }).map { letter in
+            (place: PostboxMessageID(letter.id)?.sequence ?? 0, letter: letter)
+        }
+        let sorted = letters.sorted { order == .oldestFirst ? $0.place < $1.place : $0.place > $1.place }
+        return ListOutput(items: sorted.map(\.letter), nextToken: nextToken)
+    }
+}

@@ -1,0 +1,107 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The multiplexer, tmux or screen, in which this program runs, as its environment tells.
+enum Multiplexer {
+    /// The path of its socket; nil where there is none.
+    ///
+    /// - Parameter exists: whether there is anything at a path.
+    static func socket(environment: (String) -> String?, user: UInt32, exists: (String) -> Bool) -> String? {
+        func value(_ name: String) -> String? { environment(name).flatMap { $0.isEmpty ? nil : $0 } }
+        if let tmux = value("TMUX") {
+            // The path, the server's process and the session, with commas between; the path may have some itself.
+            let fields = tmux.split(separator: ",", omittingEmptySubsequences: false)
+            let path = fields.count > 2 ? fields.dropLast(2).joined(separator: ",") : tmux
+            return exists(path) ? path : nil
+        }
+        guard let session = value("STY") else { return nil }
+        let name = value("USER") ?? value("LOGNAME") ?? "\(user)"
+        var folders = ["/run/screen", "/var/run/screen", "/tmp/screens", "/tmp/uscreens"].map { "\($0)/S-\(name)" }
+        if let own = value("SCREENDIR") { folders.insert(own, at: 0) }
+        if let home = value("HOME") { folders.append("\(home)/.screen") }
+        return folders.map { "\($0)/\(session)" }.first(where: exists)
+    }
+}
+
+/// Whether anybody is attached to a multiplexer, as its socket tells: a pure value.
+///
+/// Both tmux and screen give their socket its owner's right to execute it as long as a terminal is attached, for those who
+/// list sessions. What is not known counts as attached: where that right is missing from the start, whoever is there may
+/// have a way of their own.
+struct AttachmentGauge: Hashable, Sendable {
+    private var isAttached: Bool?
+
+    /// Takes in the socket's mode; nil where there is no socket.
+    ///
+    /// - Returns: whether anybody is attached, where that is news.
+    mutating func take(mode: UInt32?) -> Bool? {
+        guard let mode else { return nil }
+        let isNowAttached = mode & 0o100 != 0
+        defer { isAttached = isNowAttached }
+        return isAttached.map { $0 == isNowAttached } == false ? isNowAttached : nil
+    }
+}
+
+/// Tells when the last terminal is detached from the multiplexer in which this program runs, and when one is attached
+/// again, also where the multiplexer passes on no focus. The kernel says so; nothing is asked, and no clock runs.
+///
+/// A server of tmux with several sessions has one socket, so that of these all have to be left.
+final class MultiplexerWatch {
+    /// Readable when the socket may have changed.
+    let descriptor: Int32
+    private let path: String
+    private var gauge = AttachmentGauge()
+
+    /// Watches the multiplexer that the environment names; nil where there is none, or the system has no such news.
+    static func ofEnvironment() -> MultiplexerWatch? {
+        let path = Multiplexer.socket(environment: environmentValue, user: UInt32(getuid())) { access($0, F_OK) == 0 }
+        return path.flatMap { MultiplexerWatch($0) }
+    }
+
+    #if os(Linux)
+        /// Watches a socket; nil where that cannot be.
+        init?(_ path: String) {
+            let descriptor = inotify_init1(Int32(O_NONBLOCK | O_CLOEXEC))
+            guard descriptor >= 0 else { return nil }
+            self.descriptor = descriptor
+            self.path = path
+            guard mark() else { return nil }
+            _ = gauge.take(mode: mode)
+        }
+
+        /// Takes in what was told.
+        ///
+        /// - Returns: whether anybody is attached, where that has changed.
+        func take() -> Bool? {
+            var bytes = [UInt8](repeating: 0, count: 4_096)
+            while read(descriptor, &bytes, bytes.count) > 0 {}
+            // A socket may have been made anew under the same name; of one that is watched already nothing changes.
+            _ = mark()
+            return gauge.take(mode: mode)
+        }
+
+        private func mark() -> Bool { inotify_add_watch(descriptor, path, UInt32(IN_ATTRIB)) >= 0 }
+
+        private var mode: UInt32? {
+            var status = stat()
+            return stat(path, &status) == 0 ? UInt32(status.st_mode) : nil
+        }
+    #else
+        /// Nil: this system tells nothing of sockets.
+        init?(_ path: String) { return nil }
+
+        /// Nothing.
+        func take() -> Bool? { nil }
+    #endif
+
+    deinit {
+        #if os(Linux)
+            close(descriptor)
+        #endif
+    }
+}

@@ -1,0 +1,130 @@
+import Relay
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("What stays of the last frame")
+struct LastFrameTests {
+    private static let people = PresenceRoster(
+        users: [
+            PresentUser(name: "alice", presence: .here, isTyping: false),
+            PresentUser(name: "bob", presence: .here, isTyping: true),
+        ])
+
+    /// Everything that can be seen of a conversation and around it, each change for itself.
+    private static func changes() -> [(name: String, change: (inout Desk) -> Void)] {
+        var changes: [(name: String, change: (inout Desk) -> Void)] = []
+        func add(_ name: String, _ change: @escaping (inout Desk) -> Void) { changes.append((name, change)) }
+        add("a key") { $0.type("x") }
+        add("a second line") { $0.press(Key(.enter, .alt)) }
+        add("a message") { $0.send(.topic("chat.lobby", .messages([message(50, "hello `code` https://a.b/c")]))) }
+        add("one elsewhere") { $0.send(.topic("chat.qa", .messages([message(51, "@alice", topic: "chat.qa")]))) }
+        add("a gap") { $0.send(.topic("chat.lobby", .gap(lost: 7))) }
+        add("history") { $0.send(.topic("chat.lobby", .history([message(1, "old")], isComplete: false))) }
+        add("people") { $0.send(.people(topic: "chat.lobby", people)) }
+        add("nobody") { $0.send(.people(topic: "chat.lobby", PresenceRoster(users: []))) }
+        add("away") { $0.enter("/away lunch") }
+        add("another name") { $0.send(.identified(.init(user: "bob", network: "local"))) }
+        add("a postbox") { $0.send(.postbox(.boxes([postbox("b1", "personal"), postbox("b2", "work")]))) }
+        add("its letters") { $0.send(.postbox(.counts(["b1": 3, "b2": 1]))) }
+        add("a letter") { $0.send(.postbox(.created(letter(4)))) }
+        add("a postbox that is off") { $0.send(.postbox(.boxes([postbox("b1", "personal", isEnabled: false)]))) }
+        add("muted") { $0.enter("/mute chat.qa") }
+        add("ignored") { $0.enter("/ignore bob") }
+        add("unignored") { $0.enter("/unignore bob") }
+        add("a line") { $0.enter("on its way") }
+        add("sent") { $0.send(.published(PublishNews(id: "own-1", state: .acknowledged(sequence: 60)))) }
+        add("refused") { $0.send(.published(PublishNews(id: "own-2", state: .failed(.notConnected)))) }
+        add("the sidebar") { $0.press(.function(2)) }
+        add("its cursor") { $0.press(.down) }
+        add("the text again") { $0.press(.escape) }
+        add("folded") { $0.press(.function(5)) }
+        add("shown") { $0.press(.function(5)) }
+        add("by activity") { $0.model.conversations.show(in: .byActivity) }
+        add("the conversation") { $0.press(.backTab) }
+        add("a selection") { $0.press(.up) }
+        add("the one above") { $0.press(.up) }
+        add("found") { $0.enter("/find line") }
+        add("scrolled") { $0.press(.pageUp) }
+        add("the newest") { $0.press(.end) }
+        add("another topic") { $0.press(.alt("2")) }
+        add("a text there") { $0.type("half a line") }
+        add("back") { $0.press(.alt("1")) }
+        add("the help") { $0.press(.function(1)) }
+        add("closed") { $0.press(.escape) }
+        add("the log") { $0.press(.function(8)) }
+        add("closed again") { $0.press(.function(8)) }
+        add("the palette") { $0.press(.control("g")) }
+        add("closed once more") { $0.press(.escape) }
+        add("the tour") { $0.model.tour = Tour() }
+        add("no tour") { $0.press(.escape) }
+        add("an outage") { $0.send(.statusChanged(ConnectionStatus(state: .reconnecting, attempt: 3))) }
+        add("its time") { $0.wait(.seconds(90)) }
+        add("its end") { $0.send(.statusChanged(ConnectionStatus(state: .connected))) }
+        add("another zone") { $0.model.zone = .fixed(seconds: 7_200) }
+        add("another year") { $0.wait(.seconds(60 * 86_400)) }
+        add("a pattern") { $0.enter("/join alerts.>") }
+        add("made anew") { $0.send(.topic("chat.lobby", .restarted)) }
+        add("left") { $0.enter("/leave") }
+        add("nothing joined") { for topic in ["chat.qa", "chat.lobby"] { $0.enter("/leave \(topic)") } }
+        return changes
+    }
+
+    @Test(
+        "After any change a frame that begins with what stays of the last one is the frame without it",
+        arguments: [Size(rows: 24, columns: 80), Size(rows: 40, columns: 120), Size(rows: 8, columns: 40)])
+    func changed(size: Size) {
+        var desk = Desk.joined("chat.lobby", "chat.qa", size: size)
+        desk.send(.topic("chat.lobby", .messages((2...30).map { message($0, "line \($0)", minutes: Int64($0)) })))
+        let last = LastFrame()
+        let themes = [Theme.standard, Theme(colors: 8), Theme.colorless]
+        for (place, (name, change)) in Self.changes().enumerated() {
+            change(&desk)
+            // Twice, since only the second one finds the change kept.
+            for _ in 0..<2 {
+                let now = desk.model.now.instant
+                let kept = render(desk.model, size: size, now: now, last: last)
+                #expect(kept == render(desk.model, size: size, now: now), "\(name) at \(size)")
+            }
+            let theme = themes[place % themes.count]
+            let now = desk.model.now.instant.advanced(by: .seconds(place))
+            let kept = render(desk.model, size: size, now: now, theme: theme, last: last)
+            #expect(kept == render(desk.model, size: size, now: now, theme: theme), "\(name) in another theme")
+        }
+    }
+
+    @Test("What a copy of the model has become is not taken for what another one has")
+    func copies() {
+        var one = Desk.joined("chat.lobby")
+        var other = one
+        one.send(.topic("chat.lobby", .messages([message(1, "this")])))
+        other.send(.topic("chat.lobby", .messages([message(1, "that")])))
+        let last = LastFrame()
+        for desk in [one, other, one] {
+            let now = desk.model.now.instant
+            #expect(
+                render(desk.model, size: desk.model.size, now: now, last: last)
+                    == render(desk.model, size: desk.model.size, now: now))
+        }
+    }
+
+    @Test("A key that is typed leaves the look as it is, and so does reading what is read already")
+    func look() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.send(.topic("chat.lobby", .messages((1...30).map { message($0, "line \($0)") })))
+        func look() -> FrameLook? {
+            let layout = desk.model.layout(on: desk.model.size)
+            return FrameLook(
+                Frame(model: desk.model, theme: .standard, layout: layout, now: desk.model.now.instant))
+        }
+        desk.type("h")
+        let before = look()
+        #expect(before != nil)
+        desk.type("ello")
+        desk.press(.backspace)
+        #expect(look() == before)
+        desk.send(.topic("chat.qa", .messages([message(40, "elsewhere", topic: "chat.qa")])))
+        #expect(look() != before)
+    }
+}

@@ -1,0 +1,112 @@
+import NATS
+import TestSupport
+import Testing
+
+@testable import Relay
+
+@Suite("Client: clocks that jump, and a thousand absences, over a network in memory", .realProcesses)
+struct LifecycleCycleTests {
+    private func reach(_ state: ConnectionStatus.State, _ client: RelayClient) async {
+        for await status in client.statuses where status.state == state { return }
+    }
+
+    // MARK: Jumps
+
+    @Test(
+        "B25 a clock that jumps by an hour has the connection replaced before another second, asleep as well as stopped",
+        arguments: [true, false])
+    func clockJump(isAsleep: Bool) async throws {
+        let network = try MemoryNetwork()
+        let (time, start, awake) = (network.time, network.time.now, SuspendingClock.now)
+        var configuration = network.configuration(lifecycle: .rongcloud)
+        configuration.handleAppLifecycle = true
+        // The clock of a machine stands still while it sleeps, and goes on while a process is stopped.
+        configuration.lifecycleSources = {
+            let source = SleepSource {
+                SleepGauge.Reading(
+                    continuous: time.now, suspending: isAsleep ? awake : awake + start.duration(to: time.now))
+            }
+            return [source]
+        }
+        let client = try await network.connected(configuration)
+        let heard = Heard(try await client.messages(topic: "chat.room"))
+        try await heard.wait(for: "live")
+        let interval = configuration.pingInterval
+        try await eventually("the wait for the next look") { time.waits.contains(interval) }
+
+        time.advance(by: .seconds(3_600))
+        let jumped = time.now
+        try network.store("meanwhile")
+        try await eventually("the new connection") {
+            network.server.dials == 2 && client.status.state == .connected && client.status.recoveries == 1
+        }
+        #expect(jumped.duration(to: time.now) < .seconds(1))
+        try await heard.wait(for: "live", times: 2)
+        #expect(heard.all.count { $0.hasSuffix("meanwhile") } == 1)
+        // Once: the look that comes next finds nothing more.
+        try await eventually("the wait for the next look") { time.waits.contains(interval) }
+        time.advance(by: interval)
+        _ = try await client.ping()
+        #expect(network.server.dials == 2 && client.status.state == .connected)
+        await client.close()
+    }
+
+    @Test("B25 a look that is late by less than the server's patience replaces nothing")
+    func late() async throws {
+        let network = try MemoryNetwork()
+        var configuration = network.configuration(lifecycle: .rongcloud)
+        configuration.handleAppLifecycle = true
+        configuration.lifecycleSources = { [SleepSource { nil }] }
+        let client = try await network.connected(configuration)
+        let (interval, patience) = (configuration.pingInterval, configuration.serverPatience)
+        try await eventually("the wait for the next look") { network.time.waits == [interval] }
+        network.time.advance(by: interval + patience - .seconds(1))
+        try await eventually("the wait behind it") { network.time.waits == [interval] }
+        _ = try await client.ping()
+        #expect(network.server.dials == 1 && client.status.state == .connected)
+        await client.close()
+    }
+
+    // MARK: Cycles
+
+    private struct Passed {
+        weak var link: LiveLink?
+    }
+
+    @Test("B21 B55 a thousand backgrounds and foregrounds leave no link, no timer and no connection behind")
+    func manyRoundTrips() async throws {
+        let network = try MemoryNetwork()
+        let rounds = 1_000
+        weak var released: RelayClient?
+        do {
+            let client = try await network.connected(network.configuration(lifecycle: .immediate))
+            released = client
+            let heard = Heard(try await client.messages(topic: "chat.room"))
+            try await heard.wait(for: "live")
+            var passed: [Passed] = []
+            for round in 1...rounds {
+                passed.append(Passed(link: await client.link))
+                // By turns: nobody looks at the application, or its process is stopped.
+                if round.isMultiple(of: 2) {
+                    await client.setAppStateActive(false)
+                    network.time.advance(by: LifecyclePolicy.shortestGrace)
+                } else {
+                    await client.lifecycleChanged(.stopping)
+                }
+                await reach(.suspended, client)
+                if round.isMultiple(of: 100) { try network.store("line \(round)") }
+                await client.setAppStateActive(true)
+                await reach(.connected, client)
+            }
+            #expect(network.server.dials == rounds + 1)
+            let last = "line \(rounds)"
+            try await eventually("the last line") { heard.all.contains { $0.hasSuffix(last) } }
+            #expect(heard.all.count { $0.contains("line ") } == rounds / 100)
+            await client.lifecycleChanged(.stopping)
+            try await eventually("the end of every link") { passed.allSatisfy { $0.link == nil } }
+            try await eventually("no timer") { network.time.untilNext == nil }
+            try await eventually("no connection") { network.server.connections == 0 }
+        }
+        try await eventually("the end of the client") { released == nil }
+    }
+}

@@ -1,0 +1,78 @@
+/// A tmux server of a test's own: its socket and its settings are in a temporary folder, and none of the developer's are
+/// read. It ends, and what runs in it is hung up, with `close()`, with this value's last reference, or with the test process.
+public final class TmuxServer: Sendable {
+    /// Whether there is a tmux to start.
+    public static let isInstalled = (try? Launch.path(of: "tmux")) != nil
+    /// Why a test that needs it is skipped.
+    public static let missing = "tmux is not installed; ./setup installs it"
+
+    private let folder: TemporaryDirectory
+    private let socket: String
+    private let server: ChildProcess
+
+    /// Starts a server, which has no session yet.
+    ///
+    /// - Parameters:
+    ///   - focusEvents: whether it passes on what its terminals report of their focus.
+    ///   - environment: what programs in it find, besides PATH, HOME and a UTF-8 locale.
+    /// - Throws: `TestFailure` when it does not answer.
+    public static func start(focusEvents: Bool, environment: [String: String]) async throws -> TmuxServer {
+        let tmux = try TmuxServer(focusEvents: focusEvents, environment: environment)
+        // The status line is the setting that comes last.
+        try await eventually("tmux to take its settings", deadline: .seconds(60)) {
+            try await tmux.run("show-options", "-gv", "status").output == "off\n"
+        }
+        return tmux
+    }
+
+    private init(focusEvents: Bool, environment: [String: String]) throws {
+        folder = try TemporaryDirectory("tmux")
+        socket = folder.path("socket")
+        let settings = """
+            set-option -g focus-events \(focusEvents ? "on" : "off")
+            set-option -g status off
+
+            """
+        // In the foreground, so that it is this test's child and its end can be awaited.
+        server = try ChildProcess(
+            "tmux", ["-D", "-S", socket, "-f", try folder.write(settings, to: "settings")], environment: environment)
+    }
+
+    /// Kills the server, whereupon the system hangs up on what runs in it.
+    public func close() { server.close() }
+
+    /// The processes that were started in it and run now.
+    public func programs() async throws -> [Int32] {
+        try await run("list-panes", "-a", "-F", "#{pane_pid}").lines.compactMap { Int32($0) }
+    }
+
+    /// A new terminal with a session in which a program runs.
+    public func open(_ program: String, _ arguments: [String], rows: Int = 24, columns: Int = 80) throws
+        -> PseudoTerminal
+    {
+        try PseudoTerminal(
+            "tmux", ["-S", socket, "new-session", "-s", "test", program] + arguments, rows: rows, columns: columns)
+    }
+
+    /// A new terminal that is attached to that session.
+    public func attach(rows: Int = 24, columns: Int = 80) throws -> PseudoTerminal {
+        try PseudoTerminal(
+            "tmux", ["-S", socket, "attach-session", "-t", "test"], rows: rows, columns: columns)
+    }
+
+    /// Runs one of tmux's commands.
+    @discardableResult
+    public func run(_ words: String...) async throws -> ChildProcess.Result {
+        try await ChildProcess.run("tmux", ["-S", socket] + words)
+    }
+}
+
+extension PseudoTerminal {
+    /// Detaches this terminal from tmux by its keys, and returns when tmux has left it.
+    public func detach(fileID: String = #fileID, line: Int = #line) async throws {
+        try press(.ctrl("b"))
+        try type("d")
+        let status = try await waitForExit(deadline: .seconds(60), fileID: fileID, line: line)
+        guard status == .exited(0) else { throw TestFailure("tmux ended: \(status)", fileID: fileID, line: line) }
+    }
+}
