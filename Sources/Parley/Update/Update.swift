@@ -12,8 +12,9 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         effects = keeps ? model.startOpening(topics) : model.start(topics)
     case .opened(let desk):
         effects = model.opened(desk)
-    case .tick(let moment):
+    case .tick(let moment, let isSign):
         model.pass(moment)
+        if isSign { model.lastSign = moment.instant }
         effects = model.callAgain()
         if model.tellAbsence() { effects = model.changesToKeep(since: mark, isTyping: false) + effects }
         let departure = model.noteIdleness()
