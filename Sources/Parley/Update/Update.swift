@@ -143,6 +143,7 @@ extension ChatModel {
     /// It is later now.
     fileprivate mutating func pass(_ moment: Moment) {
         now = moment
+        inbox.forgetDeleted(at: moment.instant)
         if let notice, notice.until <= moment.instant {
             self.notice = nil
             quitIsArmed = false

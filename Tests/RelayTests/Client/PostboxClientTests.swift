@@ -238,32 +238,6 @@ struct PostboxClientTests {
         await client.close()
     }
 
-    @Test("B50 a list that lags behind does not bring back what was deleted, and what a server has after a crash is listed")
-    func lag() async throws {
-        let network = try MemoryNetwork()
-        let client = try await network.connected()
-        for number in 1...3 { try network.postLetter("\(number)") }
-        let last = try #require(try await client.listMessages(limit: 3).items.last)
-        try await client.deleteMessage(withMessageId: last.id)
-        // What comes into the places of the newest has their identifiers, as the same letters on a replica would.
-        network.server.dropNewest(1, in: "PB_alice")
-        try network.postLetter("2")
-        try network.postLetter("3 again")
-        func texts(_ limit: Int?, _ order: LetterOrder = .oldestFirst) async throws -> [String] {
-            try await client.listMessages(limit: limit, postbox: nil, order: order).items.map(\.message)
-        }
-        #expect(try await texts(10) == ["1", "2"])
-        // A page that has nothing left is not the end.
-        #expect(try await texts(nil, .newestFirst) == ["2"])
-        network.server.refuseDials(with: .connectionRefused("memory"))
-        network.server.disconnectAll()
-        try await eventually("the outage") { client.status.state != .connected }
-        network.server.refuseDials(with: nil)
-        try await network.letTimePass("the next connection") { client.status.state == .connected }
-        #expect(try await texts(10) == ["1", "2", "3 again"])
-        await client.close()
-    }
-
     @Test("B50 a deletion that is cut off says of which letters nothing is known, and sends no more")
     func interruptedDeletion() async throws {
         let network = try MemoryNetwork()
