@@ -57,11 +57,38 @@ public struct PostboxRequest: Codable, Hashable, Sendable {
 
     /// A text as a title: its words in one line, with a blank between each.
     ///
-    /// - Returns: nil for a text without a word, one of more than ``maximumTitleBytes``, and one with control characters.
+    /// - Returns: nil for a text in which there is nothing to see, one of more than ``maximumTitleBytes``, and one with
+    ///   control or format characters, but for the joiners that some scripts and pictures need.
     public static func title(_ text: String) -> String? {
         let title = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        guard (1...maximumTitleBytes).contains(title.utf8.count) else { return nil }
-        return title.unicodeScalars.contains { $0.properties.generalCategory == .control } ? nil : title
+        guard (1...maximumTitleBytes).contains(title.utf8.count),
+            title.unicodeScalars.allSatisfy(isAllowed), visible(title).unicodeScalars.contains(where: isSeen)
+        else { return nil }
+        return title
+    }
+
+    /// What is seen of a name or title: two of which this is equal look alike.
+    package static func visible(_ text: String) -> String {
+        let seen = text.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
+        return String(String.UnicodeScalarView(seen))
+    }
+
+    private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control: false
+        case .format: scalar == "\u{200C}" || scalar == "\u{200D}"
+        default: true
+        }
+    }
+
+    /// Whether a scalar alone is seen; Braille has a blank of its own.
+    private static func isSeen(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .spacingMark, .enclosingMark, .spaceSeparator, .lineSeparator, .paragraphSeparator,
+            .control, .format, .surrogate, .unassigned:
+            false
+        default: scalar != "\u{2800}"
+        }
     }
 }
 

@@ -225,9 +225,9 @@ struct PostboxesTests {
     func refused() {
         var desk = desk()
         desk.enter("/postbox create work")
-        desk.send(
-            .postboxes(.failed(.create("work", persona: nil), .invalidArgument("There is a postbox work already"))))
-        #expect(desk.screen().last?.contains("There is a postbox work already.") == true)
+        let words = "There is already a postbox work, or one with that title"
+        desk.send(.postboxes(.failed(.create("work", persona: nil), .invalidArgument(words))))
+        #expect(desk.screen().last?.contains("\(words).") == true)
         #expect(desk.model.inbox.boxes == Self.boxes)
     }
 

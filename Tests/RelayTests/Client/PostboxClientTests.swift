@@ -303,14 +303,15 @@ struct PostboxClientTests {
         let renamed = try await client.updatePostbox("work", title: "  Old\n orders ")
         #expect(renamed.name == "work" && renamed.title == "Old orders" && renamed.hasTitle)
         #expect(questions.all.count == 1 && questions.all[0].contains(#""title":"Old orders""#))
-        for mistake in ["", " \n", "a\u{1B}b", String(repeating: "ü", count: 65)] {
-            await #expect(throws: RelayError.invalidArgument("A postbox's title is a line of 1 to 128 bytes")) {
+        let words = "A postbox's title is a line of 1 to 128 bytes, without invisible characters"
+        for mistake in ["", " \n", "a\u{1B}b", "\u{200B}", String(repeating: "ü", count: 65)] {
+            await #expect(throws: RelayError.invalidArgument(words)) {
                 try await client.updatePostbox("work", title: mistake)
             }
         }
         #expect(questions.all.count == 1)
         isEarlier.withLockedValue { $0 = true }
-        await #expect(throws: RelayError.server(code: 501, "this network keeps no titles of postboxes")) {
+        await #expect(throws: RelayError.server(code: 501, "this network does not support postbox titles")) {
             try await client.updatePostbox("work", title: "Orders")
         }
         await client.close()
