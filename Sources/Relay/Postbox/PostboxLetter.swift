@@ -42,7 +42,7 @@ public struct PostboxRequest: Codable, Hashable, Sendable {
     /// The identity (Sudo) that a new postbox belongs to, the user's default one when nil; of any other request, whose
     /// postboxes are meant, all of the user's when nil.
     public var sudoId: String?
-    /// Of `rename`, what the postbox is to be called; its name takes its title away.
+    /// Of `rename`, what the postbox is to be called; its name removes the title.
     public var title: String?
 
     /// The most bytes of a title.
@@ -126,11 +126,11 @@ public struct PostboxReply: Codable, Hashable, Sendable {
     public enum Failure: String, Codable, Hashable, Sendable {
         /// The name is not 1 to 64 letters, digits, `_` and `-`, or it is missing.
         case invalidName
-        /// The title is not a line of 1 to 128 bytes, or it is missing.
+        /// The title is not a line of 1 to 128 bytes without invisible characters, or it is missing.
         case invalidTitle
-        /// Another postbox of the user is called so.
+        /// Another postbox of the user has that name or title.
         case titleTaken
-        /// There is a postbox of that name.
+        /// There is a postbox of that name, or with that title.
         case exists
         /// There is no postbox of that name.
         case notFound
