@@ -40,7 +40,7 @@ enum InboxScenario {
     static func run(_ words: Words) async throws -> Measurement? {
         #if os(Linux)
             guard let executable = FirstFrame.executable else {
-                Meter.say("inbox is left out: there is no parley beside parley-bench")
+                Meter.remark("inbox is left out: there is no parley beside parley-bench")
                 return nil
             }
             // More cannot be marked.
@@ -82,7 +82,7 @@ enum InboxScenario {
                 .adding("key_p99_ms", percentile(99, of: times.deleting))
                 .adding("key_p99_goal_ms", goal)
         #else
-            Meter.say("inbox is left out: it is measured on Linux alone")
+            Meter.remark("inbox is left out: it is measured on Linux alone")
             return nil
         #endif
     }

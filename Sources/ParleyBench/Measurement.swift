@@ -151,4 +151,10 @@ enum Meter {
         print(line)
         fflush(nil)
     }
+
+    /// Writes a line that is no result to standard error, so that whoever reads the results does not read it.
+    static func remark(_ line: String) {
+        let bytes = Array("parley-bench: \(line)\n".utf8)
+        _ = write(2, bytes, bytes.count)
+    }
 }

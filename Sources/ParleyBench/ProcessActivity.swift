@@ -8,32 +8,46 @@
 
 /// What a process, all of its threads together, has done since its start, as Linux's `/proc` has it.
 struct ProcessActivity {
-    /// How often a thread went to sleep of its own accord. What sleeps wakes up before it does so again.
-    var sleeps: Int
-    /// Processor time in ticks of the system's clock.
-    var ticks: Int
+    /// How often each thread, by its number, went to sleep of its own accord. What sleeps wakes up before it does so again.
+    private var sleeps: [Int: Int] = [:]
+    /// Processor time in ticks of the system's clock, with that of threads that have ended.
+    private let ticks: Int
 
     /// The activity of a process up to now; nil where the system does not say.
     static func of(_ process: pid_t) -> ProcessActivity? {
-        guard let folder = opendir("/proc/\(process)/task") else { return nil }
+        guard let ticks = ticks(of: process), let folder = opendir("/proc/\(process)/task") else { return nil }
         defer { closedir(folder) }
-        var sum = ProcessActivity(sleeps: 0, ticks: 0)
-        var threads = 0
+        var activity = ProcessActivity(ticks: ticks)
         while let entry = readdir(folder) {
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            guard let thread = Int(name) else { continue }
-            let place = "/proc/\(process)/task/\(thread)"
             // A thread may end between two looks.
-            guard let status = text(of: "\(place)/status"), let times = text(of: "\(place)/stat") else { continue }
-            threads += 1
-            sum.sleeps += value("voluntary_ctxt_switches:", in: status) ?? 0
-            // The program's name is in parentheses and may have spaces; 11 fields behind it are the two times.
-            let fields = times[(times.lastIndex(of: ")") ?? times.startIndex)...].split(separator: " ")
-            if fields.count > 13 { sum.ticks += (Int(fields[12]) ?? 0) + (Int(fields[13]) ?? 0) }
+            let place = "/proc/\(process)/task/\(name)/status"
+            guard let thread = Int(name), let status = text(of: place) else { continue }
+            activity.sleeps[thread] = value("voluntary_ctxt_switches:", in: status) ?? 0
         }
-        return threads > 0 ? sum : nil
+        return activity.sleeps.isEmpty ? nil : activity
+    }
+
+    /// What the process has done since an earlier look. The last sleeps of a thread that has ended meanwhile are not known.
+    func since(_ earlier: ProcessActivity) -> (sleeps: Int, ticks: Int) {
+        let slept = sleeps.reduce(0) { sum, thread in
+            let before = earlier.sleeps[thread.key] ?? 0
+            // A number may be another thread's by now, which has slept less.
+            return sum + (thread.value < before ? thread.value : thread.value - before)
+        }
+        return (slept, ticks - earlier.ticks)
+    }
+
+    private init(ticks: Int) { self.ticks = ticks }
+
+    private static func ticks(of process: pid_t) -> Int? {
+        guard let times = text(of: "/proc/\(process)/stat") else { return nil }
+        // The program's name is in parentheses and may have spaces; 11 fields behind it are the two times.
+        let fields = times[(times.lastIndex(of: ")") ?? times.startIndex)...].split(separator: " ")
+        guard fields.count > 13, let user = Int(fields[12]), let system = Int(fields[13]) else { return nil }
+        return user + system
     }
 
     private static func value(_ name: String, in status: String) -> Int? {

@@ -22,7 +22,7 @@ enum ScreenScenario {
     @concurrent
     static func run(_ words: Words) async throws -> Measurement? {
         guard let executable = FirstFrame.executable else {
-            Meter.say("screen is left out: there is no parley beside parley-bench")
+            Meter.remark("screen is left out: there is no parley beside parley-bench")
             return nil
         }
         let arguments = [

@@ -310,7 +310,7 @@ enum StoreScenario {
     private static func frame(_ run: Run) async throws -> Measurement? {
         #if os(Linux)
             guard let executable = FirstFrame.executable else {
-                Meter.say("store_frame is left out: there is no parley beside parley-bench")
+                Meter.remark("store_frame is left out: there is no parley beside parley-bench")
                 return nil
             }
             func chat(_ data: String) -> FirstFrame {
@@ -339,7 +339,7 @@ enum StoreScenario {
                 .adding("frame", milliseconds: frames).adding("without", milliseconds: bare)
                 .adding("ratio", Measurement.median(ratios)).adding("page", milliseconds: pages)
         #else
-            Meter.say("store_frame is left out: it is measured on Linux alone")
+            Meter.remark("store_frame is left out: it is measured on Linux alone")
             return nil
         #endif
     }

@@ -49,7 +49,7 @@ enum SuspendedScenario {
                 }
             }
         #else
-            Meter.say("suspended is left out: what a process does is counted on Linux alone")
+            Meter.remark("suspended is left out: what a process does is counted on Linux alone")
             return []
         #endif
     }
@@ -110,13 +110,14 @@ enum SuspendedScenario {
                 let after = try reading(subject)
                 let bytes = Self.bytes(after.traffic) - Self.bytes(before.traffic)
                 let dials = after.traffic.acceptedConnections - before.traffic.acceptedConnections
-                let wakes = Double(after.activity.sleeps - before.activity.sleeps) * 60 / seconds
+                let done = after.activity.since(before.activity)
+                let wakes = Double(done.sleeps) * 60 / seconds
                 return Measurement(subject.name).adding("seconds", seconds)
                     .adding("bytes", Double(bytes)).adding("bytes_goal", 0)
                     .adding("dials", Double(dials)).adding("dials_goal", 0)
                     .adding("sockets", Double(sockets(of: subject.process))).adding("sockets_goal", 0)
                     .adding("wakeups_min", wakes).adding("wakeups_min_goal", 1)
-                    .adding("ticks", Double(after.activity.ticks - before.activity.ticks)).adding("ticks_goal", 0)
+                    .adding("ticks", Double(done.ticks)).adding("ticks_goal", 0)
             }
         }
 
@@ -189,7 +190,7 @@ enum SuspendedScenario {
             _ server: BenchServer, _ folder: String, _ body: (Subject?) async throws -> [Measurement]
         ) async throws -> [Measurement] {
             guard let executable = FirstFrame.executable else {
-                Meter.say("suspended_chat is left out: there is no parley beside parley-bench")
+                Meter.remark("suspended_chat is left out: there is no parley beside parley-bench")
                 return try await body(nil)
             }
             let proxy = try await FaultProxy.start(target: server.address)

@@ -108,10 +108,12 @@ struct NetworkRuleTests {
         // Its own title is not taken.
         let again = try register.apply(.rename, .init(name: "work", title: "Orders, old"), at: 3)
         #expect(again == named)
-        for taken in ["work", "Orders, old"] {
+        for taken in ["work", "Orders, old", "wo\u{200D}rk", "Orders,\u{200C} old"] {
             #expect(refusal(.rename, "personal", &register, title: taken) == .titleTaken)
         }
-        for text in [nil, "", " ", "two\nlines", " led by a blank", "a\u{1B}[2J", String(repeating: "x", count: 129)] {
+        for text in [
+            nil, "", " ", "two\nlines", " led by a blank", "a\u{1B}[2J", "\u{200B}", String(repeating: "x", count: 129),
+        ] {
             #expect(refusal(.rename, "work", &register, title: text) == .invalidTitle)
         }
         #expect(refusal(.rename, "none", &register, title: "Orders") == .notFound)

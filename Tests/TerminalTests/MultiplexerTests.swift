@@ -44,13 +44,27 @@ struct MultiplexerTests {
     func gauge() {
         var attached = AttachmentGauge()
         let modes: [UInt32?] = [0o140700, 0o140700, nil, 0o140600, 0o140600, nil, 0o140711, 0o140600]
-        let news = modes.map { attached.take(mode: $0) }
+        let news = modes.map { attached.take(mode: $0, of: 1) }
         #expect(news == [nil, nil, nil, false, nil, nil, true, false])
         // Whoever is there although no terminal is attached has a way of their own.
         var detached = AttachmentGauge()
         let others: [UInt32] = [0o140600, 0o140600, 0o140700]
-        let first = others.map { detached.take(mode: $0) }
+        let first = others.map { detached.take(mode: $0, of: 1) }
         #expect(first == [nil, nil, true])
+    }
+
+    @Test("A socket that is made anew lacks the right at first, which says nothing until it has had it")
+    func anew() {
+        var attached = AttachmentGauge()
+        let looks: [(mode: UInt32?, socket: Int32)] = [
+            (0o140700, 1), (nil, -1), (0o140600, 2), (0o140600, 2), (0o140700, 2), (0o140600, 2),
+        ]
+        let news = looks.map { attached.take(mode: $0.mode, of: $0.socket) }
+        #expect(news == [nil, nil, nil, nil, nil, false])
+        // Somebody who comes meanwhile is noticed.
+        let more: [(mode: UInt32?, socket: Int32)] = [(0o140600, 3), (0o140700, 3), (0o140600, 3), (0o140700, 4)]
+        let later = more.map { attached.take(mode: $0.mode, of: $0.socket) }
+        #expect(later == [nil, true, false, true])
     }
 
     #if os(Linux)
@@ -77,6 +91,14 @@ struct MultiplexerTests {
             #expect(watch.take() == nil)
             chmod(path, 0o700)
             #expect(isReadable() && watch.take() == true)
+            // Whoever is attached stays so when it does.
+            unlink(path)
+            _ = try folder.write("", to: "socket", permissions: 0o600)
+            #expect(isReadable() && watch.take() == nil)
+            for (mode, isAttached) in [(mode_t(0o700), nil), (0o600, false)] as [(mode_t, Bool?)] {
+                chmod(path, mode)
+                #expect(isReadable() && watch.take() == isAttached)
+            }
         }
 
         @Test("What is not there is not watched")

@@ -104,7 +104,7 @@ struct ChatLoop {
     private mutating func wait(until deadline: ContinuousClock.Instant?) {
         handOver()
         let wakes = screen.wait(until: [deadline, rest.due].compactMap(\.self).min())
-        apply(.tick(clock()), by: .news)
+        apply(.tick(clock(), isSign: wakes.contains(where: \.isSign)), by: .news)
         for wake in wakes { handle(wake) }
         if wakes.allSatisfy({ $0 == .timedOut }), rest.begins(at: clock().instant) { atRest?() }
     }
@@ -267,7 +267,7 @@ struct ChatLoop {
         // What was typed is kept while somebody else has the terminal.
         handOver()
         let outcome = screen.edit(text)
-        apply(.tick(clock()), by: .news)
+        apply(.tick(clock(), isSign: true), by: .news)
         apply(.edited(outcome), by: .person)
     }
 
@@ -279,5 +279,16 @@ struct ChatLoop {
         apply(.tick(clock()), by: .news)
         apply(.resumed, by: .person)
         if !isStopped { apply(.notice("There is no shell to return to.", isFailure: true), by: .person) }
+    }
+}
+
+extension TerminalSession.Wake {
+    /// Whether it is the person's doing. A terminal answers by itself, and others may change its size.
+    fileprivate var isSign: Bool {
+        switch self {
+        case .input(let events): events.contains { if case .reply = $0 { false } else { true } }
+        case .attached, .suspending, .resumed: true
+        case .resized, .woken, .shown, .timedOut, .hangUp, .terminate: false
+        }
     }
 }

@@ -79,7 +79,7 @@ struct PostboxRenameCommand: AsyncParsableCommand {
         discussion: "The title is for you: lists show it beside the name. Others go on writing to the name.")
     @OptionGroup var options: PostboxOptions
     @Argument(help: "Its name.") var name: String
-    @Argument(help: "What to call it: a line of up to 128 bytes. Its name takes the title away.") var title: [String]
+    @Argument(help: "Its title: a line of up to 128 bytes. Give its name to remove the title.") var title: [String]
 
     func run() async throws {
         let title = title.joined(separator: " ")

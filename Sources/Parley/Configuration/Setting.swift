@@ -89,8 +89,9 @@ struct Setting: Hashable, Sendable {
             .standard("0")),
         Setting(
             "followUnread",
-            "Unread messages up to which a topic out of view is followed. With more it rests, marked with +, until it is in "
-                + "view, which brings all of them. 50 or more; 0 follows every topic.",
+            "How many unread messages a topic out of view may collect before it is no longer followed. It rests then, "
+                + "marked with +, and does not call you either, until it is in view, which brings all that came. 50 or "
+                + "more; 0 follows every topic.",
             .standard("0")),
         Setting(
             "theme",

@@ -117,8 +117,8 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "inbox", arguments: "", words: "open the postbox"),
         Entry(
             name: "postbox", arguments: "[create|rename|enable|disable|delete NAME]",
-            words: "list your postboxes; make one, for the persona behind NAME if any; call it what stands behind NAME; "
-                + "let it take letters or not; delete it with its letters"),
+            words: "list your postboxes; make one, for the persona behind NAME if any; give it a title: "
+                + "rename NAME TITLE; let it take letters or not; delete it with its letters"),
         Entry(name: "sent", arguments: "[NUMBER]", words: "list the letters you sent from here, or read that one"),
         Entry(
             name: "delete", arguments: "[NUMBER]",

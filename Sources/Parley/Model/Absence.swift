@@ -36,7 +36,9 @@ struct Absence: Equatable, Sendable {
     private var messages: [String: Int] = [:]
     private(set) var letters = 0
     private(set) var first: First?
-    /// The topics of which something may still come.
+    /// The topics that were followed until the return.
+    private var followed: Set<String> = []
+    /// Those among them of which something may still come.
     private var awaited: Set<String> = []
     /// When there was a connection after the return.
     private var connectedAt: ContinuousClock.Instant?
@@ -57,11 +59,12 @@ struct Absence: Equatable, Sendable {
 
     /// The person is back.
     ///
-    /// - Parameter topics: the joined topics.
+    /// - Parameter topics: those that are followed.
     mutating func end(at now: Moment, isConnected: Bool, topics: some Sequence<String>) {
         returned = now
+        followed = Set(topics)
         guard rest != nil else { return }
-        awaited = Set(topics)
+        awaited = followed
         connectedAt = isConnected ? now.instant : nil
     }
 
@@ -90,8 +93,9 @@ struct Absence: Equatable, Sendable {
     /// All that was missed of a topic is here.
     mutating func caughtUp(_ topic: String) { if returned != nil { awaited.remove(topic) } }
 
-    /// Messages came.
+    /// Messages came. Of a topic that rested nobody knows which of them were said before the person left.
     mutating func take(_ lines: [StoredLine], in conversation: String) {
+        guard returned == nil || followed.contains(conversation) else { return }
         for line in lines where !line.isOwn && isMissed(line.time) {
             messages[conversation, default: 0] += 1
             if let first, first.time <= line.time { continue }

@@ -54,7 +54,7 @@ struct ConnectionLog: Equatable, Sendable {
             case .continued: "Parley runs again"
             case .idle: "nobody has done anything for a while"
             case .detached: "the terminal was detached"
-            case .attached: "a terminal is attached again"
+            case .attached: "a terminal is attached"
             }
         }
     }

@@ -14,6 +14,8 @@ struct Inbox: Equatable, Sendable {
     private var newlyRead: [ReadLetter] = []
     /// Letters that are known to be deleted: a list made a moment ago cannot bring them back.
     private(set) var tombstones = BoundedSet(limit: Inbox.tombstoneLimit)
+    /// When these are forgotten; nil where there is none.
+    private var tombstonesEnd: ContinuousClock.Instant?
     /// The page, in the order of the list, with what has come since.
     private(set) var page: [PostboxMessage] = []
     /// The letters of the page that are shown: those that the filter lets through, as they are sorted.
@@ -74,6 +76,8 @@ struct Inbox: Equatable, Sendable {
     static let markLimit = 10_000
     /// Letters that are known to be deleted.
     private static let tombstoneLimit = 16_384
+    /// For so long after the last deletion a list may be behind.
+    static let tombstoneTime = Duration.seconds(60)
 
     /// What is known of a page that this machine keeps.
     struct Kept: Hashable, Sendable {
@@ -258,9 +262,11 @@ struct Inbox: Equatable, Sendable {
     }
 
     /// Takes letters away that are deleted.
-    mutating func remove(_ ids: [String]) {
+    mutating func remove(_ ids: [String], at now: ContinuousClock.Instant) {
+        guard !ids.isEmpty else { return }
         let gone = Set(ids)
         for id in ids { tombstones.insert(id) }
+        tombstonesEnd = now + Self.tombstoneTime
         for letter in page where gone.contains(letter.id) {
             if let count = counts[letter.postboxId] { counts[letter.postboxId] = max(0, count - 1) }
             guard !isUnread(letter), let count = readCounts[letter.postboxId] else { continue }
@@ -276,7 +282,13 @@ struct Inbox: Equatable, Sendable {
     /// Forgets what was deleted over an earlier connection: what the network lists from now on is there, be it that a server
     /// has it again after a crash.
     mutating func forgetDeleted() {
-        if deletion == nil { tombstones = BoundedSet(limit: Self.tombstoneLimit) }
+        tombstones = BoundedSet(limit: Self.tombstoneLimit)
+        tombstonesEnd = nil
+    }
+
+    /// Forgets what was deleted longer ago than any list is behind.
+    mutating func forgetDeleted(at now: ContinuousClock.Instant) {
+        if let tombstonesEnd, tombstonesEnd <= now { forgetDeleted() }
     }
 
     /// Keeps the selection on a row.

@@ -64,7 +64,7 @@ extension Inbox {
         /// Those after it, and how many of them have been taken.
         private var queue: [String]
         private var taken: Int
-        /// All letters that are on their way out.
+        /// All letters that are on their way out still.
         private(set) var members: Set<String>
         /// Those that were marked: what stays is marked again.
         private(set) var marks: Set<String>
@@ -130,6 +130,8 @@ extension Inbox {
             unknown += result.unknown.count
             lastFailure = result.unknown.last?.error.words ?? lastFailure
             current = []
+            members.subtract(gone)
+            marks.subtract(gone)
             return gone
         }
 

@@ -5,10 +5,16 @@ extension PostboxMessage {
     /// What is shown instead of a letter that cannot be read. Its postbox's persona is not known with it.
     init(_ letter: UnreadableLetter) {
         self.init(
-            id: letter.id, createdAt: letter.createdAt, updatedAt: letter.createdAt, ownerId: "", sudoId: "",
+            id: letter.id, createdAt: letter.createdAt, updatedAt: letter.createdAt, ownerId: Self.nobody, sudoId: "",
             postboxId: letter.postboxId, message: "(a letter of \(letter.bytes) bytes that cannot be read)",
             from: letter.from)
     }
+
+    /// Whether this stands for a letter that cannot be read: what is shown of it is not its text.
+    var isUnreadable: Bool { ownerId == Self.nobody }
+
+    /// No user's name: none has a blank.
+    private static var nobody: String { " " }
 }
 
 extension ListOutput where Item == PostboxMessage {

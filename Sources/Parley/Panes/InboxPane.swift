@@ -172,7 +172,7 @@ struct InboxPane: Pane {
     }
 
     func wholeText(in model: ChatModel) -> Reader? {
-        guard let letter = model.inbox.openLetter else { return nil }
+        guard let letter = model.inbox.openLetter, !letter.isUnreadable else { return nil }
         let box = model.inbox.fullName(ofBox: letter.postboxId)
         return model.reader(
             letter.message, from: letter.from, in: box, at: letter.createdAt, about: letter.subject,

@@ -218,7 +218,10 @@ extension ChatModel {
             _ = ReaderPane(reader: reader).escape(on: &self)
             return
         }
-        if case .inbox = view, inbox.openLetter == nil { inbox.openSelected() }
+        if case .inbox = view {
+            if inbox.openLetter == nil { inbox.openSelected() }
+            if inbox.openLetter?.isUnreadable == true { return sayUnreadable() }
+        }
         guard let reader = view.pane.wholeText(in: self) else {
             say("Every message in view is whole.")
             return

@@ -7,8 +7,9 @@ enum ChatEvent: Equatable, Sendable {
     case start(topics: [String], keeps: Bool = false)
     /// The local store is open, with what the person was at; nil where it cannot be used.
     case opened(KeptDesk?)
-    /// Both clocks, now. The session sends it before each batch of other events, and when `nextChange` is due.
-    case tick(Moment)
+    /// Both clocks, now. The session sends it before each batch of other events, and when `nextChange` is due. A sign is
+    /// that something in the batch is the person's doing, so that nobody is away who has just come back.
+    case tick(Moment, isSign: Bool = false)
     /// A key, a paste, the mouse or the terminal's focus.
     case input(InputEvent)
     /// A whole line, of somebody without a screen.

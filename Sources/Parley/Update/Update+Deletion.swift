@@ -133,11 +133,11 @@ extension ChatModel {
 
     mutating func handleDeletion(_ result: BulkDeletion, _ request: UInt64) -> [ChatEffect] {
         guard var deletion = inbox.deletion, deletion.request == request else {
-            inbox.remove(result.deleted)
+            inbox.remove(result.deleted, at: now.instant)
             return []
         }
         inbox.deletion = nil
-        inbox.remove(deletion.take(result))
+        inbox.remove(deletion.take(result), at: now.instant)
         if let chunk = deletion.next(newNumber()) {
             inbox.deletion = deletion
             return Self.deleteEffects(deletion.request, chunk)

@@ -32,6 +32,7 @@ extension ChatModel {
     /// Reads the open letter whole, where it has what is looked for.
     private mutating func findInLetter(_ words: String) {
         guard let letter = view.pane.wholeText(in: self) else {
+            if case .inbox = view, inbox.openLetter?.isUnreadable == true { return sayUnreadable() }
             guard case .inbox = view else {
                 return say("Open what was found first; /find looks through that.", .failure)
             }

@@ -6,11 +6,22 @@ extension ChatModel {
     /// The open letter, or the selected one.
     private var chosenLetter: PostboxMessage? { inbox.openLetter ?? inbox.selectedLetter }
 
+    /// The same for what needs its text; says so where it cannot be read.
+    private mutating func readableLetter() -> PostboxMessage? {
+        guard let letter = chosenLetter else { return nil }
+        guard letter.isUnreadable else { return letter }
+        sayUnreadable()
+        return nil
+    }
+
+    /// Says that a letter has no text that anything could be done with.
+    mutating func sayUnreadable() { say("This letter cannot be read; it can be deleted.", .failure) }
+
     /// Begins a letter to the sender of the open or selected one.
     ///
     /// - Parameter quotes: whether it begins with what that one says.
     mutating func reply(quotes: Bool = false) {
-        guard let letter = chosenLetter else { return }
+        guard let letter = quotes ? readableLetter() : chosenLetter else { return }
         guard let from = letter.from, !from.isEmpty else {
             say("The letter does not say who sent it. /post USER/POSTBOX TEXT writes to anyone.", .failure)
             return
@@ -39,7 +50,7 @@ extension ChatModel {
 
     /// Begins to send the open or selected letter on: its address is asked for.
     mutating func forward() {
-        guard let letter = chosenLetter else { return }
+        guard let letter = readableLetter() else { return }
         let subject = LetterSubject.shown(letter.subject).map { LetterSubject.forwarding($0) }
         let body = LetterSubject.joined(subject, letter.forwarded(under: nil))
         guard body.utf8.count < Compose.messageBytes else {
@@ -55,7 +66,7 @@ extension ChatModel {
 
     /// Proposes a file for the open or selected letter.
     mutating func proposeFile() {
-        guard let letter = chosenLetter else { return }
+        guard let letter = readableLetter() else { return }
         let isFree = !compose.hasContent
         beginLetter("/save \(letter.fileName)")
         if isFree { say("Enter saves the letter there; another name or folder can stand here.") }
@@ -69,8 +80,8 @@ extension ChatModel {
         let letter: (text: String, name: String)?
         switch view {
         case .inbox:
-            letter = chosenLetter.map { ($0.message, $0.fileName) }
-            if letter == nil { say("There is no letter to save.", .failure) }
+            if chosenLetter == nil { say("There is no letter to save.", .failure) }
+            letter = readableLetter().map { ($0.message, $0.fileName) }
         case .reader(let reader) where reader.fileName != nil:
             letter = saved(reader)
         case .search(let search) where search.openLetter != nil:

@@ -174,8 +174,8 @@ extension ChatModel {
         case .list: return ""
         case .create: return "✓ The postbox \(postbox.name) is there: others write to \(identity.user)/\(postbox.name)."
         case .rename:
-            let words = postbox.hasTitle ? "called \(postbox.title.prefix(128))" : "called by its name again"
-            return "✓ The postbox \(postbox.name) is \(words): others still write to \(identity.user)/\(postbox.name)."
+            let words = postbox.hasTitle ? "is called \(postbox.title.prefix(128))" : "goes by its name again"
+            return "✓ The postbox \(postbox.name) \(words): others still write to \(identity.user)/\(postbox.name)."
         case .enable: return "✓ The postbox \(postbox.name) takes letters."
         case .disable: return "✓ The postbox \(postbox.name) takes no more letters, and keeps those it has."
         case .delete: return "✓ The postbox \(postbox.name) is deleted."

@@ -12,8 +12,9 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         effects = keeps ? model.startOpening(topics) : model.start(topics)
     case .opened(let desk):
         effects = model.opened(desk)
-    case .tick(let moment):
+    case .tick(let moment, let isSign):
         model.pass(moment)
+        if isSign { model.lastSign = moment.instant }
         effects = model.callAgain()
         if model.tellAbsence() { effects = model.changesToKeep(since: mark, isTyping: false) + effects }
         let departure = model.noteIdleness()
@@ -142,6 +143,7 @@ extension ChatModel {
     /// It is later now.
     fileprivate mutating func pass(_ moment: Moment) {
         now = moment
+        inbox.forgetDeleted(at: moment.instant)
         if let notice, notice.until <= moment.instant {
             self.notice = nil
             quitIsArmed = false

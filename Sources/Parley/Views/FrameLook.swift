@@ -25,6 +25,7 @@ struct FrameLook: Equatable {
     private let found: FoundMark?
     // The sidebar.
     private let conversations: UInt64
+    private let resting: Set<String>
     private let writing: UInt64
     private let sidebar: ChatModel.Sidebar
     private let boxes: [Postbox]
@@ -53,6 +54,7 @@ struct FrameLook: Equatable {
         find = frame.model.find
         found = frame.model.found
         conversations = frame.model.conversations.changes.number
+        resting = frame.model.restingTopics
         writing = frame.model.writing.changes.number
         sidebar = frame.model.sidebar
         boxes = frame.model.inbox.boxes

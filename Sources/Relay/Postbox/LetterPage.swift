@@ -17,10 +17,14 @@ struct LetterPage: Sendable {
     let order: LetterOrder
     /// Whether the server gives the wanted postbox's letters alone; otherwise they are picked here.
     var isFiltered: Bool
+    /// Whether the letter of a place was deleted, though the server that is asked has it for a moment more.
+    var isGone: @Sendable (UInt64) -> Bool = { _ in false }
     private let limit: Int
     private let bytes: Int
     private var letters: [StoredMessage] = []
     private var takenBytes = 0
+    /// How many letters were passed over that are gone.
+    private var gone = 0
     /// The place of the first letter that belongs on the next page; nil while there is none.
     private var next: UInt64?
 
@@ -50,16 +54,11 @@ struct LetterPage: Sendable {
         isFiltered = postbox == nil
     }
 
-    /// The page behind this one.
-    ///
-    /// - Parameter token: where this one ends.
-    /// - Throws: ``RelayError/invalidToken``.
-    func following(_ token: String) throws(RelayError) -> LetterPage {
-        try LetterPage(limit: limit, nextToken: token, postbox: postbox, order: order, bytes: bytes)
+    /// How many messages to read from the stream next: one more than are wanted tells where the next page begins. Where
+    /// many are gone, more are read at once, so that those that are left are found with few questions.
+    var missingMessages: Int {
+        isFiltered ? min(Self.atOnce, max(limit + 1 - letters.count, gone)) : Self.atOnce
     }
-
-    /// How many messages to read from the stream next: one more than are wanted tells where the next page begins.
-    var missingMessages: Int { isFiltered ? limit + 1 - letters.count : Self.atOnce }
 
     /// How many bytes they may have.
     var missingBytes: Int { max(1, bytes - takenBytes) }
@@ -69,6 +68,10 @@ struct LetterPage: Sendable {
     /// - Returns: false when the page is full, and the message belongs on the next one.
     mutating func take(_ message: StoredMessage) -> Bool {
         if let postbox, PostboxAddress(message.subject)?.postbox != postbox { return true }
+        if isGone(message.sequence) {
+            gone += 1
+            return true
+        }
         takenBytes += message.size
         guard letters.count < limit, letters.isEmpty || takenBytes <= bytes else {
             next = message.sequence

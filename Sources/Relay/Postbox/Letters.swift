@@ -64,18 +64,14 @@ struct Letters: Sendable {
         let info = try await info(during: operation, of: wanted.postbox)
         let incarnation = UInt64(clamping: info.created.nanoseconds)
         if let token = wanted.token, token.incarnation != incarnation { throw .invalidToken }
-        let page: LetterPage
-        do throws(NATSError) {
-            page = try await filled(wanted, info)
-        } catch { throw Self.explained(error, during: operation) }
-        let found = page.output(incarnation: incarnation, owner: owner)
-        let output = deleted?.absent(from: found) ?? found
-        if output.items.count + output.unreadable.count == 0, found.items.count + found.unreadable.count > 0,
-            let token = output.nextToken
-        {
-            // A page of nothing would look like the end to whoever reads one letter after the other.
-            return try await list(wanted.following(token))
+        var page = wanted
+        if let deleted {
+            page.isGone = { deleted.contains(PostboxMessageID(incarnation: incarnation, sequence: $0).text) }
         }
+        do throws(NATSError) {
+            page = try await filled(page, info)
+        } catch { throw Self.explained(error, during: operation) }
+        let output = page.output(incarnation: incarnation, owner: owner)
         return (output, incarnation, page.part(last: info.state.lastSequence))
     }
 
@@ -181,9 +177,7 @@ struct Letters: Sendable {
             while ends.count < ids.count { ends.append(.failed(reason)) }
             return ends
         }
-        let deletion = BulkDeletion(of: ids, ends: ends)
-        deleted?.insert(deletion.deleted)
-        return deletion
+        return BulkDeletion(of: ids, ends: ends)
     }
 
     private func delete(_ id: String, of incarnation: UInt64) async -> BulkDeletion.LetterEnd {
@@ -191,6 +185,8 @@ struct Letters: Sendable {
         guard let place = PostboxMessageID(id), place.incarnation == incarnation else { return .failed(.notFound(id)) }
         do throws(NATSError) {
             try await jetStream.deleteMessage(in: stream, sequence: place.sequence)
+            // At once: others list letters while a long deletion goes on.
+            deleted?.insert(id)
             return .deleted
         } catch .jetStream(let failure)
             where failure.meansMissingMessage

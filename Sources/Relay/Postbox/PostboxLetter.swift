@@ -42,7 +42,7 @@ public struct PostboxRequest: Codable, Hashable, Sendable {
     /// The identity (Sudo) that a new postbox belongs to, the user's default one when nil; of any other request, whose
     /// postboxes are meant, all of the user's when nil.
     public var sudoId: String?
-    /// Of `rename`, what the postbox is to be called; its name takes its title away.
+    /// Of `rename`, what the postbox is to be called; its name removes the title.
     public var title: String?
 
     /// The most bytes of a title.
@@ -57,11 +57,38 @@ public struct PostboxRequest: Codable, Hashable, Sendable {
 
     /// A text as a title: its words in one line, with a blank between each.
     ///
-    /// - Returns: nil for a text without a word, one of more than ``maximumTitleBytes``, and one with control characters.
+    /// - Returns: nil for a text in which there is nothing to see, one of more than ``maximumTitleBytes``, and one with
+    ///   control or format characters, but for the joiners that some scripts and pictures need.
     public static func title(_ text: String) -> String? {
         let title = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        guard (1...maximumTitleBytes).contains(title.utf8.count) else { return nil }
-        return title.unicodeScalars.contains { $0.properties.generalCategory == .control } ? nil : title
+        guard (1...maximumTitleBytes).contains(title.utf8.count),
+            title.unicodeScalars.allSatisfy(isAllowed), visible(title).unicodeScalars.contains(where: isSeen)
+        else { return nil }
+        return title
+    }
+
+    /// What is seen of a name or title: two of which this is equal look alike.
+    package static func visible(_ text: String) -> String {
+        let seen = text.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
+        return String(String.UnicodeScalarView(seen))
+    }
+
+    private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control: false
+        case .format: scalar == "\u{200C}" || scalar == "\u{200D}"
+        default: true
+        }
+    }
+
+    /// Whether a scalar alone is seen; Braille has a blank of its own.
+    private static func isSeen(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .spacingMark, .enclosingMark, .spaceSeparator, .lineSeparator, .paragraphSeparator,
+            .control, .format, .surrogate, .unassigned:
+            false
+        default: scalar != "\u{2800}"
+        }
     }
 }
 
@@ -99,11 +126,11 @@ public struct PostboxReply: Codable, Hashable, Sendable {
     public enum Failure: String, Codable, Hashable, Sendable {
         /// The name is not 1 to 64 letters, digits, `_` and `-`, or it is missing.
         case invalidName
-        /// The title is not a line of 1 to 128 bytes, or it is missing.
+        /// The title is not a line of 1 to 128 bytes without invisible characters, or it is missing.
         case invalidTitle
-        /// Another postbox of the user is called so.
+        /// Another postbox of the user has that name or title.
         case titleTaken
-        /// There is a postbox of that name.
+        /// There is a postbox of that name, or with that title.
         case exists
         /// There is no postbox of that name.
         case notFound

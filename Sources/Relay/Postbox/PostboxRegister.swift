@@ -44,7 +44,7 @@ struct PostboxRegister: Sendable {
         } catch {
             // A host of an earlier version knows no such request.
             guard case .server(code: 400, _) = error else { throw error }
-            throw .server(code: 501, "this network keeps no titles of postboxes")
+            throw .server(code: 501, "this network does not support postbox titles")
         }
     }
 
@@ -55,7 +55,7 @@ struct PostboxRegister: Sendable {
 
     private static let personaBytes = 1...128
     private static let invalidTitle = RelayError.invalidArgument(
-        "A postbox's title is a line of 1 to \(PostboxRequest.maximumTitleBytes) bytes")
+        "A postbox's title is a line of 1 to \(PostboxRequest.maximumTitleBytes) bytes, without invisible characters")
 
     private func ask(
         _ verb: String, _ name: String, _ persona: String?, title: String? = nil
@@ -94,8 +94,8 @@ struct PostboxRegister: Sendable {
         case nil: break
         case .invalidName: throw .invalidArgument("A postbox's name has 1 to 64 letters, digits, _ and -")
         case .invalidTitle: throw invalidTitle
-        case .titleTaken: throw .invalidArgument("Another of the postboxes is called so")
-        case .exists: throw .invalidArgument("There is a postbox \(name) already")
+        case .titleTaken: throw .invalidArgument("Another postbox already has that name or title")
+        case .exists: throw .invalidArgument("There is already a postbox \(name), or one with that title")
         case .notFound: throw .notFound("The postbox \(name)")
         case .limitExceeded: throw .server(code: 429, "there are as many postboxes as one may have")
         case .invalidRequest: throw .server(code: 400, "the postbox service did not understand")
@@ -103,8 +103,8 @@ struct PostboxRegister: Sendable {
         }
         return (reply.postboxes ?? []).map { entry in
             Postbox(
-                id: entry.id, name: entry.name, title: entry.title, sudoId: entry.sudoId, isEnabled: entry.isEnabled,
-                createdAt: Timestamp(milliseconds: entry.createdAt))
+                id: entry.id, name: entry.name, title: entry.title.flatMap { PostboxRequest.title($0) },
+                sudoId: entry.sudoId, isEnabled: entry.isEnabled, createdAt: Timestamp(milliseconds: entry.createdAt))
         }
     }
 }

@@ -59,8 +59,8 @@ extension RelayClient {
     ///
     /// - Parameters:
     ///   - name: the postbox.
-    ///   - title: a line of 1 to 128 bytes that no other postbox of the user is called; the postbox's name takes its title
-    ///     away.
+    ///   - title: a line of 1 to 128 bytes, without invisible characters, that no other postbox of the user has as its name
+    ///     or title; the postbox's own name removes the title.
     ///   - sudoId: the persona (Sudo) that it has to belong to; nil for any of the user's.
     /// - Throws: ``RelayError/invalidArgument(_:)`` for the title, ``RelayError/notFound(_:)`` where that persona has no
     ///   such postbox, ``RelayError/server(code:_:)`` with 501 where the network is of an earlier version.

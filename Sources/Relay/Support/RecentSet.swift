@@ -12,7 +12,11 @@ struct RecentSet<Element: Hashable & Sendable>: Hashable, Sendable {
 
     var isEmpty: Bool { newer.isEmpty && older.isEmpty }
 
-    func contains(_ element: Element) -> Bool { newer.contains(element) || older.contains(element) }
+    /// Whether a value is among the remembered ones.
+    func contains(_ element: Element) -> Bool {
+        let hash = element.hashValue
+        return newer.contains(element, hash) || older.contains(element, hash)
+    }
 
     /// Adds a value; false when it is among the remembered ones.
     mutating func insert(_ element: Element) -> Bool {
@@ -34,6 +38,7 @@ struct RecentSet<Element: Hashable & Sendable>: Hashable, Sendable {
         private var table: [UInt32] = []
 
         var count: Int { values.count }
+        var isEmpty: Bool { values.isEmpty }
 
         func contains(_ element: Element, _ hash: Int) -> Bool {
             guard !values.isEmpty else { return false }

@@ -62,9 +62,13 @@ struct PostboxRegister: Codable, Hashable, Sendable {
         return text
     }
 
-    /// Whether a postbox has this name or title. Two that are called the same would not be told apart.
+    /// Whether a postbox has this name or title, or one that looks the same. Two of them would not be told apart.
     private func isCalled(_ text: String, besides name: String? = nil) -> Bool {
-        postboxes.contains { $0.name != name && ($0.name == text || $0.title == text) }
+        let visible = PostboxRequest.visible(text)
+        return postboxes.contains { postbox in
+            guard postbox.name != name else { return false }
+            return postbox.name == visible || postbox.title.map { PostboxRequest.visible($0) } == visible
+        }
     }
 
     /// The subjects of the user's stream: one for each enabled postbox and all its senders, or, since a stream has at least

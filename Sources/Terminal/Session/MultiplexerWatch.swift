@@ -32,18 +32,31 @@ enum Multiplexer {
 ///
 /// Both tmux and screen give their socket its owner's right to execute it as long as a terminal is attached, for those who
 /// list sessions. What is not known counts as attached: where that right is missing from the start, whoever is there may
-/// have a way of their own.
+/// have a way of their own. A socket that is made anew lacks the right at first, be anybody attached or not.
 struct AttachmentGauge: Hashable, Sendable {
     private var isAttached: Bool?
+    /// Which socket was looked at last, and whether it has had the right.
+    private var socket: Int32?
+    private var hasHadRight = false
 
-    /// Takes in the socket's mode; nil where there is no socket.
+    /// Takes in how the socket is found.
     ///
+    /// - Parameters:
+    ///   - mode: the socket's mode; nil where there is no socket.
+    ///   - socket: tells it from another one that had the same path before.
     /// - Returns: whether anybody is attached, where that is news.
-    mutating func take(mode: UInt32?) -> Bool? {
+    mutating func take(mode: UInt32?, of socket: Int32) -> Bool? {
         guard let mode else { return nil }
-        let isNowAttached = mode & 0o100 != 0
-        defer { isAttached = isNowAttached }
-        return isAttached.map { $0 == isNowAttached } == false ? isNowAttached : nil
+        let hasRight = mode & 0o100 != 0
+        hasHadRight = hasRight || hasHadRight && socket == self.socket
+        self.socket = socket
+        guard let wasAttached = isAttached else {
+            isAttached = hasRight
+            return nil
+        }
+        guard hasRight != wasAttached, hasHadRight else { return nil }
+        isAttached = hasRight
+        return hasRight
     }
 }
 
@@ -70,8 +83,9 @@ final class MultiplexerWatch {
             guard descriptor >= 0 else { return nil }
             self.descriptor = descriptor
             self.path = path
-            guard mark() else { return nil }
-            _ = gauge.take(mode: mode)
+            let socket = mark()
+            guard socket >= 0 else { return nil }
+            _ = gauge.take(mode: mode, of: socket)
         }
 
         /// Takes in what was told.
@@ -80,12 +94,17 @@ final class MultiplexerWatch {
         func take() -> Bool? {
             var bytes = [UInt8](repeating: 0, count: 4_096)
             while read(descriptor, &bytes, bytes.count) > 0 {}
-            // A socket may have been made anew under the same name; of one that is watched already nothing changes.
-            _ = mark()
-            return gauge.take(mode: mode)
+            // A socket may have been made anew under the same name, even while it is looked at.
+            let before = mark()
+            let mode = self.mode
+            let socket = mark()
+            return gauge.take(mode: socket == before ? mode : self.mode, of: socket)
         }
 
-        private func mark() -> Bool { inotify_add_watch(descriptor, path, UInt32(IN_ATTRIB)) >= 0 }
+        /// Watches the socket that is there. Of one that is watched already nothing changes.
+        ///
+        /// - Returns: the watch, which no other socket has; a negative number where there is none.
+        private func mark() -> Int32 { inotify_add_watch(descriptor, path, UInt32(IN_ATTRIB)) }
 
         private var mode: UInt32? {
             var status = stat()

@@ -203,6 +203,7 @@ extension EndToEndTests {
                 let sent = try await network.parley("send", "--as", "bob", "chat.lobby", Missed.lines[0])
                 #expect(sent.status.isSuccess, "\(sent)")
                 let dials = proxy.statistics.acceptedConnections
+                // That it looks at once and not with the next ping is for tests that have no real time.
                 alice.foreground()
                 try await eventually("another connection", deadline: .seconds(60)) {
                     proxy.statistics.acceptedConnections > dials

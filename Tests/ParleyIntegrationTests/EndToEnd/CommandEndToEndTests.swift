@@ -207,7 +207,7 @@ extension EndToEndTests {
                 let lines = try await network.parley("postbox", "list", "--as", "bob")
                 #expect(lines.lines == ["personal  enabled", "work  enabled  Old orders"], "\(lines)")
                 let taken = try await network.parley("postbox", "rename", "personal", "work", "--as", "bob")
-                #expect(taken.exitCode == 65 && taken.diagnostics.contains("called so"), "\(taken)")
+                #expect(taken.exitCode == 65 && taken.diagnostics.contains("already has that"), "\(taken)")
                 // Others go on writing to its name.
                 #expect(try await network.parley("inbox", "post", "bob/work", "kept", "--as", "alice").exitCode == 0)
 

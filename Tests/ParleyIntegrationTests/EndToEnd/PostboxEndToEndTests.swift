@@ -109,7 +109,7 @@ extension EndToEndTests {
                 try bob.type("/postbox rename shop shop")
                 try bob.press(.enter)
                 try await bob.waitFor("its name") {
-                    $0.contains("called by its name again") && !$0.contains("Sales")
+                    $0.contains("goes by its name again") && !$0.contains("Sales")
                 }
                 let sent = try await network.parley("inbox", "post", "bob/shop", "an order", "--as", "alice")
                 #expect(sent.exitCode == 0, "\(sent)")

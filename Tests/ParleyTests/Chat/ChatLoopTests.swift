@@ -34,6 +34,10 @@ private final class RehearsedScreen: ChatScreen {
     /// By what the terminal shows notifications.
     var methods: [NotificationMethod] = [.osc99]
     private(set) var sleeps = 0
+    /// Whether the process stands still in its sleep, so that deadlines pass unseen until the next input.
+    var standsStill = false
+    /// How long the person's editor has the terminal.
+    var editingTime = Duration.zero
 
     init(pace: Duration = .microseconds(10)) {
         let flag = WakeFlag()
@@ -69,7 +73,10 @@ private final class RehearsedScreen: ChatScreen {
             if !hasSlept { sleeps += 1 }
             hasSlept = true
             var next = deadline
-            if inputsTaken < inputs.count { next = min(next ?? inputs[inputsTaken].at, inputs[inputsTaken].at) }
+            if inputsTaken < inputs.count {
+                let input = inputs[inputsTaken].at
+                next = standsStill ? input : min(next ?? input, input)
+            }
             if offered < news.count, news[offered].at > instant {
                 next = min(next ?? news[offered].at, news[offered].at)
             }
@@ -92,7 +99,10 @@ private final class RehearsedScreen: ChatScreen {
     }
     func setTitle(_ title: String) { titles.append(title) }
     func copy(_ text: String) { copies.append(text) }
-    func edit(_ text: String) -> TextEditor.Outcome { .written(text + ", edited") }
+    func edit(_ text: String) -> TextEditor.Outcome {
+        instant += editingTime
+        return .written(text + ", edited")
+    }
     func suspend() -> Bool {
         suspensions += 1
         return true
@@ -209,6 +219,40 @@ struct ChatLoopTests {
         loop.begin([], keeps: false)
         loop.run()
         #expect(told == [.setActive(false), .setActive(true)])
+    }
+
+    @Test("Whoever comes back to a process that stood still, or from the editor, is not taken for away by idleAfter")
+    func comingBack() {
+        var idle = desk
+        idle.model.settings.idleTime = .seconds(600)
+        let ways: [(seconds: Int, wake: TerminalSession.Wake, told: [ChatEffect])] = [
+            (3_600, .resumed, [.probe]), (3_600, key("x"), []), (3_600, .input([.focusIn]), []),
+            (3_600, .attached(true), []), (1, .input([.key(.alt("e"))]), []),
+            // A terminal's size is nobody's sign of life.
+            (3_600, .resized(Size(rows: 30, columns: 90)), [.setActive(false)]),
+        ]
+        for way in ways {
+            let screen = RehearsedScreen()
+            screen.standsStill = true
+            screen.editingTime = .seconds(3_599)
+            screen.inputs = [
+                (at: Desk.start + .seconds(way.seconds), wake: way.wake),
+                (at: Desk.start + .seconds(3_700), wake: .hangUp),
+            ]
+            var told: [ChatEffect] = []
+            var loop = ChatLoop(
+                screen, queue: screen.queue, model: idle.model, clock: { screen.now() },
+                send: { effect in
+                    switch effect {
+                    case .setActive, .probe: told.append(effect)
+                    default: break
+                    }
+                    return true
+                })
+            loop.begin([], keeps: false)
+            loop.run()
+            #expect(told == way.told, "\(way.wake)")
+        }
     }
 
     @Test("A notification goes to the terminal while it is out of focus, and the bell of all reasons rings once")

@@ -66,6 +66,39 @@ struct InboxDeletionTests {
         #expect(desk.model.inbox.letters.map(\.id) == ["l1", "l2"])
     }
 
+    @Test("B50: a minute after the last deletion a list is taken at its word, over the same connection too")
+    func broughtBackLater() throws {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        desk.press(.delete)
+        desk.wait(.seconds(5))
+        let request = try #require(desk.model.inbox.deletion?.request)
+        desk.send(.postbox(.deletion(request: request, BulkDeletion(deleted: ["l1"]))))
+        for (seconds, ids) in [(59, ["l2"]), (1, ["l1", "l2"])] {
+            desk.wait(.seconds(seconds))
+            desk.press(.control("r"))
+            desk.answerPage([letter(1), letter(2)])
+            #expect(desk.model.inbox.letters.map(\.id) == ids)
+        }
+    }
+
+    @Test("B50: a new connection's list is taken at its word while a long deletion goes on, and nothing gone is marked")
+    func broughtBackMeanwhile() throws {
+        var desk = Self.deleting(60)
+        let first = try #require(desk.model.inbox.deletion)
+        desk.send(.postbox(.deletion(request: first.request, BulkDeletion(deleted: first.current))))
+        let second = try #require(desk.model.inbox.deletion)
+        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .connectionLost("x"))))
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.press(.control("r"))
+        let gone = try #require(Int(first.current[0].dropFirst()))
+        let leaving = try #require(Int(second.current[0].dropFirst()))
+        desk.answerPage([letter(gone), letter(leaving)])
+        #expect(desk.model.inbox.letters.map(\.id) == ["l\(gone)", "l\(leaving)"])
+        #expect(!desk.model.inbox.isBeingDeleted("l\(gone)") && desk.model.inbox.isBeingDeleted("l\(leaving)"))
+        desk.send(.postbox(.deletionFailed(request: second.request, .notConnected)))
+        #expect(desk.model.inbox.marked.count == 35 && desk.model.inbox.marked.isDisjoint(with: first.current))
+    }
+
     @Test("The screen is drawn again with every second that is left, and when it is over")
     func ticks() {
         var desk = Desk.inbox([letter(1)])

@@ -43,4 +43,24 @@ struct UnreadableLetterTests {
         let id = Self.id(1)
         #expect(desk.effects.contains { if case .deleteMessage(_, id) = $0 { true } else { false } })
     }
+
+    @Test("B49: what is shown of it is not its text: it is not quoted, sent on, saved or read whole as if it were")
+    func refused() {
+        var desk = Desk.inbox(Self.page([2], unreadable: [1]).withUnreadable(.newestFirst).items)
+        desk.press(.end)
+        let ways: [(inout Desk) -> Void] = [
+            { _ = $0.press(.alt("q")) }, { _ = $0.press(.alt("f")) }, { _ = $0.press(.alt("s")) },
+            { _ = $0.enter("/save letter.txt") }, { $0.model.readWhole() },
+        ]
+        for way in ways {
+            var copy = desk
+            way(&copy)
+            #expect(copy.model.notice?.text == "This letter cannot be read; it can be deleted.")
+            #expect(!copy.model.compose.text.contains("(a letter") && copy.model.view == desk.model.view)
+            #expect(!copy.effects.contains { if case .saveLetter = $0 { true } else { false } })
+        }
+        // Its sender is known, and can be told.
+        desk.press(.alt("r"))
+        #expect(desk.model.compose.text == "/post mallory/personal ")
+    }
 }

@@ -20,6 +20,14 @@ struct LastFrameTests {
         add("a second line") { $0.press(Key(.enter, .alt)) }
         add("a message") { $0.send(.topic("chat.lobby", .messages([message(50, "hello `code` https://a.b/c")]))) }
         add("one elsewhere") { $0.send(.topic("chat.qa", .messages([message(51, "@alice", topic: "chat.qa")]))) }
+        add("a topic that rests") {
+            $0.model.settings.followedUnread = 1
+            $0.send(.log("a remark"))
+        }
+        add("one that is followed again") {
+            $0.model.settings.followedUnread = nil
+            $0.send(.log("another"))
+        }
         add("a gap") { $0.send(.topic("chat.lobby", .gap(lost: 7))) }
         add("history") { $0.send(.topic("chat.lobby", .history([message(1, "old")], isComplete: false))) }
         add("people") { $0.send(.people(topic: "chat.lobby", people)) }

@@ -215,6 +215,8 @@ struct RandomFrames {
         var source = EventSource(state: seed)
         // Half of the runs begin with nothing joined.
         var desk = seed.isMultiple(of: 2) ? Desk.joined("chat.lobby", "alerts.>") : Desk()
+        // In half of those topics out of view rest with the first unread messages.
+        if seed > 2 { desk.model.settings.followedUnread = 3 }
         let (texts, last) = (WrappedTexts(), LastFrame())
         for step in 0..<250 {
             if step % 10 == 0 { await Task.yield() }

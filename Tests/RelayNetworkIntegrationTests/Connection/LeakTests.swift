@@ -139,7 +139,7 @@ struct LeakTests {
             var memoryGrowthKb, descriptorGrowth: Double
         }
         let run = try await ChildProcess.run(
-            BuiltProduct.url("parley-bench").path, ["absences", "n=1000"], deadline: .seconds(120))
+            BuiltProduct.url("parley-bench").path, ["absences", "n=1000"], deadline: .seconds(280))
         #expect(run.status.isSuccess, "\(run.diagnostics)")
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase

@@ -171,6 +171,22 @@ struct LifecycleClientTests {
         await client.close()
     }
 
+    @Test("B25 where something suggests that a connection is dead it is found out at once, however rarely it is pinged")
+    func suspicion() async throws {
+        let network = try MemoryNetwork()
+        var configuration = network.configuration(lifecycle: .rongcloud)
+        configuration.pingInterval = .seconds(86_400)
+        let client = try await network.connected(configuration)
+        network.server.setSilent(true)
+        await client.lifecycleChanged(.probe)
+        // That is the wire's matter, whose time is the real one.
+        try await eventually("the end of the connection") { client.status.state != .connected }
+        network.server.setSilent(false)
+        try await network.letTimePass("the next connection") { client.status.state == .connected }
+        #expect(client.status.recoveries == 1)
+        await client.close()
+    }
+
     // MARK: In the midst of something
 
     @Test("B22 a stop during a dial abandons it, and the foreground takes it up")

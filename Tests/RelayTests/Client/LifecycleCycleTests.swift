@@ -6,8 +6,13 @@ import Testing
 
 @Suite("Client: clocks that jump, and a thousand absences, over a network in memory", .realProcesses)
 struct LifecycleCycleTests {
-    private func reach(_ state: ConnectionStatus.State, _ client: RelayClient) async {
-        for await status in client.statuses where status.state == state { return }
+    /// Waits for a state, which is noticed as it comes, so that a thousand of them take no time.
+    private func reach(_ state: ConnectionStatus.State, _ client: RelayClient) async throws {
+        let isReached = await within(.seconds(60)) {
+            for await status in client.statuses where status.state == state { return true }
+            return false
+        }
+        guard isReached == true else { throw TestFailure("\(state) did not come; it is \(client.status.state)") }
     }
 
     // MARK: Jumps
@@ -34,13 +39,12 @@ struct LifecycleCycleTests {
         let interval = configuration.pingInterval
         try await eventually("the wait for the next look") { time.waits.contains(interval) }
 
+        // Behind this nobody moves the clock: what waited for another moment of it would not come.
         time.advance(by: .seconds(3_600))
-        let jumped = time.now
         try network.store("meanwhile")
         try await eventually("the new connection") {
             network.server.dials == 2 && client.status.state == .connected && client.status.recoveries == 1
         }
-        #expect(jumped.duration(to: time.now) < .seconds(1))
         try await heard.wait(for: "live", times: 2)
         #expect(heard.all.count { $0.hasSuffix("meanwhile") } == 1)
         // Once: the look that comes next finds nothing more.
@@ -93,10 +97,10 @@ struct LifecycleCycleTests {
                 } else {
                     await client.lifecycleChanged(.stopping)
                 }
-                await reach(.suspended, client)
+                try await reach(.suspended, client)
                 if round.isMultiple(of: 100) { try network.store("line \(round)") }
                 await client.setAppStateActive(true)
-                await reach(.connected, client)
+                try await reach(.connected, client)
             }
             #expect(network.server.dials == rounds + 1)
             let last = "line \(rounds)"

@@ -14,6 +14,8 @@ private final class ChangingStream: LetterSource {
         /// The letters that were there at first and have not been deleted.
         var old: Set<UInt64> = []
         var changes = 0
+        /// How often letters were asked for.
+        var reads = 0
 
         mutating func add() {
             last += 1
@@ -61,6 +63,7 @@ private final class ChangingStream: LetterSource {
         from start: UInt64, limit: Int, bytes: Int
     ) async throws(NATSError) -> (messages: [StoredMessage], next: UInt64?) {
         state.withLockedValue { state in
+            state.reads += 1
             state.change()
             let matching = state.letters.filter { $0.sequence >= start }
             let part = Self.part(matching, limit, bytes)
@@ -72,6 +75,7 @@ private final class ChangingStream: LetterSource {
         through end: UInt64, limit: Int, bytes: Int, in extent: StreamExtent
     ) async throws(NATSError) -> (messages: [StoredMessage], next: UInt64?) {
         state.withLockedValue { state in
+            state.reads += 1
             state.change()
             let matching = Array(state.letters.filter { $0.sequence <= end }.reversed())
             let part = Self.part(matching, limit, bytes)
@@ -132,6 +136,35 @@ struct LetterPagingTests {
             #expect(stayed.isSubset(of: seen), "seed \(seed)")
             if order == .newestFirst { #expect(seen.allSatisfy { $0 <= newest }) }
         }
+    }
+
+    @Test("Letters that are gone are passed over with few questions, and the page behind them is as full as any")
+    func gone() async throws {
+        let stream = ChangingStream(seed: 1)
+        stream.state.withLockedValue { state in
+            (state.changes, state.letters, state.last) = (0, [], 0)
+            for _ in 1...2_000 { state.add() }
+        }
+        let lists: [(order: LetterOrder, gone: ClosedRange<UInt64>, places: [UInt64], next: UInt64)] = [
+            (.oldestFirst, 3...1_997, [1, 2, 1_998], 1_999), (.newestFirst, 4...1_998, [2_000, 1_999, 3], 2),
+            (.oldestFirst, 1...1_900, [1_901, 1_902, 1_903], 1_904),
+        ]
+        for list in lists {
+            stream.state.withLockedValue { $0.reads = 0 }
+            var page = try LetterPage(limit: 3, nextToken: nil, postbox: nil, order: list.order)
+            page.isGone = { list.gone.contains($0) }
+            try await page.fill(from: stream, in: stream.extent)
+            let output = page.output(incarnation: 7, owner: "alice")
+            #expect(output.items.compactMap { PostboxMessageID($0.id)?.sequence } == list.places)
+            #expect(output.nextToken == PageToken(incarnation: 7, sequence: list.next, order: list.order).text)
+            #expect(stream.state.withLockedValue(\.reads) < 20)
+        }
+        // Where nothing else is left, that is the end.
+        var empty = try LetterPage(limit: 1, nextToken: nil, postbox: nil)
+        empty.isGone = { _ in true }
+        try await empty.fill(from: stream, in: stream.extent)
+        let output = empty.output(incarnation: 7, owner: "alice")
+        #expect(output.items.isEmpty && output.nextToken == nil)
     }
 
     @Test("B45 a token of a list in one order is refused in the other")

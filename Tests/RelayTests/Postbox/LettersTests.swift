@@ -99,7 +99,29 @@ struct LettersTests {
         named.title = "Orders"
         let renamed = try PostboxRegister.postboxes(in: PostboxReply(postboxes: [named]), about: "work")
         #expect(renamed.map(\.title) == ["Orders"] && renamed.map(\.name) == ["work"])
+        // What is no title, whoever has written it down, is taken for none.
+        for (text, title) in [
+            ("two\nlines", "two lines"), ("a\u{1B}[2J", "work"), ("\u{200B}", "work"),
+            (String(repeating: "x", count: 129), "work"),
+        ] {
+            named.title = text
+            let found = try PostboxRegister.postboxes(in: PostboxReply(postboxes: [named]), about: "work")
+            #expect(found.map(\.title) == [title])
+        }
         #expect(try PostboxRegister.postboxes(in: PostboxReply(postboxes: []), about: "work").isEmpty)
+    }
+
+    @Test("A title has something to see, and nothing that cannot be seen but the joiners that scripts need")
+    func titles() {
+        for text in [
+            "", " \n", "\u{200B}", "\u{200D}", "\u{3164}", "\u{2800}", "\u{301}", "Sh\u{200B}op", "\u{202E}pohS",
+            "a\u{AD}b", "a\u{7}",
+        ] {
+            #expect(PostboxRequest.title(text) == nil, "\(text.unicodeScalars.map(\.value))")
+        }
+        for text in ["Orders, old", "می\u{200C}خواهم", "👩\u{200D}💻 work", "❤\u{FE0F}", "Zoe\u{308}", "7"] {
+            #expect(PostboxRequest.title(text) == text)
+        }
     }
 
     @Test(
@@ -111,10 +133,17 @@ struct LettersTests {
             ),
             (
                 PostboxReply.Failure.invalidTitle,
-                RelayError.invalidArgument("A postbox's title is a line of 1 to 128 bytes")
+                RelayError.invalidArgument(
+                    "A postbox's title is a line of 1 to 128 bytes, without invisible characters")
             ),
-            (PostboxReply.Failure.titleTaken, RelayError.invalidArgument("Another of the postboxes is called so")),
-            (PostboxReply.Failure.exists, RelayError.invalidArgument("There is a postbox work already")),
+            (
+                PostboxReply.Failure.titleTaken,
+                RelayError.invalidArgument("Another postbox already has that name or title")
+            ),
+            (
+                PostboxReply.Failure.exists,
+                RelayError.invalidArgument("There is already a postbox work, or one with that title")
+            ),
             (PostboxReply.Failure.notFound, RelayError.notFound("The postbox work")),
             (
                 PostboxReply.Failure.limitExceeded,

@@ -31,12 +31,17 @@ struct RecentSetTests {
     @Test("Values whose hashes are equal are told apart, before and after they are forgotten")
     func collisions() {
         var set = RecentSet<Alike>(capacity: 50)
+        #expect(set.isEmpty && !set.contains(Alike(number: 0)))
         for number in 0..<500 {
+            #expect(!set.contains(Alike(number: number)))
             let isNew = set.insert(Alike(number: number))
             let isNewAgain = set.insert(Alike(number: number))
             let isBeforeNew = set.insert(Alike(number: max(0, number - 1)))
             #expect(isNew && !isNewAgain && !isBeforeNew)
+            #expect(!set.isEmpty && set.contains(Alike(number: number)))
+            #expect(set.contains(Alike(number: max(0, number - 1))))
         }
+        #expect(!set.contains(Alike(number: 0)))
         let isFirstNew = set.insert(Alike(number: 0))
         #expect(isFirstNew)
     }

@@ -1,10 +1,35 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// A tmux server of a test's own: its socket and its settings are in a temporary folder, and none of the developer's are
 /// read. It ends, and what runs in it is hung up, with `close()`, with this value's last reference, or with the test process.
 public final class TmuxServer: Sendable {
-    /// Whether there is a tmux to start.
-    public static let isInstalled = (try? Launch.path(of: "tmux")) != nil
+    /// Whether there is a tmux to start: one that stays in the foreground, as those from 3.2 on can.
+    public static let isInstalled = installed.map { isNew($0) } ?? false
     /// Why a test that needs it is skipped.
-    public static let missing = "tmux is not installed; ./setup installs it"
+    public static let missing =
+        installed.map { "tmux 3.2 or newer is needed; there is \($0)" } ?? "tmux is not installed; ./setup installs it"
+
+    /// What tmux says of itself; nil where there is none.
+    private static let installed: String? = {
+        guard let answer = popen("tmux -V 2>/dev/null", "r") else { return nil }
+        defer { pclose(answer) }
+        var line = [CChar](repeating: 0, count: 256)
+        guard fgets(&line, Int32(line.count), answer) != nil else { return nil }
+        return String(decoding: line.prefix { $0 >= 32 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }()
+
+    /// Whether a version is 3.2 or newer: `tmux 3.2a`, `tmux next-3.4`. One without a number is a developer's.
+    static func isNew(_ version: String) -> Bool {
+        let numbers = version.split { !($0.isNumber || $0 == ".") }
+        guard let number = numbers.first else { return true }
+        let parts = number.split(separator: ".").map { Int($0) ?? 0 }
+        guard let major = parts.first else { return true }
+        return (major, parts.count > 1 ? parts[1] : 0) >= (3, 2)
+    }
 
     private let folder: TemporaryDirectory
     private let socket: String

@@ -194,7 +194,7 @@ extension LifecycleMachine.Action {
         case .suspend: return [.suspendRequested]
         case .resume, .probe: return isIdle ? [] : [.resumeRequested]
         case .renew:
-            let reason = ConnectionReason.connectionLost("the machine slept for too long")
+            let reason = ConnectionReason.connectionLost("the machine slept, or the program was stopped, for too long")
             return isIdle ? [] : [.connectionFailed(generation: generation, reason: reason), .resumeRequested]
         }
     }

@@ -9,7 +9,8 @@ public enum LifecycleEvent: Hashable, Sendable {
     /// The process is about to be stopped, or the machine to sleep, and can keep no connection, whatever the policy: it is
     /// closed at once, while that can still be done. The next ``foreground`` brings it back.
     case stopping
-    /// The machine slept for so long and runs again. The connection may be dead without anybody having noticed.
+    /// The machine slept for so long, or the process was stopped, and runs again. The connection may be dead without anybody
+    /// having noticed.
     case woke(after: Duration)
     /// Something suggests that the connection is worth a look: one ping, whose answer is due soon.
     case probe

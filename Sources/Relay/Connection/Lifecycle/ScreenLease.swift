@@ -27,6 +27,8 @@ struct ScreenLease: Sendable, Hashable {
     private(set) var isOnScreen = true
     /// Whether the subscription was let go.
     private(set) var isReleased = false
+    /// Whether the view is away and the subscription still held.
+    var isWaiting: Bool { timer != nil }
     private var timer: TimerID?
     private var serial: UInt64 = 0
 
@@ -91,20 +93,33 @@ struct ScreenLeases: Sendable {
     }
 
     private var leases: [String: ScreenLease] = [:]
+    /// Those whose view is away while they are held. A chat has a lease for each topic, and few of these wait.
+    private var waiting: Set<String> = []
 
     /// Takes in what happened and says what to do.
     mutating func handle(_ event: Event, at now: ContinuousClock.Instant) -> [ScreenLease.Action] {
         switch event {
         case .added(let id, let grace):
             leases[id] = ScreenLease(of: id, grace: grace)
+            waiting.remove(id)
             return []
-        case .shown(let id, let isOnScreen): return leases[id]?.shown(isOnScreen, at: now) ?? []
-        case .timerFired(let timer): return leases[timer.subscription]?.timerFired(timer) ?? []
-        case .connectionRests:
-            return leases.keys.sorted().flatMap { leases[$0]?.connectionRests() ?? [] }
+        case .shown(let id, let isOnScreen): return change(id) { $0.shown(isOnScreen, at: now) }
+        case .timerFired(let timer): return change(timer.subscription) { $0.timerFired(timer) }
+        case .connectionRests: return waiting.sorted().flatMap { id in change(id) { $0.connectionRests() } }
         case .ended(let id):
-            defer { leases[id] = nil }
-            return leases[id]?.end() ?? []
+            let actions = change(id) { $0.end() }
+            leases[id] = nil
+            return actions
         }
+    }
+
+    private mutating func change(
+        _ id: String, _ body: (inout ScreenLease) -> [ScreenLease.Action]
+    ) -> [ScreenLease.Action] {
+        guard var lease = leases[id] else { return [] }
+        let actions = body(&lease)
+        leases[id] = lease
+        if lease.isWaiting { waiting.insert(id) } else { waiting.remove(id) }
+        return actions
     }
 }

@@ -25,13 +25,14 @@ final class LiveLink: Sendable {
     /// Whose each of the user's postboxes is.
     let personas = Personas()
     /// Which of their letters were deleted over this connection.
-    let deletedLetters = DeletedLetters()
+    let deletedLetters: DeletedLetters
     private let client: @Sendable () -> RelayClient?
     private let state = NIOLockedValueBox(State())
 
     init(_ generation: UInt64, of client: RelayClient, _ surroundings: Surroundings) {
         self.generation = generation
         self.surroundings = surroundings
+        deletedLetters = DeletedLetters(clock: surroundings.clock)
         self.client = { [weak client] in client }
     }
 

@@ -144,5 +144,9 @@ struct LifecycleSignalTests {
             #expect(action.connectionEvents(generation: 1, isIdle: false).last == .resumeRequested)
         }
         #expect(LifecycleMachine.Action.suspend.connectionEvents(generation: 1, isIdle: true) == [.suspendRequested])
+        // Neither of the two clocks tells which it was.
+        let reason = ConnectionReason.connectionLost("the machine slept, or the program was stopped, for too long")
+        let renewal = LifecycleMachine.Action.renew.connectionEvents(generation: 1, isIdle: false)
+        #expect(renewal.first == .connectionFailed(generation: 1, reason: reason))
     }
 }

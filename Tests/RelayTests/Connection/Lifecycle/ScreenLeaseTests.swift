@@ -58,6 +58,7 @@ struct ScreenLeaseTests {
         else { throw RelayError.cancelled }
         #expect(leases.handle(.timerFired(room), at: now) == [.release(id: "room")])
         #expect(leases.handle(.connectionRests, at: now) == [.cancelTimer(lobby), .release(id: "lobby")])
+        #expect(leases.handle(.connectionRests, at: now).isEmpty)
         #expect(leases.handle(.shown(id: "room", true), at: now) == [.take(id: "room")])
         #expect(leases.handle(.ended(id: "lobby"), at: now).isEmpty)
         #expect(leases.handle(.shown(id: "lobby", true), at: now).isEmpty)

@@ -1,0 +1,80 @@
+import NIOConcurrencyHelpers
+import TestSupport
+import Testing
+
+@testable import NATS
+@testable import Relay
+
+@Suite("Client: letters that were deleted a moment ago, over a network in memory", .realProcesses)
+struct DeletedLettersClientTests {
+    /// A client that has deleted the last of three letters, which a server that lags behind has again.
+    private func lagging(_ network: MemoryNetwork) async throws -> RelayClient {
+        let client = try await network.connected()
+        for number in 1...3 { try network.postLetter("\(number)") }
+        let last = try #require(try await client.listMessages(limit: 3).items.last)
+        try await client.deleteMessage(withMessageId: last.id)
+        // What comes into the places of the newest has their identifiers, as the same letters on a replica would.
+        network.server.dropNewest(1, in: "PB_alice")
+        try network.postLetter("2")
+        try network.postLetter("3 again")
+        return client
+    }
+
+    private func texts(
+        _ client: RelayClient, _ limit: Int? = 10, _ order: LetterOrder = .oldestFirst
+    ) async throws -> [String] {
+        try await client.listMessages(limit: limit, postbox: nil, order: order).items.map(\.message)
+    }
+
+    @Test("B50 a list that lags behind does not bring back what was deleted, and what a server has after a crash is listed")
+    func lag() async throws {
+        let network = try MemoryNetwork()
+        let client = try await lagging(network)
+        #expect(try await texts(client) == ["1", "2"])
+        // What is gone takes no letter's place on a page.
+        #expect(try await texts(client, nil, .newestFirst) == ["2"])
+        network.server.refuseDials(with: .connectionRefused("memory"))
+        network.server.disconnectAll()
+        try await eventually("the outage") { client.status.state != .connected }
+        network.server.refuseDials(with: nil)
+        try await network.letTimePass("the next connection") { client.status.state == .connected }
+        #expect(try await texts(client) == ["1", "2", "3 again"])
+        await client.close()
+    }
+
+    @Test("B50 what is listed a minute after the last deletion is there, be it over the same connection")
+    func lagEnds() async throws {
+        let network = try MemoryNetwork()
+        let client = try await lagging(network)
+        network.time.advance(by: DeletedLetters.lag - .seconds(1))
+        #expect(try await texts(client) == ["1", "2"])
+        network.time.advance(by: .seconds(1))
+        #expect(try await texts(client) == ["1", "2", "3 again"])
+        await client.close()
+    }
+
+    @Test("B50 each letter of a long deletion is gone from lists as soon as the server has said so")
+    func atOnce() async throws {
+        let network = try MemoryNetwork()
+        for number in 1...200 { try network.postLetter("\(number)") }
+        let connection = try await network.server.connect()
+        let deleted = DeletedLetters(clock: network.time)
+        let letters = Letters(
+            owner: "alice", jetStream: JetStream(connection, timeout: .seconds(60)), deleted: deleted)
+        let first = try await letters.list(LetterPage(limit: 100, nextToken: nil, postbox: nil)).page
+        let second = try await letters.list(LetterPage(limit: 100, nextToken: first.nextToken, postbox: nil)).page
+        let ids = (first.items + second.items).map(\.id)
+        try #require(ids.count == 200)
+        let known = NIOLockedValueBox<[Int]>([])
+        let deletion = try await letters.delete(
+            ids,
+            progress: { _ in
+                let count = ids.count { deleted.contains($0) }
+                known.withLockedValue { $0.append(count) }
+            })
+        #expect(deletion.deleted == ids)
+        let counts = known.withLockedValue(\.self)
+        #expect(counts.count == 200 && zip(counts, 1...).allSatisfy { $0 >= $1 })
+        await connection.close()
+    }
+}
