@@ -279,14 +279,15 @@ struct PalettePane: Pane {
         return main.perform(action, on: &model)
     }
 
-    /// With a text begun, an action is meant for what was selected or looked for before that; one for unsent lines is meant
-    /// for these, whatever else is selected.
+    /// With a text begun, an action is meant for what was selected before that, and one that goes on finding for what was
+    /// looked for; one for unsent lines is meant for these, whatever else is selected.
     private func bringBack(for action: KeyAction, on model: inout ChatModel) {
         if model.selectedRow == nil, model.rowBeforeText != nil { model.selection = model.selectionBeforeText }
-        if model.find == nil { model.find = model.findBeforeText }
         switch action {
+        case .findPrevious, .findNext:
+            if model.find == nil { model.find = model.findBeforeText }
         case .sendAgain, .dropLine:
-            if model.chosenLine == nil { model.selection = nil }
+            if model.chosenLine == nil { (model.selection, model.find) = (nil, nil) }
         default: break
         }
     }
