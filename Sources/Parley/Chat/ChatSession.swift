@@ -38,13 +38,14 @@ struct ChatSession {
         } catch {
             terminal.close()
             log?.end()
+            session.endBySignal(terminal)
             throw error
         }
         session.loop.run()
         terminal.close(endsProcess: true)
         session.engine.end()
         log?.end()
-        if let signal = session.loop.endingSignal { TerminalSession.endProcess(by: signal) }
+        session.endBySignal(terminal)
     }
 
     private init(
@@ -74,4 +75,9 @@ struct ChatSession {
     }
 
     private func connect(_ connector: Connector) { engine.start(EngineRun(connector, configuration, queue: queue)) }
+
+    /// Ends the process as a signal does that has asked for its end, also where the loop was over before it heard of that.
+    private func endBySignal(_ terminal: TerminalSession) {
+        if let signal = loop.endingSignal ?? terminal.pendingSignal { TerminalSession.endProcess(by: signal) }
+    }
 }
