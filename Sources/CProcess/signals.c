@@ -6,18 +6,20 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
 #include <unistd.h>
+
+// So long a request to stop may take; one that comes later stops the process by itself.
+enum { stop_grace_seconds = 2 };
 
 // Made once and kept: a handler may be running whenever anything is closed.
 static atomic_int reader = -1;
 static atomic_int writer = -1;
 
-static void note(int number) {
-    int error = errno;
-    unsigned char byte = (unsigned char)number;
-    (void)!write(atomic_load(&writer), &byte, 1);
-    errno = error;
-}
+// When somebody asked for the stop that is still to be carried out, in seconds; 0 while nobody has.
+static atomic_long stop_asked;
+
+static void note(int number);
 
 static int open_pipe(void) {
     int ends[2];
@@ -38,14 +40,51 @@ static void act(const int *numbers, int count, void (*handler)(int), int flags) 
     for (int index = 0; index < count; index++) {
         struct sigaction present;
         const int number = numbers[index];
-        // A closed terminal sends SIGHUP by its own way and by the shell's: the second one asks for nothing new.
-        action.sa_flags = number == SIGHUP ? flags & ~(int)SA_RESETHAND : flags;
-        const bool may_be_ignored = number == SIGHUP || number == SIGTSTP;
-        if (may_be_ignored && sigaction(number, NULL, &present) == 0 && present.sa_handler == SIG_IGN) {
+        // A closed terminal sends SIGHUP by its own way and by the shell's: the second one asks for nothing new. Nor does a
+        // second SIGTSTP, while the first is being carried out.
+        const bool may_come_again = number == SIGHUP || number == SIGTSTP;
+        action.sa_flags = may_come_again ? flags & ~(int)SA_RESETHAND : flags;
+        if (may_come_again && sigaction(number, NULL, &present) == 0 && present.sa_handler == SIG_IGN) {
             continue;
         }
         sigaction(number, &action, NULL);
     }
+}
+
+// Carries out the request to stop, once, whoever comes first. Also called by a handler.
+static void stop(void) {
+    const int number = SIGTSTP;
+    act(&number, 1, SIG_DFL, 0);
+    if (atomic_exchange(&stop_asked, 0) != 0) {
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, number);
+        pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+        // Directed to this thread, so that it has stopped before the next line runs.
+        raise(number);
+    }
+    act(&number, 1, note, SA_RESTART);
+}
+
+// True for a request to stop that is the only one. One that comes while another is being carried out is dropped; where that
+// takes long, the other may never be, and this one is carried out here.
+static bool is_first_request(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const long moment = (long)now.tv_sec + 1;
+    long asked = 0;
+    if (atomic_compare_exchange_strong(&stop_asked, &asked, moment)) return true;
+    if (moment - asked > stop_grace_seconds) stop();
+    return false;
+}
+
+static void note(int number) {
+    int error = errno;
+    if (number != SIGTSTP || is_first_request()) {
+        unsigned char byte = (unsigned char)number;
+        (void)!write(atomic_load(&writer), &byte, 1);
+    }
+    errno = error;
 }
 
 int cprocess_watch_signals(const int *numbers, int count) {
@@ -55,20 +94,11 @@ int cprocess_watch_signals(const int *numbers, int count) {
     // What came for an earlier watcher is not for this one.
     char old[16];
     while (read(descriptor, old, sizeof old) > 0) {}
+    atomic_store(&stop_asked, 0);
     act(numbers, count, note, SA_RESTART | SA_RESETHAND);
     return descriptor;
 }
 
-void cprocess_stop(void) {
-    const int number = SIGTSTP;
-    act(&number, 1, SIG_DFL, 0);
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, number);
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-    // Directed to this thread, so that it has stopped before the next line runs.
-    raise(number);
-    act(&number, 1, note, SA_RESTART | SA_RESETHAND);
-}
+void cprocess_stop(void) { stop(); }
 
 void cprocess_leave_signals(const int *numbers, int count) { act(numbers, count, SIG_DFL, 0); }

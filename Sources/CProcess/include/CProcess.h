@@ -34,12 +34,14 @@ struct cprocess_command {
 int cprocess_start(const struct cprocess_command *command, pid_t *process);
 
 /// From the moment that this returns, each of these signals is a byte, its number, at the descriptor that it returns,
-/// which does not block and stays this process's; a second one of a kind finds its standard action again, but for
-/// SIGHUP, of which each is a byte. That one stays ignored where it is, as nohup wants it, and so does SIGTSTP. Returns
-/// −errno when there is no descriptor.
+/// which does not block and stays this process's. A second one of a kind finds its standard action again. Two are
+/// exceptions, which also stay ignored where they are, as nohup wants it: each SIGHUP is a byte, and a SIGTSTP that comes
+/// before `cprocess_stop` has carried out the one before it is dropped, or stops this process at once where that takes
+/// more than two seconds. Returns −errno when there is no descriptor.
 int cprocess_watch_signals(const int *numbers, int count);
 
-/// Stops this process as SIGTSTP does that nobody watches, returns when it runs again, and watches SIGTSTP from then on.
+/// Stops this process as the SIGTSTP that was heard does where nobody watches, and returns when it runs again. Returns at
+/// once where that has stopped it already.
 void cprocess_stop(void);
 
 /// Gives these signals their standard action again.

@@ -88,6 +88,17 @@ struct ChatLoop {
         handOver()
     }
 
+    /// Goes on until something is there that comes from another thread, which wakes the screen then.
+    ///
+    /// - Returns: what is there; nil where the end came before.
+    mutating func run<Value>(until ready: () -> Value?) -> Value? {
+        while !isOver {
+            if let value = ready() { return value }
+            takeStep()
+        }
+        return nil
+    }
+
     /// Does what comes next.
     mutating func takeStep() {
         // By the model's own time, so that no change is passed over that came due meanwhile.

@@ -8,7 +8,8 @@ struct ChatSession {
     private let configuration: ChatConfiguration
     private var loop: ChatLoop
 
-    /// Runs the client until its person leaves. The screen is up before anything of the network is read, made or touched.
+    /// Runs the client until its person leaves. The screen is up, and takes keys, before anything of the network is read, made
+    /// or touched.
     ///
     /// - Throws: what keeps the screen or the network's own files from being used; the terminal is as it was then.
     static func run(
@@ -29,18 +30,22 @@ struct ChatSession {
         }
         var session = ChatSession(terminal, plan, suspension, configuration)
         session.begin(topics, keeps: plan.store != nil)
+        let (waker, policy) = (terminal.waker, suspension.policy)
+        let preparation = Preparation(wake: { waker.wake() }) { try Connector(plan, for: .chat(policy)) }
         do {
-            try session.connect(Connector(plan, for: .chat(suspension.policy)))
+            // Another program may hold the network's files: keys count meanwhile, and so does an end.
+            if let prepared = session.loop.run(until: { preparation.result }) { session.connect(try prepared.get()) }
         } catch {
             terminal.close()
             log?.end()
+            session.endBySignal(terminal)
             throw error
         }
         session.loop.run()
         terminal.close(endsProcess: true)
         session.engine.end()
         log?.end()
-        if let signal = session.loop.endingSignal { TerminalSession.endProcess(by: signal) }
+        session.endBySignal(terminal)
     }
 
     private init(
@@ -70,30 +75,9 @@ struct ChatSession {
     }
 
     private func connect(_ connector: Connector) { engine.start(EngineRun(connector, configuration, queue: queue)) }
-}
 
-/// An engine that is there behind the first frame: what that asks for waits for it. All on the terminal's thread.
-private final class LateEngine {
-    private var run: EngineRun?
-    /// What the first frame has asked for: as much as there are topics to join, at most.
-    private var waiting: [ChatEffect] = []
-
-    func send(_ effect: ChatEffect) -> Bool {
-        guard let run else {
-            waiting.append(effect)
-            return true
-        }
-        return run.send(effect)
+    /// Ends the process as a signal does that has asked for its end, also where the loop was over before it heard of that.
+    private func endBySignal(_ terminal: TerminalSession) {
+        if let signal = loop.endingSignal ?? terminal.pendingSignal { TerminalSession.endProcess(by: signal) }
     }
-
-    func letGo() { run?.letGo() }
-
-    func start(_ run: EngineRun) {
-        self.run = run
-        for effect in waiting { _ = run.send(effect) }
-        waiting = []
-        run.start()
-    }
-
-    func end() { run?.end() }
 }

@@ -271,14 +271,25 @@ struct PalettePane: Pane {
         }
         let (focus, selection, find) = (model.focus, model.selection, model.find)
         model.focus = .main
-        // With a text begun, it is meant for what was selected or looked for before that.
-        if model.selectedRow == nil, model.rowBeforeText != nil { model.selection = model.selectionBeforeText }
-        if model.find == nil { model.find = model.findBeforeText }
+        bringBack(for: action, on: &model)
         guard main.hasMeaning(action, in: model) else {
             (model.focus, model.selection, model.find) = (focus, selection, find)
             return sayMissing(action, on: &model)
         }
         return main.perform(action, on: &model)
+    }
+
+    /// With a text begun, an action is meant for what was selected before that, and one that goes on finding for what was
+    /// looked for; one for unsent lines is meant for these, whatever else is selected.
+    private func bringBack(for action: KeyAction, on model: inout ChatModel) {
+        if model.selectedRow == nil, model.rowBeforeText != nil { model.selection = model.selectionBeforeText }
+        switch action {
+        case .findPrevious, .findNext:
+            if model.find == nil { model.find = model.findBeforeText }
+        case .sendAgain, .dropLine:
+            if model.chosenLine == nil { (model.selection, model.find) = (nil, nil) }
+        default: break
+        }
     }
 
     /// Says why nothing happens where there is nothing that it could be done to.

@@ -157,7 +157,9 @@ extension ChatModel {
         // What is read whole lies over it, and leads back to it.
         if case .reader = view, let below = trail.last, shows(below, selection) { return }
         if focus == .compose, !compose.isEmpty, shows(view, selection) {
-            (selectionBeforeText, findBeforeText) = (selection, find)
+            // What was looked for stays with the message that it had led to, also where nobody went on with it meanwhile.
+            if find != nil || selection != selectionBeforeText { findBeforeText = find }
+            selectionBeforeText = selection
         }
         self.selection = nil
         find = nil

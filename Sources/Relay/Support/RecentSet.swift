@@ -3,7 +3,7 @@
 ///
 /// Hundreds of thousands of messages a second are looked up here by their identifiers: a value is hashed once, for both of
 /// the parts that remember it, and a part that is forgotten leaves its room to the next one.
-struct RecentSet<Element: Hashable & Sendable>: Hashable, Sendable {
+struct RecentSet<Element: Hashable & Sendable>: Sendable {
     private var newer = Part()
     private var older = Part()
     private let capacity: Int
@@ -31,7 +31,7 @@ struct RecentSet<Element: Hashable & Sendable>: Hashable, Sendable {
 
     /// Values in the order in which they came, and a table in which a value stands at the place that its hash names, or at
     /// the next free one. Half of the table at least is free.
-    private struct Part: Hashable, Sendable {
+    private struct Part: Sendable {
         private var values: [Element] = []
         private var hashes: [Int] = []
         /// Numbers of values, from 1 on; 0 where a place is free.

@@ -2,7 +2,7 @@
 ///
 /// Sequences decide: a message is delivered once, in the stream's order, whatever the server sends again after an
 /// outage. Identifiers catch what a sender published twice beyond the server's own duplicate window.
-package struct TopicCursor: Hashable, Sendable {
+package struct TopicCursor: Sendable {
     /// What to do with a message.
     package enum Verdict: Hashable, Sendable {
         /// It is new: deliver it.

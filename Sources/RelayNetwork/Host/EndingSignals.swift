@@ -12,7 +12,8 @@ import NIOConcurrencyHelpers
 
 /// TERM, INT and HUP, so that a process can leave the network in good order before it ends, and where it asks for that TSTP,
 /// so that it can do so before it stops. A second one finds the standard action again, but for HUP, since a closed terminal
-/// sends several. One at a time in a process.
+/// sends several, and for TSTP, of which those are dropped that come while one is being carried out. One at a time in a
+/// process.
 package struct EndingSignals {
     /// Each signal that came.
     package let numbers: AsyncStream<Int32>
@@ -47,8 +48,8 @@ package struct EndingSignals {
         Self.hungUp.withLockedValue { $0.watcher = continuation }
     }
 
-    /// Stops the process, as the signal for that does which nobody watches, and returns when it runs again. The next such
-    /// signal is heard of.
+    /// Stops the process, as the signal that asked for it does where nobody watches, and returns when it runs again. The next
+    /// such signal is heard of. Where this comes so late that another signal has stopped the process already, once is enough.
     package func stop() { cprocess_stop() }
 
     /// Stops watching: the signals have their standard action again.

@@ -157,6 +157,13 @@ public final class TerminalSession {
         SessionClaim.giveBack()
     }
 
+    /// The signal that has asked for the end, also where `wait` has not told of it or the session is closed; nil where none
+    /// has.
+    public var pendingSignal: Int32? {
+        let signal = cterminal_pending_death()
+        return signal == 0 ? nil : signal
+    }
+
     /// Ends the process by a signal's default action, so that the program that started it sees what ended it. Restores
     /// the terminal first if a session still holds it.
     public static func endProcess(by signal: Int32) -> Never {

@@ -113,7 +113,8 @@ extension EndToEndTests {
                 let alice = try network.terminal(["--plain", "--as", "alice", "chat.lobby"], columns: 120)
                 try await alice.waitFor(text: "Connected.", deadline: .seconds(60))
                 for round in 1...2 {
-                    if byKey { try alice.press(.ctrl("z")) } else { alice.signal(SIGTSTP) }
+                    // A key that is pressed twice asks for one stop.
+                    if byKey { try alice.type("\u{1A}\u{1A}") } else { alice.signal(SIGTSTP) }
                     try await alice.waitForStop()
                     let sent = try await network.parley("send", "--as", "bob", "chat.lobby", "during \(round)")
                     #expect(sent.status.isSuccess, "\(sent)")

@@ -64,6 +64,33 @@ extension EndToEndTests {
         }
 
         @Test(
+            "While another program holds the network's files, keys and signals count, and an end comes at once",
+            arguments: [true, false])
+        func filesHeldElsewhere(byKey: Bool) async throws {
+            try await PrivateNetworkFixture.run { network in
+                #expect(try await network.parley("network", "start").exitCode == 0)
+                let lock = open(network.folder.path("data/parley/local/identity.lock"), O_RDWR | O_CLOEXEC)
+                try #require(lock >= 0)
+                defer { close(lock) }
+                try #require(flock(lock, LOCK_EX) == 0)
+                let alice = try network.open("alice")
+                try await alice.waitFor("the first frame") { $0.modes.isAlternateScreen }
+                try alice.type("typed meanwhile")
+                try await alice.waitFor(text: "> typed meanwhile")
+                try alice.press(.ctrl("z"))
+                try await alice.waitForStop()
+                alice.foreground()
+                try await alice.waitFor("the screen as it was") {
+                    $0.modes.isAlternateScreen && $0.contains("> typed meanwhile")
+                }
+                if byKey { try alice.press(.ctrl("q")) } else { alice.signal(SIGTERM) }
+                #expect(try await alice.waitForExit() == (byKey ? .exited(0) : .signalled(SIGTERM)))
+                #expect(alice.modes.leftovers.isEmpty, "\(alice.modes)")
+                #expect(alice.lineDiscipline?.isSane == true)
+            }
+        }
+
+        @Test(
             "B27 Suspended by signal or ^Z, the terminal is the shell's; in the foreground again all goes on",
             arguments: [true, false])
         func suspending(byKey: Bool) async throws {

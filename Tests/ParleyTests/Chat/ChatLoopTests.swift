@@ -489,6 +489,39 @@ struct ChatLoopTests {
         #expect(published == [2, 2])
     }
 
+    @Test("Until what comes from elsewhere is there, keys count and are drawn")
+    func keysMeanwhile() {
+        let screen = RehearsedScreen()
+        screen.inputs = [
+            (at: Desk.start + .seconds(1), wake: key("Q")), (at: Desk.start + .seconds(2), wake: .woken),
+            (at: Desk.start + .seconds(3), wake: key("W")),
+        ]
+        var loop = loop(screen, desk)
+        loop.begin([], keeps: false)
+        let found = loop.run(until: { screen.instant >= Desk.start + .seconds(2) ? "there" : nil })
+        #expect(found == "there" && screen.frame(with: "> Q") != nil && loop.model.compose.text == "Q")
+        loop.run()
+        #expect(loop.model.compose.text == "QW")
+    }
+
+    @Test("An end that comes before what is awaited from elsewhere is the end")
+    func endMeanwhile() {
+        let ends: [(wake: TerminalSession.Wake, signal: Int32?)] = [
+            (.input([.key(.control("q"))]), nil), (.terminate(signal: 15), 15), (.hangUp, nil),
+        ]
+        for (wake, signal) in ends {
+            let screen = RehearsedScreen()
+            screen.inputs = [
+                (at: Desk.start + .seconds(1), wake: wake), (at: Desk.start + .seconds(2), wake: .woken),
+            ]
+            var loop = loop(screen, desk)
+            loop.begin([], keeps: false)
+            let found = loop.run(until: { screen.instant >= Desk.start + .seconds(2) ? "there" : nil })
+            loop.run()
+            #expect(found == nil && loop.endingSignal == signal && screen.inputsTaken == 1, "\(wake)")
+        }
+    }
+
     @Test("The bell rings once for a frame, however many messages ask for it, and not for each of them")
     func bell() {
         let screen = RehearsedScreen()

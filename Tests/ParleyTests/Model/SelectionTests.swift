@@ -308,6 +308,27 @@ struct FindTests {
         #expect(desk.model.notice?.text == "Nothing is looked for here. /find LETTERS begins.")
     }
 
+    @Test("What the palette does to the message behind a begun text brings no search back; what goes on with it does")
+    func fromThePalette() {
+        for (typed, text) in [
+            ("copy the selected message", "fine"), ("quote it in the text", "> bob: a cafeteria\nfine"),
+        ] {
+            var desk = Self.desk()
+            desk.enter("/find cafe")
+            desk.type("fine")
+            desk.press(.control("k"))
+            desk.type(typed)
+            desk.press(.enter)
+            #expect(desk.model.find == nil && desk.model.compose.text == text, "\(typed)")
+            desk.press(.control("k"))
+            desk.type("the message above that has it")
+            desk.press(.enter)
+            #expect(desk.model.selectedRow?.text == "The Café opens", "\(typed)")
+            desk.press(.character("N"))
+            #expect(desk.model.selectedRow?.text == "a cafeteria", "\(typed)")
+        }
+    }
+
     @Test("The letters stand out wherever they are in view, and no more once the person is back at the text")
     func marks() {
         func underlined(_ desk: Desk) -> String {

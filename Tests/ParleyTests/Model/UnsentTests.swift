@@ -108,6 +108,28 @@ struct UnsentTests {
         #expect(desk.conversation("chat.lobby")?.failedLines.isEmpty == true)
     }
 
+    @Test(
+        "From the palette a line is sent again or dropped whatever message is selected, with a text begun and without",
+        arguments: ["", "fine"])
+    func fromThePalette(begun: String) {
+        let choices: [(typed: String, effect: ChatEffect)] = [
+            ("send the line again that was not sent", .sendAgain(id: "a", topic: "chat.lobby", text: "refused")),
+            ("drop the line that was not sent", .drop(ids: ["a"])),
+        ]
+        for (typed, effect) in choices {
+            var desk = Self.opened([Self.unsent("a", "refused", Self.failed)])
+            desk.send(.topic("chat.lobby", .messages([message(1, "shall we?")])))
+            desk.press(.backTab)
+            desk.press(.up)
+            #expect(desk.model.selectedRow?.text == "shall we?")
+            desk.type(begun)
+            desk.press(.control("k"))
+            desk.type(typed)
+            #expect(desk.press(.enter).contains(effect), "\(typed) with “\(begun)”")
+            #expect(desk.model.compose.text == begun && desk.model.palette == nil)
+        }
+    }
+
     @Test("Lines on a topic that is not joined are told of, and shown when it is joined; leaving it keeps them")
     func unjoined() {
         var desk = Self.opened([

@@ -13,24 +13,34 @@ struct LastFrameTests {
         ])
 
     /// Everything that can be seen of a conversation and around it, each change for itself.
-    private static func changes() -> [(name: String, change: (inout Desk) -> Void)] {
+    private static func changes() throws -> [(name: String, change: (inout Desk) -> Void)] {
+        let mutes = [try TopicPattern("chat.qa")]
+        let keys = try KeyMap([KeyMap.Change(name: "send-again", sequences: [try KeySequence(parsing: "^X r")])])
         var changes: [(name: String, change: (inout Desk) -> Void)] = []
         func add(_ name: String, _ change: @escaping (inout Desk) -> Void) { changes.append((name, change)) }
+        func configure(_ name: String, _ change: @escaping (inout ChatSettings) -> Void) {
+            add(name) { desk in
+                var settings = desk.model.settings
+                change(&settings)
+                desk.send(.configuration(.changed(settings)))
+            }
+        }
         add("a key") { $0.type("x") }
         add("a second line") { $0.press(Key(.enter, .alt)) }
         add("a message") { $0.send(.topic("chat.lobby", .messages([message(50, "hello `code` https://a.b/c")]))) }
         add("one elsewhere") { $0.send(.topic("chat.qa", .messages([message(51, "@alice", topic: "chat.qa")]))) }
-        add("a topic that rests") {
-            $0.model.settings.followedUnread = 1
-            $0.send(.log("a remark"))
-        }
-        add("one that is followed again") {
-            $0.model.settings.followedUnread = nil
-            $0.send(.log("another"))
-        }
+        configure("a topic that rests") { $0.followedUnread = 1 }
+        configure("no topic that rests") { $0.followedUnread = nil }
+        configure("a word that calls") { $0.highlights = Highlights(["hello"]) }
+        configure("muted by the configuration") { $0.mutes = mutes }
+        configure("a wide list of topics") { $0.layout = LayoutSetting(sidebar: 30) }
+        configure("no list of topics") { $0.layout = LayoutSetting(sidebar: 0) }
+        configure("the configuration as it was") { $0 = ChatSettings() }
         add("a gap") { $0.send(.topic("chat.lobby", .gap(lost: 7))) }
         add("history") { $0.send(.topic("chat.lobby", .history([message(1, "old")], isComplete: false))) }
         add("people") { $0.send(.people(topic: "chat.lobby", people)) }
+        configure("who types is not told") { $0.typing = false }
+        configure("who types is told") { $0.typing = true }
         add("nobody") { $0.send(.people(topic: "chat.lobby", PresenceRoster(users: []))) }
         add("away") { $0.enter("/away lunch") }
         add("another name") { $0.send(.identified(.init(user: "bob", network: "local"))) }
@@ -51,6 +61,8 @@ struct LastFrameTests {
         add("shown") { $0.press(.function(5)) }
         add("by activity") { $0.model.conversations.show(in: .byActivity) }
         add("the conversation") { $0.press(.backTab) }
+        configure("other keys") { $0.keys = keys }
+        configure("the keys again") { $0.keys = .standard }
         add("a selection") { $0.press(.up) }
         add("the one above") { $0.press(.up) }
         add("found") { $0.enter("/find line") }
@@ -82,12 +94,12 @@ struct LastFrameTests {
     @Test(
         "After any change a frame that begins with what stays of the last one is the frame without it",
         arguments: [Size(rows: 24, columns: 80), Size(rows: 40, columns: 120), Size(rows: 8, columns: 40)])
-    func changed(size: Size) {
+    func changed(size: Size) throws {
         var desk = Desk.joined("chat.lobby", "chat.qa", size: size)
         desk.send(.topic("chat.lobby", .messages((2...30).map { message($0, "line \($0)", minutes: Int64($0)) })))
         let last = LastFrame()
         let themes = [Theme.standard, Theme(colors: 8), Theme.colorless]
-        for (place, (name, change)) in Self.changes().enumerated() {
+        for (place, (name, change)) in try Self.changes().enumerated() {
             change(&desk)
             // Twice, since only the second one finds the change kept.
             for _ in 0..<2 {

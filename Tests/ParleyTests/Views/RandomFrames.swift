@@ -8,6 +8,8 @@ import Testing
 /// Events that a person, a network and an attacker could cause, from a seed.
 private struct EventSource {
     var state: UInt64
+    /// The keys that the configuration may say.
+    let keyMaps: [KeyMap]
 
     mutating func next(_ bound: Int) -> Int {
         state &+= 0x9e37_79b9_7f4a_7c15
@@ -39,7 +41,7 @@ private struct EventSource {
         switch next(6) {
         case 0, 1: Key(pick(Self.codes))
         case 2: Key(pick(Self.codes), pick([.alt, .control, .shift]))
-        case 3: .control(pick(Array("abcdefghijklnopqtuwyz")))
+        case 3: .control(pick(Array("abcdefghijklnopqtuwxyz")))
         case 4: Key(.character(pick(Array("dD rRcnp*jkyN/xyä字👍 "))))
         default: .alt(pick(Array("abdfgjkox19/")))
         }
@@ -81,7 +83,7 @@ private struct EventSource {
     }
 
     mutating func event(_ model: ChatModel) -> ChatEvent {
-        switch next(26) {
+        switch next(28) {
         case 0...6: return .input(.key(key()))
         case 7: return .input(.paste(text()))
         case 8:
@@ -134,6 +136,12 @@ private struct EventSource {
                     .counts(["b1": next(2000), "b2": -1]), .created(letter(next(100), text())),
                 ]))
         case 23: return searchNews(model)
+        case 24, 25:
+            return .configuration(
+                pick([
+                    .changed(settings(model)), .changed(settings(model)), .changed(settings(model)), .forNextStart,
+                    .refused(text()), .mended,
+                ]))
         default:
             if next(8) == 0 {
                 let command = pick([
@@ -147,6 +155,24 @@ private struct EventSource {
                 .notice(text(), isFailure: true), .start(topics: Self.topics),
             ])
         }
+    }
+
+    /// What the configuration says from now on: one thing of it is another, so that nothing else tells of that.
+    mutating func settings(_ model: ChatModel) -> ChatSettings {
+        var settings = model.settings
+        switch next(8) {
+        case 0: settings.typing.toggle()
+        case 1: settings.followedUnread = pick([nil, 1, 20])
+        case 2: settings.layout = LayoutSetting(sidebar: pick([nil, 0, 8, 60]))
+        case 3:
+            let names: [String] = pick([[], ["chat.*"], ["chat.lobby"], ["alerts.>"], Self.topics])
+            settings.mutes = names.compactMap { try? TopicPattern($0) }
+        case 4: settings.highlights = Highlights(pick([[], ["hello"], ["字", "long"]]))
+        case 5: settings.keys = pick(keyMaps)
+        case 6: settings.idleTime = pick([nil, .seconds(5)])
+        default: settings.join = pick([[], ["chat.qa"], ["a.b.c", "chat.*"]])
+        }
+        return settings
     }
 
     /// An answer to the search or the excerpt in view, or to none.
@@ -211,8 +237,12 @@ struct RandomFrames {
         "B53: whatever happens, a frame has the screen's size, no control character, and its cursor inside",
         .processorBound,
         arguments: [1, 2, 3, 4] as [UInt64])
-    func property(seed: UInt64) async {
-        var source = EventSource(state: seed)
+    func property(seed: UInt64) async throws {
+        let changes = [("quit", "^X ^C"), ("kill-word", "^X w"), ("conversation.send-again", "^X r")]
+        let keyMap = try KeyMap(
+            changes.map { KeyMap.Change(name: $0, sequences: [try KeySequence(parsing: $1)]) }
+                + [KeyMap.Change(name: "yank", sequences: [])])
+        var source = EventSource(state: seed, keyMaps: [.standard, keyMap])
         // Half of the runs begin with nothing joined.
         var desk = seed.isMultiple(of: 2) ? Desk.joined("chat.lobby", "alerts.>") : Desk()
         // In half of those topics out of view rest with the first unread messages.

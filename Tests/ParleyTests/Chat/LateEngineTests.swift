@@ -1,0 +1,31 @@
+import Testing
+
+@testable import Parley
+
+@Suite("What is there behind the first frame")
+struct LateEngineTests {
+    private struct Failure: Error {}
+
+    @Test("What is asked of an engine that is not there yet waits for it, up to a limit")
+    func limit() {
+        let engine = LateEngine()
+        let taken = (0..<LateEngine.limit).count { _ in engine.send(.nudge) }
+        #expect(taken == LateEngine.limit)
+        #expect(!engine.send(.nudge))
+        // Nothing is there that could be let go or ended.
+        engine.letGo()
+        engine.end()
+    }
+
+    @Test("What is prepared is there when its waiter is woken, and so is why it could not be")
+    func prepared() async {
+        let (wakes, continuation) = AsyncStream.makeStream(of: Void.self)
+        var iterator = wakes.makeAsyncIterator()
+        let preparation = Preparation(wake: { continuation.yield() }) { 7 }
+        _ = await iterator.next()
+        #expect((try? preparation.result?.get()) == 7)
+        let failing = Preparation<Int>(wake: { continuation.yield() }) { throw Failure() }
+        _ = await iterator.next()
+        #expect(throws: Failure.self) { _ = try failing.result?.get() }
+    }
+}
