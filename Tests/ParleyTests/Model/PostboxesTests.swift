@@ -330,7 +330,7 @@ struct PostboxesTests {
     @Test("q quotes a sent letter into another to the same postbox, and never into a line for the topic below it")
     func quoteSent() {
         func opened(_ letter: KeptLetter) -> Desk {
-            var desk = desk()
+            var desk = self.desk()
             desk.enter("/sent")
             desk.send(.postboxes(.sent([letter])))
             desk.press(.enter)

@@ -52,7 +52,7 @@ struct PlainAnnouncerTests {
     }
 
     @Test("A message to the topic in view is one line with time and name, each once")
-    func message() {
+    func oneMessage() {
         var plain = Self.lobby(line(1, "before"))
         #expect(plain.send(.topic("chat.lobby", .messages([line(2, "hello")]))) == ["10:00 bob: hello"])
         #expect(plain.send(.topic("chat.lobby", .messages([line(2, "hello")]))) == [])
