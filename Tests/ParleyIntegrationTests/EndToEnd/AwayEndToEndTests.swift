@@ -163,11 +163,17 @@ extension EndToEndTests {
                 _ = try await network.started()
                 let alice = try await network.connected("alice", columns: 100)
                 try await Missed.awaitLetters(alice, in: network)
+                let sent = try await network.parley("send", "--as", "bob", "chat.lobby", "said before")
+                #expect(sent.exitCode == 0, "\(sent)")
+                try await alice.waitFor(text: "said before", deadline: .seconds(60))
                 try alice.type("/join chat.qa")
                 try alice.press(.enter)
                 try await alice.waitFor("the other topic, live", deadline: .seconds(60)) {
                     $0.main(row: 1).contains("chat.qa") && !$0.contains("joining …")
                 }
+                // The next start is where something is being written.
+                try alice.type("half a thought")
+                try await alice.waitFor(text: "half a thought")
                 alice.hangUp()
                 try await alice.waitForExit(deadline: .seconds(60))
                 try await Self.nobodyIsConnected(network)

@@ -242,7 +242,7 @@ extension EndToEndTests {
                 #expect(mistyped.diagnostics.contains("no postbox “wrok”. These are: personal, work."), "\(mistyped)")
 
                 let deleted = try await network.parley("postbox", "delete", "work", "--as", "bob")
-                #expect(deleted.exitCode == 0 && deleted.output == "work  deleted\n", "\(deleted)")
+                #expect(deleted.exitCode == 0 && deleted.output == "work  deleted  Old orders\n", "\(deleted)")
                 #expect(try await network.letters(of: "bob").allSatisfy { $0.hasPrefix("Welcome") })
             }
         }
