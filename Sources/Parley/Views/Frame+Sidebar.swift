@@ -87,7 +87,8 @@ extension Frame {
     ) {
         if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
         let style = isShown ? theme.emphasized(style) : style
-        let text = SafeText(String(name.prefix(256))).shortened(columns: max(0, line.columns - Self.countColumns - columns))
+        let room = max(0, line.columns - Self.countColumns - columns)
+        let text = SafeText(String(name.prefix(256))).shortened(columns: room)
         canvas.write(text, row: line.row, column: line.column + 1, style: style)
     }
 

@@ -26,7 +26,7 @@ struct DeletedLettersClientTests {
         try await client.listMessages(limit: limit, postbox: nil, order: order).items.map(\.message)
     }
 
-    @Test("B50 a list that lags behind does not bring back what was deleted, and what a server has after a crash is listed")
+    @Test("B50 a list that lags behind brings nothing back that was deleted; what a server has after a crash is listed")
     func lag() async throws {
         let network = try MemoryNetwork()
         let client = try await lagging(network)
