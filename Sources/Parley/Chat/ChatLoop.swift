@@ -247,10 +247,9 @@ struct ChatLoop {
         case .suspendProcess: suspend()
         case .openStore, .keepJoined, .keepLine, .keepDraft, .keepIgnored, .keepMuted, .keepChoice, .keepReadMark,
             .search, .readAround, .subscribe, .unsubscribe, .follow, .loadHistory, .keepLetterRead, .publish,
-            .sendAgain,
-            .drop, .openPostbox, .countLetters, .listPage, .readLetters, .deleteMessage, .bulkDelete, .postLetter,
-            .saveLetter, .postboxes, .listSent, .keyValue, .changeKey, .watchPeople, .appear, .setPresence, .typing,
-            .setActive, .setSuspension, .nudge, .probe, .disconnect, .reconnect:
+            .sendAgain, .drop, .openPostbox, .countLetters, .listPage, .readLetters, .deleteMessage, .bulkDelete,
+            .postLetter, .saveLetter, .postboxes, .listSent, .keyValue, .changeKey, .watchPeople, .appear, .setPresence,
+            .typing, .setActive, .setSuspension, .nudge, .probe, .disconnect, .reconnect:
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }
         }

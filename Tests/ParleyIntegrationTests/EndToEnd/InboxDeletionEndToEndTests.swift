@@ -16,6 +16,19 @@ extension EndToEndTests {
         /// Letters in the postbox beside the welcome.
         private static let count = 2_000
 
+        /// Cuts the connection of a deletion that is under way, and lets another one pass once it has ended.
+        private static func breakOff(_ scene: Scene) async throws -> Scene.End {
+            await scene.proxy.cut()
+            let end = try await scene.end("what became of the letters")
+            #expect(end.deleted > 0 && end.staying > 0)
+            #expect(end.deleted + end.unknown + end.staying == count + 1, "\(end)")
+            try await scene.bob.waitFor("word of the outage", deadline: .seconds(60)) { $0.contains("↻ RECONNECTING") }
+            try await scene.proxy.set(.passThrough)
+            try await scene.bob.waitFor("the connection", deadline: .seconds(60)) { $0.contains("● CONNECTED") }
+            try await scene.listAgrees()
+            return end
+        }
+
         @Test(
             "B50 An outage in the middle of a deletion: the end says how many are gone, stay and are unknown, and the list agrees with the server afterwards",
             arguments: NATSServerProcess.binaries)
@@ -25,17 +38,7 @@ extension EndToEndTests {
                 // No answer passes from now on, and nobody connects: of what the server has deleted meanwhile nothing is
                 // known here.
                 try await scene.proxy.set(.refuse, .throttle(bytesPerSecond: 0, .fromServer))
-                await scene.proxy.cut()
-                let end = try await scene.end("what became of the letters")
-                #expect(end.deleted > 0 && end.staying > 0)
-                #expect(end.deleted + end.unknown + end.staying == Self.count + 1, "\(end)")
-                try await scene.bob.waitFor("word of the outage", deadline: .seconds(60)) {
-                    $0.contains("↻ RECONNECTING")
-                }
-
-                try await scene.proxy.set(.passThrough)
-                try await scene.bob.waitFor("the connection", deadline: .seconds(60)) { $0.contains("● CONNECTED") }
-                try await scene.listAgrees()
+                let end = try await Self.breakOff(scene)
                 let left = try await scene.network.letters(of: "bob").count
                 #expect((end.staying...(end.staying + end.unknown)).contains(left), "\(end), \(left) left")
             }
@@ -50,17 +53,7 @@ extension EndToEndTests {
                 try await scene.proxy.set(.refuse, .throttle(bytesPerSecond: 0, .fromServer))
                 let server = try #require(scene.network.description?.serverPid)
                 #expect(kill(server, SIGKILL) == 0)
-                await scene.proxy.cut()
-                let end = try await scene.end("what became of the letters")
-                #expect(end.deleted > 0 && end.staying > 0)
-                #expect(end.deleted + end.unknown + end.staying == Self.count + 1, "\(end)")
-                try await scene.bob.waitFor("word of the outage", deadline: .seconds(60)) {
-                    $0.contains("↻ RECONNECTING")
-                }
-
-                try await scene.proxy.set(.passThrough)
-                try await scene.bob.waitFor("the connection", deadline: .seconds(60)) { $0.contains("● CONNECTED") }
-                try await scene.listAgrees()
+                let end = try await Self.breakOff(scene)
                 // It writes deletions to the disk some time after it has confirmed them.
                 let left = try await scene.network.letters(of: "bob").count
                 #expect((end.staying...(Self.count + 1)).contains(left), "\(end), \(left) left")

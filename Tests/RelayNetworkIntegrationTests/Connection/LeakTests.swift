@@ -132,18 +132,23 @@ struct LeakTests {
         }
     }
 
+    /// What a benchmark of a thousand outages prints.
+    private static func figures<Figures: Decodable>(of scenario: String) async throws -> Figures {
+        let run = try await ChildProcess.run(
+            BuiltProduct.url("parley-bench").path, [scenario, "n=1000"], deadline: .seconds(280))
+        #expect(run.status.isSuccess, "\(run.diagnostics)")
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try decoder.decode(Figures.self, from: Data(run.output.utf8))
+    }
+
     @Test("B21 B55 a thousand absences lose nothing, repeat nothing and leave nothing behind")
     func absences() async throws {
         struct Figures: Decodable {
             var delivered, disorder, illegalEdges, connected: Int
             var memoryGrowthKb, descriptorGrowth: Double
         }
-        let run = try await ChildProcess.run(
-            BuiltProduct.url("parley-bench").path, ["absences", "n=1000"], deadline: .seconds(280))
-        #expect(run.status.isSuccess, "\(run.diagnostics)")
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        let figures = try decoder.decode(Figures.self, from: Data(run.output.utf8))
+        let figures: Figures = try await Self.figures(of: "absences")
         #expect(figures.connected == 1 && figures.illegalEdges == 0)
         #expect(figures.delivered == 1_000 && figures.disorder == 0)
         // As below: what nine hundred connections take is far above this.
@@ -156,12 +161,7 @@ struct LeakTests {
             var cuts, recoveries, written, stored, delivered, disorder, illegalEdges, connected: Int
             var memoryGrowthKb, descriptorGrowth: Double
         }
-        let run = try await ChildProcess.run(
-            BuiltProduct.url("parley-bench").path, ["cuts", "n=1000"], deadline: .seconds(280))
-        #expect(run.status.isSuccess, "\(run.diagnostics)")
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        let figures = try decoder.decode(Figures.self, from: Data(run.output.utf8))
+        let figures: Figures = try await Self.figures(of: "cuts")
         #expect(figures.cuts == 1_000 && figures.recoveries == 1_000)
         #expect(figures.connected == 1 && figures.illegalEdges == 0)
         #expect(figures.written == figures.stored && figures.delivered == figures.stored && figures.disorder == 0)
