@@ -160,6 +160,8 @@ enum OutageScenario: String, CaseIterable {
             _ = try await pending.receipt(within: .seconds(60))
         }
         try await reader.reach(count)
+        // What waited leaves, and is delivered, before a connection counts as restored.
+        try await until("the connection after the last absence") { client.status.state == .connected }
         let late = (memory: Meter.memory(), descriptors: Meter.descriptors())
         let seconds = Meter.now() - begin
         let result = Measurement("absences").adding("n", Double(count)).adding("seconds", seconds)
