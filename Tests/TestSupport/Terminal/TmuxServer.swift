@@ -53,7 +53,9 @@ public final class TmuxServer: Sendable {
     private init(focusEvents: Bool, environment: [String: String]) throws {
         folder = try TemporaryDirectory("tmux")
         socket = folder.path("socket")
+        // Keys that a test presses faster than a hand are keys still, and no paste: ^B in a paste is no command.
         let settings = """
+            set-option -g assume-paste-time 0
             set-option -g focus-events \(focusEvents ? "on" : "off")
             set-option -g status off
 
