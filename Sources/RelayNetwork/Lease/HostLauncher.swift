@@ -51,7 +51,7 @@ struct HostLauncher: Sendable {
     private var hasFailed: Bool { PrivateFile.exists(directory.failureFile) }
 
     private static func isRunning(_ process: pid_t?) -> Bool {
-        process.map { ProcessArguments.read(of: $0) != nil } ?? false
+        process.map(RunningProcess.exists) ?? false
     }
 
     private func launch() throws(NetworkError) -> pid_t {
