@@ -46,7 +46,10 @@ struct ClientRegressionTests {
     @Test("B20 B29 publishes without an answer have a frozen server noticed, and outlast it")
     func frozenWhilePublishing() async throws {
         let fixture = try await ClientFixture.start()
-        let client = try await fixture.client()
+        var configuration = try fixture.configuration()
+        configuration.pongTimeout = .seconds(1)
+        let client = RelayClient(configuration: configuration)
+        try await client.connect(timeLimit: 60)
         try await fixture.server.pause()
         let pending = try client.submit(topic: "chat.room", message: "patience")
         try await client.state(is: .reconnecting)

@@ -43,7 +43,8 @@ final class LiveLink: Sendable {
     var jetStream: JetStream? {
         state.withLockedValue { state in
             guard let connection = state.connection else { return nil }
-            var jetStream = JetStream(connection, apiPrefix: state.apiPrefix)
+            var jetStream = JetStream(
+                connection, apiPrefix: state.apiPrefix, timeout: surroundings.answerLimit)
             jetStream.readsBatches = state.readsBatches
             return jetStream
         }
