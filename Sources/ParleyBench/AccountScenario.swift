@@ -1,7 +1,8 @@
 import NATS
 import RelayNetwork
 
-/// What it costs that every user of a private network is an account, on a network of its own with `n` (1000) users.
+/// What it costs that every user of a private network is an account, on a network of its own with `n` (1000) users, and
+/// what goes through their imports, with `messages` (20000) at a time.
 enum AccountScenario {
     /// The scenario's name on the command line.
     static let name = "accounts"
@@ -20,7 +21,7 @@ enum AccountScenario {
             _ = try await login(reader, network)
             return [
                 try await accounts(count, administrator, network),
-                try await imports(reader, network),
+                try await imports(reader, max(100, words.number("messages", 20_000)), network),
             ]
         }
     }
@@ -67,7 +68,9 @@ enum AccountScenario {
 
     /// Publishing to the topics' stream and reading from it through a user's imports, compared with the same without
     /// imports: the rate as a part of the other one, and the server's CPU time as a multiple.
-    private static func imports(_ user: Credentials, _ network: BenchNetwork) async throws -> Measurement {
+    private static func imports(
+        _ user: Credentials, _ count: Int, _ network: BenchNetwork
+    ) async throws -> Measurement {
         let words = Words([
             "subject=\(network.description.hash).bench", "stream=\(network.description.namespace)_stream",
         ])
@@ -79,7 +82,7 @@ enum AccountScenario {
 
         var rates = Measurement("imports")
         var costs: [(name: String, times: Double)] = []
-        for (scenario, count) in [(Scenario.storedPublish, 2_000), (.pipelinedPublish, 20_000), (.pull, 20_000)] {
+        for (scenario, count) in [(Scenario.storedPublish, count / 10), (.pipelinedPublish, count), (.pull, count)] {
             direct.count = count
             imported.count = count
             var ratios: [Double] = []

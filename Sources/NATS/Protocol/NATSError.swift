@@ -105,6 +105,9 @@ public struct JetStreamFailure: Sendable, Hashable {
         default: return code == 503 || code == 408 || code == 409
         }
     }
+    /// The same message was sent before, and the servers of a cluster have not agreed on it yet.
+    package static let notStoredYet = JetStreamFailure(
+        code: 409, errorCode: 10_158, text: "the message is known and not stored yet")
     /// Whether the stream has as many messages, or bytes, as it may have, and takes nothing new. Only the text tells it from
     /// a store that fails for another reason.
     public var meansFullStream: Bool { errorCode == 10_077 && text.contains("maximum") }

@@ -172,6 +172,10 @@ package struct Delivery: Sendable {
         actions.reserveCapacity(answers.underestimatedCount)
         for (id, result) in answers {
             switch result {
+            // A server of a cluster has taken the message in and may lose it still. Older servers say so in this form;
+            // newer ones refuse it.
+            case .success(let acknowledgement) where acknowledgement.isDuplicate && acknowledgement.sequence == 0:
+                failed(id, .jetStream(.notStoredYet), at: now, into: &actions)
             case .success(let acknowledgement): stored(id, acknowledgement, at: now, into: &actions)
             case .failure(let error): failed(id, error, at: now, into: &actions)
             }

@@ -517,6 +517,43 @@ struct ComposeTests {
         #expect(desk.press(.character("y")) == [.quit])
     }
 
+    /// The ways out of the chat, or out of its network alone.
+    enum WayOut: CaseIterable, Sendable {
+        case quitCommand, exitCommand, quitKey, interruptTwice, palette, closeCommand
+
+        var effect: ChatEffect { self == .closeCommand ? .disconnect : .quit }
+
+        func take(in desk: inout Desk) {
+            switch self {
+            case .quitCommand: desk.enter("/quit")
+            case .exitCommand: desk.enter("/exit")
+            case .quitKey: desk.press(.control("q"))
+            case .interruptTwice: for _ in 1...2 { desk.press(.control("c")) }
+            case .palette:
+                desk.press(.alt("x"))
+                desk.enter("quit")
+            case .closeCommand: desk.enter("/close")
+            }
+        }
+    }
+
+    @Test(
+        "B32: each way out asks first while a line, a letter or a value of a key has not left, and only y is a yes",
+        arguments: WayOut.allCases, ["hello", "/post bob/personal hi", "/kv put a.b x"])
+    func asked(way: WayOut, text: String) {
+        var desk = Desk.joined("chat.lobby", state: .reconnecting)
+        desk.enter(text)
+        for no in [Key(.character("n")), Key(.escape), Key(.enter), .control("c")] {
+            way.take(in: &desk)
+            #expect(desk.screen().last?.contains("1 message is not sent yet.") == true)
+            desk.press(no)
+            #expect(desk.model.overlay == nil && !desk.effects.contains(way.effect))
+            #expect(desk.model.queuedCount == 1)
+        }
+        way.take(in: &desk)
+        #expect(desk.press(.character("y")).contains(way.effect))
+    }
+
     @Test("A key tries to connect at once, but not each key of a fast typist")
     func nudge() {
         var desk = Desk.joined("chat.lobby", state: .reconnecting)

@@ -46,6 +46,20 @@ struct UnsentTests {
         #expect(row(desk, with: "second").hasSuffix("✓") && desk.screen()[0].contains("⇅ 0"))
     }
 
+    @Test(
+        "B32 what waits for a topic that is not joined, or was left, is asked about as well",
+        arguments: [("/quit", ChatEffect.quit), ("/close", .disconnect)])
+    func elsewhere(command: String, effect: ChatEffect) {
+        for topic in ["chat.old", "chat.lobby"] {
+            var desk = Self.opened([Self.unsent("a", "waits", to: topic)])
+            if topic == "chat.lobby" { desk.enter("/leave") }
+            desk.enter(command)
+            #expect(desk.screen().last?.contains("1 message is not sent yet.") == true, "\(topic)")
+            #expect(!desk.effects.contains(effect))
+            #expect(desk.press(.character("y")).contains(effect), "\(topic)")
+        }
+    }
+
     @Test("B32 a line whose end is told before the store is read is not shown as waiting")
     func early() {
         var desk = Desk(state: .connecting)

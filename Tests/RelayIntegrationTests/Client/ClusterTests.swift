@@ -53,4 +53,57 @@ struct ClusterClientTests {
             #expect(reason == .connectionLost("the server is shutting down"))
         }
     }
+
+    @Test("B30: lines wait while two of three servers are down, and come in order, once, when one of them is back")
+    func noQuorum() async throws {
+        let servers = try await TestCluster.startWithJetStream(3, NATSServerProcess.newestBinary)
+        let connection = try await NATSConnection.connect(
+            to: try ServerAddress(parsing: servers[0].url), options: ConnectOptions(connectTimeout: .seconds(60)))
+        let jetStream = JetStream(connection, timeout: .seconds(2))
+        let stream = StreamConfiguration(name: "test_stream", subjects: ["h4sh.>"], replicas: 3)
+        try await eventually("a stream with a copy on each server", deadline: .seconds(120)) {
+            (try? await jetStream.createStream(stream)) != nil
+        }
+        let client = try await ClientFixture(server: servers[0]).client()
+        let outcomes = Collector<PublishNews>()
+        await outcomes.start(client.publishes)
+        let topics = ["chat.a", "chat.b"]
+        func submit(_ numbers: ClosedRange<Int>) throws {
+            for number in numbers {
+                for topic in topics { try client.enqueue(topic: topic, message: .int(Int64(number))) }
+            }
+        }
+        try submit(1...1)
+        try await outcomes.wait(for: "both lines", deadline: .seconds(120)) { $0.count { $0.state.isFinal } == 2 }
+
+        for server in servers.dropFirst() { try await server.kill9() }
+        // The first of them may meet a server that takes itself for the leader, the others one that knows better.
+        try submit(2...20)
+        try await eventually("a stream without a leader", deadline: .seconds(120)) {
+            (try? await jetStream.streamInfo("test_stream")) == nil
+        }
+        try submit(21...40)
+        #expect(client.queuedCount == 78)
+
+        try await servers[1].restart()
+        try await outcomes.wait(for: "all lines", deadline: .seconds(180)) { $0.count { $0.state.isFinal } == 80 }
+        let ends = await outcomes.elements.map(\.state).filter(\.isFinal)
+        #expect(
+            ends.allSatisfy { state in
+                if case .acknowledged(let sequence) = state { sequence > 0 } else { false }
+            })
+        for topic in topics {
+            var stored: [String] = []
+            // The copy that is read may lag behind for a moment.
+            try await eventually("all lines of \(topic)", deadline: .seconds(120)) {
+                stored = (try? await client.history(topic: topic, from: 1).map(\.text)) ?? []
+                return stored.count >= 40
+            }
+            #expect(stored == (1...40).map(String.init))
+        }
+        #expect(client.queuedCount == 0)
+        await client.close()
+        await connection.close()
+        for server in servers { server.close() }
+    }
 }

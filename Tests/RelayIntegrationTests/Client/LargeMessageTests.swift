@@ -8,9 +8,11 @@ import Testing
 @Suite("Large messages over a real server", .realProcesses)
 struct LargeMessageTests {
     /// A server that takes messages of 16 MiB, with the fixture's streams.
-    private static func start(_ binary: NATSServerBinary) async throws -> ClientFixture {
+    ///
+    /// - Parameter patience: how long the server waits for a client that reads nothing before it cuts its connection.
+    private static func start(_ binary: NATSServerBinary, patience: String = "120s") async throws -> ClientFixture {
         let server = try await NATSServerProcess.start(
-            binary, configuration: "max_payload: 16777216\nwrite_deadline: \"120s\"\n")
+            binary, configuration: "max_payload: 16777216\nwrite_deadline: \"\(patience)\"\n")
         let fixture = ClientFixture(server: server)
         try await fixture.withJetStream { jetStream in
             try await jetStream.createStream(StreamConfiguration(name: "test_stream", subjects: ["h4sh.>"]))
@@ -105,6 +107,32 @@ struct LargeMessageTests {
             #expect(channel.waitingBytes < 18 << 20)
         }
         #expect(found == Array(1...count))
+        await client.close()
+    }
+
+    @Test(
+        "B40 a reader who stops for longer than the server waits keeps the connection, and gets every large message",
+        arguments: NATSServerProcess.binaries)
+    func stoppedReader(_ binary: NATSServerBinary) async throws {
+        let fixture = try await Self.start(binary, patience: "5s")
+        let count: UInt64 = 60
+        try await Self.store(Int(count), of: 1 << 20, fixture)
+        let client = try await fixture.client()
+        let statuses = Collector<ConnectionStatus>()
+        await statuses.start(client.statuses)
+        var iterator = try await client.messages(topic: "chat.room", from: .all).makeAsyncIterator()
+        let channel = iterator.subscription.stream.channel
+        try await eventually("what its reader has not taken is full") { channel.isFull }
+        // Longer than the server waits for a socket that takes nothing.
+        try await ContinuousClock().sleep(for: .seconds(7))
+        var found: [UInt64] = []
+        while let event = try await iterator.next(), event != .live {
+            if case .message(let message) = event { found.append(message.sequence) }
+        }
+        #expect(found == Array(1...count))
+        #expect(await statuses.elements.allSatisfy { $0.state == .connected && $0.recoveries == 0 })
+        #expect(client.status.state == .connected && client.status.recoveries == 0)
+        #expect(!fixture.server.log.contains("Slow Consumer"), "\(fixture.server.log.suffix(2_000))")
         await client.close()
     }
 

@@ -226,6 +226,23 @@ import Testing
         #expect(delivery.restore([]).isEmpty)
     }
 
+    @Test("B30: a message that a cluster knows and has not stored yet is sent again, and nothing overtakes it")
+    func knownAndNotStored() throws {
+        var delivery = try opened()
+        _ = try delivery.submit(message("2"), at: now)
+        let known = PublishAcknowledgement(stream: "S", sequence: 0, isDuplicate: true)
+        let actions = delivery.answered([("1", .success(known))], at: now)
+        #expect(
+            actions == [
+                .tell(PublishNews(id: "1", state: .queued)), .wake(at: now + .milliseconds(250)),
+            ])
+        let later = now + .milliseconds(250)
+        #expect(delivery.moment(at: later) == [.send(message("1"))])
+        #expect(
+            delivery.answered([acknowledged("1", 4)], at: later)
+                == [ended("1", .acknowledged(sequence: 4, duplicate: false)), .send(message("2"))])
+    }
+
     @Test("B13: a message that is refused in passing does not hold up the reconnection")
     func refusedWhileFlushing() throws {
         var delivery = try opened()

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// The articles say what the code does: their examples are files that tests compile and run, and their tables name every
-/// row of the vocabularies and tests that exist.
+/// row of the vocabularies and tests that exist. The description of the architecture names the folders that there are.
 @Suite("Documentation")
 struct DocumentationTests {
     private static let package = URL(fileURLWithPath: #filePath)
@@ -84,6 +84,42 @@ struct DocumentationTests {
             sources += try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
         }
         return sources
+    }
+
+    /// What a line of a document has between backquotes.
+    private static func quoted(_ line: Substring) -> [String] {
+        line.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+            .filter { $0.offset % 2 == 1 }.map { String($0.element) }
+    }
+
+    @Test("The architecture's table has every part and every folder of it, and its other tables files that there are")
+    func rooms() throws {
+        let root = Self.package.appendingPathComponent("Sources")
+        let files = try #require(FileManager.default.enumerator(atPath: root.path)).compactMap { $0 as? String }
+        let parts = Set(files.filter { !$0.contains("/") && !$0.hasPrefix(".") })
+        let folders = Set(
+            files.filter { $0.hasSuffix(".swift") }.map { $0.split(separator: "/").dropLast().joined(separator: "/") })
+        let names = Set(files.compactMap { $0.split(separator: "/").last.map(String.init) })
+        let document = Self.package.appendingPathComponent("Documentation/Architecture.md")
+        let lines = try String(contentsOf: document, encoding: .utf8).split(separator: "\n")
+
+        var named: Set<String> = []
+        for row in lines.drop(while: { !$0.hasPrefix("| part |") }).dropFirst(2).prefix(while: { $0.hasPrefix("|") }) {
+            let cells = row.split(separator: "|")
+            try #require(cells.count == 3, "\(row)")
+            let part = try #require(Self.quoted(cells[0]).first)
+            named.formUnion(Self.quoted(cells[0]))
+            let inside = folders.filter { $0.hasPrefix("\(part)/") }.map { String($0.dropFirst(part.count + 1)) }
+            #expect(Set(Self.quoted(cells[2])) == Set(inside), "\(part)")
+        }
+        #expect(named == parts)
+
+        let paths = lines.flatMap(Self.quoted).filter { path in parts.contains { path.hasPrefix("\($0)/") } }
+        #expect(paths.count > 50)
+        for path in paths { #expect(files.contains(path), "there is no \(path)") }
+        for name in lines.flatMap(Self.quoted) where name.hasSuffix(".swift") && !name.contains("/") {
+            #expect(names.contains(name), "there is no \(name)")
+        }
     }
 
     @Test(
