@@ -158,7 +158,7 @@ extension ChatModel {
     /// Disconnects; asks first where that gives up what is queued.
     private mutating func close() -> [ChatEffect] {
         guard !outgoing.isEmpty else { return [.disconnect] }
-        ask(.disconnect, "\(unsentWords). Closing gives up the attempt. Close?")
+        ask(.disconnect, "\(Self.unsentWords(outgoing.count)). Closing gives up the attempt. Close?")
         return []
     }
 
@@ -175,15 +175,18 @@ extension ChatModel {
         return quitUnlessUnsent()
     }
 
-    /// Quits where nothing is left to be sent, and otherwise asks.
+    /// Quits where nothing is left to be sent, and otherwise asks. What failed waits for the person as well, and is lost
+    /// where no local store keeps it.
     private mutating func quitUnlessUnsent() -> [ChatEffect] {
-        guard !outgoing.isEmpty else { return [.quit] }
-        ask(.quit, "\(unsentWords). Quit anyway?")
+        let failed = keepsDesk ? 0 : conversations.all.reduce(0) { $0 + $1.failedLines.count }
+        let count = outgoing.count + failed
+        guard count > 0 else { return [.quit] }
+        ask(.quit, "\(Self.unsentWords(count)). Quit anyway?")
         return []
     }
 
-    private var unsentWords: String {
-        "\(Wording.count(outgoing.count, "message")) \(outgoing.count == 1 ? "is" : "are") not sent yet"
+    private static func unsentWords(_ count: Int) -> String {
+        "\(Wording.count(count, "message")) \(count == 1 ? "is" : "are") not sent yet"
     }
 
     // MARK: Questions

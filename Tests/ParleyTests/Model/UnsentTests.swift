@@ -60,6 +60,23 @@ struct UnsentTests {
         }
     }
 
+    @Test("B32 quitting asks about what failed where no local store keeps it, and only there")
+    func failedWithoutStore() {
+        var desk = Desk.joined("chat.lobby", state: .reconnecting)
+        desk.enter("hello")
+        let id = desk.model.outgoing.keys.first ?? ""
+        desk.send(.published(PublishNews(id: id, state: .discarded(.closedByUser))))
+        #expect(desk.model.outgoing.isEmpty && desk.conversation("chat.lobby")?.failedLines.count == 1)
+        #expect(desk.enter("/quit") == [])
+        #expect(desk.screen().last?.contains("1 message is not sent yet. Quit anyway? y/N") == true)
+        desk.press(.character("n"))
+        desk.enter("/discard")
+        #expect(desk.enter("/quit") == [.quit])
+
+        var kept = Self.opened([Self.unsent("a", "refused", Self.failed)])
+        #expect(kept.enter("/quit").contains(.quit))
+    }
+
     @Test("B32 a line whose end is told before the store is read is not shown as waiting")
     func early() {
         var desk = Desk(state: .connecting)
