@@ -23,6 +23,19 @@ struct CanvasDifferenceTests {
         #expect(difference.runs.isEmpty && difference.cells == 0 && difference.rows == 0)
     }
 
+    @Test("A copy that is written on differs where it was, and leaves the other as it is")
+    func copies() {
+        let before = canvas("hello", "below", "漢字")
+        var after = before
+        after.write("B", row: 1, column: 0)
+        after.fill(Rect(row: 2, column: 0, rows: 1, columns: 1))
+        // What is written anew as it was is no difference.
+        after.write("hello", row: 0, column: 0)
+        #expect(runs(before, after) == [Run(row: 1, columns: 0..<1), Run(row: 2, columns: 0..<2)])
+        #expect(before.rows == ["hello", "below", "漢字"] && after.rows == ["hello", "Below", "  字"])
+        #expect(before != after && before == canvas("hello", "below", "漢字"))
+    }
+
     @Test("A typed letter is one cell")
     func letter() {
         let difference = CanvasDifference(from: canvas("hell", "below"), to: canvas("hello", "below"))

@@ -51,6 +51,11 @@ struct ChatLoop {
     /// What is asked of the core goes to it when the frame is drawn, so that no key waits until another thread is awake.
     private var requests: [ChatEffect] = []
     private static let requestLimit = 256
+    /// When the text being written went there last.
+    private var lastDraft: ContinuousClock.Instant?
+    /// While somebody types, the text goes there this often, since each time wakes other threads: so that with what the local
+    /// store waits for others, no end of the process takes more than the last tenth of a second.
+    static let draftPause = Duration.milliseconds(40)
 
     /// - Parameters:
     ///   - appearance: how the screen has to look.
@@ -113,8 +118,8 @@ struct ChatLoop {
     // MARK: Steps
 
     private mutating func wait(until deadline: ContinuousClock.Instant?) {
-        handOver()
-        let wakes = screen.wait(until: [deadline, rest.due].compactMap(\.self).min())
+        handOverWhatIsDue()
+        let wakes = screen.wait(until: [deadline, rest.due, draftDue].compactMap(\.self).min())
         apply(.tick(clock(), isSign: wakes.contains(where: \.isSign)), by: .news)
         for wake in wakes { handle(wake) }
         if wakes.allSatisfy({ $0 == .timedOut }), rest.begins(at: clock().instant) { atRest?() }
@@ -201,7 +206,7 @@ struct ChatLoop {
         let end = clock().instant
         pace.drew(taking: begin.duration(to: end))
         if atRest != nil { rest.drew(at: end) }
-        handOver()
+        handOverWhatIsDue()
     }
 
     // MARK: Events
@@ -250,6 +255,12 @@ struct ChatLoop {
             .sendAgain, .drop, .openPostbox, .countLetters, .listPage, .readLetters, .deleteMessage, .bulkDelete,
             .postLetter, .saveLetter, .postboxes, .listSent, .keyValue, .changeKey, .watchPeople, .appear, .setPresence,
             .typing, .setActive, .setSuspension, .nudge, .probe, .disconnect, .reconnect:
+            // A later text of the same conversation says all that the one before it does.
+            if case .keepDraft(let draft) = effect, case .keepDraft(let earlier)? = requests.last,
+                earlier.conversation == draft.conversation
+            {
+                requests.removeLast()
+            }
             requests.append(effect)
             if requests.count >= Self.requestLimit { handOver() }
         }
@@ -265,8 +276,21 @@ struct ChatLoop {
         if isTest { apply(.notified(by: methods), by: .person) }
     }
 
+    /// Hands over what was asked for. The text that is being written waits a moment behind the one before it, unless there
+    /// is something else as well.
+    private mutating func handOverWhatIsDue() {
+        guard let draftDue, draftDue > model.now.instant else { return handOver() }
+    }
+
+    /// When the text being written is handed over that waits alone; nil where it does not.
+    private var draftDue: ContinuousClock.Instant? {
+        guard let lastDraft, !requests.isEmpty, requests.allSatisfy(\.isDraft) else { return nil }
+        return lastDraft + Self.draftPause
+    }
+
     private mutating func handOver() {
         let due = requests
+        if due.contains(where: \.isDraft) { lastDraft = model.now.instant }
         requests.removeAll(keepingCapacity: true)
         for effect in due where !send(effect) {
             apply(.notice("Too much is waiting to be done; that was not done.", isFailure: true), by: .news)
@@ -290,6 +314,11 @@ struct ChatLoop {
         apply(.resumed, by: .person)
         if !isStopped { apply(.notice("There is no shell to return to.", isFailure: true), by: .person) }
     }
+}
+
+extension ChatEffect {
+    /// Whether it keeps a text that is being written.
+    fileprivate var isDraft: Bool { if case .keepDraft = self { true } else { false } }
 }
 
 extension TerminalSession.Wake {

@@ -37,8 +37,12 @@ struct ConnectionOptions: ParsableArguments {
     var proxy: String?
 
     /// Where flags, then the environment, then the configuration file say to connect.
-    func plan(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> ConnectionPlan {
-        let profile = try effectiveProfile(environment)
+    ///
+    /// - Parameter file: the configuration file; nil to read it.
+    func plan(
+        _ environment: [String: String] = ProcessInfo.processInfo.environment, file: ConfigurationFile? = nil
+    ) throws -> ConnectionPlan {
+        let profile = try effectiveProfile(environment, file: file)
         let source = credentialsSource(profile, environment)
         var plan = ConnectionPlan(target: try target(profile, source, environment))
         if case .command(let command) = source { plan.tokenCommand = command }
@@ -78,8 +82,10 @@ struct ConnectionOptions: ParsableArguments {
     }
 
     /// The profile, with what the flags say instead of it.
-    func effectiveProfile(_ environment: [String: String]) throws -> Profile {
-        let file = try ConfigurationFile.load(flag: config, environment)
+    ///
+    /// - Parameter file: the configuration file; nil to read it.
+    func effectiveProfile(_ environment: [String: String], file: ConfigurationFile? = nil) throws -> Profile {
+        let file = try file ?? ConfigurationFile.load(flag: config, environment)
         var profile = try file.profile(profile)
         profile.retention = profile.retention ?? file.retention
         profile.theme = profile.theme ?? file.theme
@@ -121,11 +127,15 @@ struct ConnectionOptions: ParsableArguments {
         return profile
     }
 
-    /// What the interactive client goes by, as the configuration file has it now.
-    func chatConfiguration(
+    /// Where to connect, and what the interactive client goes by. The configuration file is read once for both.
+    func chat(
         _ environment: [String: String] = ProcessInfo.processInfo.environment
-    ) throws(CommandFailure) -> ChatConfiguration {
-        try ChatConfiguration(flag: config, profile: profile, environment)
+    ) throws -> (plan: ConnectionPlan, configuration: ChatConfiguration) {
+        let source = try ConfigurationSource(flag: config, environment)
+        return (
+            plan: try plan(environment, file: source.file),
+            configuration: try ChatConfiguration(source, flag: config, profile: profile, environment)
+        )
     }
 
     /// Where the credentials come from: the flag, then the environment, then the profile.

@@ -27,11 +27,10 @@ struct ChatCommand: ParsableCommand {
     func run() throws {
         try reportingFailures {
             for topic in topics { _ = try StoreOptions.pattern(topic) }
-            let plan = try connection.plan()
+            let (plan, configuration) = try connection.chat()
             var suspension = Suspension()
             if let seconds = plan.suspendAfter { suspension.time = seconds > 0 ? .seconds(seconds) : nil }
             if let suspendAfter { suspension.time = suspendAfter.time }
-            let configuration = try connection.chatConfiguration()
             guard !plain else {
                 let connector = try Connector(plan, for: .chat(suspension.policy))
                 return try PlainSession.run(connector, topics: topics, configuration: configuration)

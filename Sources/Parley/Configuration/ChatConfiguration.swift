@@ -17,6 +17,13 @@ struct ChatConfiguration: Hashable, Sendable {
     ///   - profile: the profile's name; nil for `default`.
     init(flag: String?, profile name: String?, _ environment: [String: String]) throws(CommandFailure) {
         let source = try ConfigurationSource(flag: flag, environment)
+        try self.init(source, flag: flag, profile: name, environment)
+    }
+
+    /// Takes what was read already; the flag and the environment say where it can be read again.
+    init(
+        _ source: ConfigurationSource, flag: String?, profile name: String?, _ environment: [String: String]
+    ) throws(CommandFailure) {
         profile = try source.file.profile(name)
         settings = ChatSettings(source.file, profile)
         path = source.path

@@ -143,6 +143,9 @@ enum SlashCommand: Hashable, Sendable {
         case search(String)
 
         private static func unknown(_ name: String) -> String {
+            if let words = SlashCommand.otherWays[name.lowercased()] {
+                return "There is no command /\(name). \(words)"
+            }
             let near = SlashCommand.near(name).map { "/\($0)" }.joined(separator: " or ")
             let rest = near.isEmpty ? "/help lists them; // sends a line with a slash." : "Did you mean \(near)?"
             return "There is no command /\(name). \(rest)"
@@ -160,8 +163,16 @@ enum SlashCommand: Hashable, Sendable {
 
     /// What other clients call these commands.
     private static let otherNames = [
-        "query": "post", "msg": "post", "whisper": "post", "part": "leave", "names": "who", "list": "topics",
-        "exit": "quit", "bye": "quit", "connect": "reconnect", "disconnect": "close", "lastlog": "search",
+        "query": "post", "msg": "post", "whisper": "post", "j": "join", "part": "leave", "wc": "leave", "names": "who",
+        "whois": "who", "list": "topics", "buffer": "topics", "window": "topics", "win": "topics", "exit": "quit",
+        "bye": "quit", "connect": "reconnect", "disconnect": "close", "lastlog": "search",
+    ]
+
+    /// Where to look for what other clients have commands for and this one has none.
+    fileprivate static let otherWays = [
+        "nick": "Your name comes with your credentials; --as, --creds or a profile is somebody else.",
+        "me": "Write it as a line; there are no actions.",
+        "set": "Settings are in the configuration file; parley config defaults explains them.",
     ]
 
     /// The commands that a word may stand for that is none.

@@ -34,12 +34,15 @@ extension Frame {
         canvas.write(
             title.truncated(columns: max(0, box.columns - 4)), row: box.row, column: box.column + 2, style: theme.title)
         let first = min(scroll, list.lastScroll)
+        // What is only read has no place for it.
+        var cursor: Position?
         for (offset, row) in list.rows.dropFirst(first).prefix(inner.rows).enumerated() {
             let place = Rect(row: inner.row + offset, column: inner.column, rows: 1, columns: inner.columns)
             drawHelp(row, in: place)
             guard selected.contains(first + offset) else { continue }
             let selection = theme.selection(over:)
             canvas.restyle(place) { $0 = selection($0) }
+            cursor = cursor ?? Position(row: place.row, column: place.column)
         }
         let pageDown = model.settings.keys.label(of: .pageDown)
         let close = model.settings.keys.labelOfClosing
@@ -53,7 +56,7 @@ extension Frame {
         }
         let words = forms.first { $0.count <= inner.columns } ?? ""
         canvas.write(words, row: box.endRow - 1, column: box.column + 2)
-        canvas.cursor = nil
+        canvas.cursor = cursor
     }
 
     private mutating func drawHelp(_ line: HelpLayout.Row, in row: Rect) {

@@ -15,7 +15,8 @@ public struct Canvas: Hashable, Sendable {
     public let size: Size
     /// The cursor's place, or nil when it is hidden. Outside the canvas it counts as hidden.
     public var cursor: Position?
-    private(set) var cells: [Cell]
+    /// Row by row, so that a copy shares with it the rows that neither of them changes.
+    private var lines: [[Cell]]
     /// Where cells lead to, by the numbers in their styles from 1 on.
     private(set) var links: [LinkTarget] = []
 
@@ -28,7 +29,7 @@ public struct Canvas: Hashable, Sendable {
     /// Makes a blank canvas.
     public init(size: Size) {
         self.size = size
-        self.cells = Array(repeating: .blank, count: size.rows * size.columns)
+        lines = Array(repeating: Array(repeating: .blank, count: size.columns), count: size.rows)
     }
 
     /// The whole canvas.
@@ -37,7 +38,7 @@ public struct Canvas: Hashable, Sendable {
     /// The cell at a place; a blank one outside the canvas.
     public subscript(row: Int, column: Int) -> Cell {
         guard row >= 0, row < size.rows, column >= 0, column < size.columns else { return .blank }
-        return cells[row * size.columns + column]
+        return lines[row][column]
     }
 
     /// Writes `text` with its first column at `column`, which may lie left of the canvas.
@@ -146,20 +147,22 @@ public struct Canvas: Hashable, Sendable {
 
     /// Draws other characters in the place of some, cell by cell. What takes two columns, and what has marks, stays.
     public mutating func substitute(_ table: [Unicode.Scalar: Unicode.Scalar]) {
-        for index in cells.indices {
-            let cluster = cells[index].cluster
-            guard cluster.base >= 0x7F, cluster.width == 1, cluster.count == 1,
-                let scalar = Unicode.Scalar(cluster.base), let other = table[scalar],
-                (0x20..<0x7F).contains(other.value)
-            else { continue }
-            cells[index].cluster = Cluster(ascii: UInt8(other.value))
+        for row in lines.indices {
+            for column in lines[row].indices {
+                let cluster = lines[row][column].cluster
+                guard cluster.base >= 0x7F, cluster.width == 1, cluster.count == 1,
+                    let scalar = Unicode.Scalar(cluster.base), let other = table[scalar],
+                    (0x20..<0x7F).contains(other.value)
+                else { continue }
+                lines[row][column].cluster = Cluster(ascii: UInt8(other.value))
+            }
         }
     }
 
     /// The text of a row, without blanks at its end.
     public func text(row: Int) -> String {
         guard row >= 0, row < size.rows else { return "" }
-        let cells = cells[row * size.columns..<(row + 1) * size.columns]
+        let cells = lines[row]
         guard let last = cells.lastIndex(where: { !$0.cluster.isBlank }) else { return "" }
         var text = String.UnicodeScalarView()
         for cell in cells[...last] { cell.cluster.append(to: &text) }
@@ -169,18 +172,16 @@ public struct Canvas: Hashable, Sendable {
     /// The text of all rows, without blanks at their ends.
     public var rows: [String] { (0..<size.rows).map { text(row: $0) } }
 
-    /// True when both canvases, which have the same size, show the same in a range of cells.
-    func hasSameCells(as other: Canvas, in range: Range<Int>) -> Bool {
-        // A cell is three words without padding, so comparing memory is comparing cells.
-        let stride = MemoryLayout<Cell>.stride
-        let bytes = range.lowerBound * stride..<range.upperBound * stride
-        return cells.withUnsafeBytes { left in
-            other.cells.withUnsafeBytes { right in
-                guard bytes.upperBound <= left.count, bytes.upperBound <= right.count,
-                    let left = left.baseAddress?.advanced(by: bytes.lowerBound),
-                    let right = right.baseAddress?.advanced(by: bytes.lowerBound)
-                else { return bytes.isEmpty }
-                return memcmp(left, right, bytes.count) == 0
+    /// True when both canvases, which have the same size, show the same in a row that they have.
+    func hasSameCells(as other: Canvas, inRow row: Int) -> Bool {
+        lines[row].withUnsafeBytes { left in
+            other.lines[row].withUnsafeBytes { right in
+                guard left.count == right.count, let one = left.baseAddress, let two = right.baseAddress else {
+                    return left.count == right.count
+                }
+                // Most rows of most frames are the last one's own. Of others, a cell is three words without padding, so
+                // that comparing memory is comparing cells.
+                return one == two || memcmp(one, two, left.count) == 0
             }
         }
     }
@@ -190,8 +191,7 @@ public struct Canvas: Hashable, Sendable {
     private mutating func changeRow<Result>(
         _ row: Int, _ change: (UnsafeMutableBufferPointer<Cell>) -> Result
     ) -> Result {
-        let range = row * size.columns..<(row + 1) * size.columns
-        return cells.withUnsafeMutableBufferPointer { change(UnsafeMutableBufferPointer(rebasing: $0[range])) }
+        lines[row].withUnsafeMutableBufferPointer { change($0) }
     }
 
     /// Puts a cluster that is known to fit into a row, and blanks the other half of each wide character that it cuts.

@@ -22,9 +22,7 @@ package struct CanvasDifference: Hashable, Sendable {
         let isSameSize = shown.size == size
         for row in 0..<size.rows {
             // Most rows of most frames are as they were.
-            if isSameSize, canvas.hasSameCells(as: shown, in: row * size.columns..<(row + 1) * size.columns) {
-                continue
-            }
+            if isSameSize, canvas.hasSameCells(as: shown, inRow: row) { continue }
             let before = runs.count
             var start: Int?
             for column in 0..<size.columns {

@@ -68,6 +68,21 @@ extension EndToEndTests {
             }
         }
 
+        @Test("With NO_COLOR set no cell has a colour and none is asked for; an empty one says nothing")
+        func noColor() async throws {
+            try await PrivateNetworkFixture.run { network in
+                for (value, isColored) in [("1", false), ("", true)] {
+                    let alice = try network.terminal(["--as", "alice"], environment: ["NO_COLOR": value])
+                    try await alice.waitFor("a connected client") { $0.contains("● CONNECTED") }
+                    let cells = (0..<24).flatMap { row in (0..<80).map { alice.cell(row: row, column: $0) } }
+                    let isPlain = cells.allSatisfy { $0.foreground == .standard && $0.background == .standard }
+                    #expect(isPlain == !isColored && Self.isAsked(alice) == isColored, "NO_COLOR=\(value)")
+                    try alice.press(.ctrl("q"))
+                    #expect(try await alice.waitForExit() == .exited(0))
+                }
+            }
+        }
+
         @Test("Painting the screen again asks for the background again")
         func redraw() async throws {
             try await PrivateNetworkFixture.run { network in

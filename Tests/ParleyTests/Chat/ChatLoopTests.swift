@@ -489,6 +489,63 @@ struct ChatLoopTests {
         #expect(published == [2, 2])
     }
 
+    @Test("Of a text that is typed quickly each state is kept within a moment, and not each key for itself")
+    func drafts() throws {
+        let screen = RehearsedScreen()
+        let text = Array("a sentence of some length")
+        let gap = Duration.milliseconds(10)
+        let times = text.indices.map { Desk.start + .seconds(1) + gap * $0 }
+        screen.inputs = zip(times, text).map { (at: $0, wake: key($1)) }
+        var typing = desk
+        typing.model.keepsDesk = true
+        var kept: [(at: ContinuousClock.Instant, text: String)] = []
+        var loop = ChatLoop(
+            screen, queue: screen.queue, model: typing.model, clock: { screen.now() },
+            send: { effect in
+                if case .keepDraft(let draft) = effect { kept.append((screen.instant, draft.text)) }
+                return true
+            })
+        loop.begin([], keeps: false)
+        loop.run()
+        for (place, time) in times.enumerated() {
+            let state = String(text[...place])
+            let first = try #require(kept.first { $0.text.hasPrefix(state) }, "\(state)")
+            #expect(first.at - time <= ChatLoop.draftPause + .milliseconds(2), "\(state) after \(first.at - time)")
+        }
+        // The first key goes at once, as does one behind a pause.
+        #expect(kept.first?.text == "a" && kept.last?.text == String(text))
+        #expect(kept.count <= 2 + text.count / 3, "\(kept)")
+    }
+
+    @Test("What follows a text goes to the core behind it and takes it along, and so does the end")
+    func draftsInOrder() {
+        let screen = RehearsedScreen()
+        let begin = Desk.start + .seconds(1)
+        let enter = TerminalSession.Wake.input([.key(Key(.enter))])
+        screen.inputs = [
+            (at: begin, wake: key("h")), (at: begin + .milliseconds(5), wake: key("i")),
+            (at: begin + .milliseconds(10), wake: enter), (at: begin + .milliseconds(15), wake: key("Q")),
+            (at: begin + .milliseconds(20), wake: key("W")), (at: begin + .milliseconds(25), wake: .hangUp),
+        ]
+        var typing = desk
+        typing.model.keepsDesk = true
+        var asked: [String] = []
+        var loop = ChatLoop(
+            screen, queue: screen.queue, model: typing.model, clock: { screen.now() },
+            send: { effect in
+                switch effect {
+                case .keepDraft(let draft): asked.append("keep “\(draft.text)”")
+                case .publish(_, _, let text): asked.append("publish \(text)")
+                default: break
+                }
+                return true
+            })
+        loop.begin([], keeps: false)
+        loop.run()
+        #expect(
+            asked == ["keep “h”", "keep “hi”", "keep “”", "publish hi", "keep “Q”", "keep “QW”"])
+    }
+
     @Test("Until what comes from elsewhere is there, keys count and are drawn")
     func keysMeanwhile() {
         let screen = RehearsedScreen()

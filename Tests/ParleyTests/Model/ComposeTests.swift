@@ -358,10 +358,37 @@ struct ComposeTests {
 
     @Test("A command that is none names the one that may be meant, by its letters or by what other clients call it")
     func meantCommands() {
-        for (typed, meant) in [("jion x", "/join"), ("query bob", "/post"), ("part", "/leave"), ("names", "/who")] {
+        for (typed, meant) in [
+            ("jion x", "/join"), ("j chat.qa", "/join"), ("query bob", "/post"), ("msg bob hello", "/post"),
+            ("part", "/leave"), ("names", "/who"), ("whois bob", "/who"), ("buffer 2", "/topics"),
+            ("topic x", "/topics"), ("Window close", "/topics"),
+        ] {
             var desk = Desk.joined("chat.lobby")
             desk.enter("/" + typed)
             #expect(desk.screen().last?.contains("Did you mean \(meant)?") == true, "\(typed)")
+        }
+    }
+
+    @Test("What other clients have a command for and this one has not says where to look, and stays to be mended")
+    func otherWays() {
+        for (typed, words) in [
+            ("/nick carol", "There is no command /nick. Your name comes with your credentials"),
+            ("/me waves", "There is no command /me. Write it as a line"),
+            ("/SET x on", "There is no command /SET. Settings are in the configuration file"),
+        ] {
+            var desk = Desk.joined("chat.lobby")
+            #expect(!desk.enter(typed).contains { if case .publish = $0 { true } else { false } })
+            #expect(desk.screen().last?.contains(words) == true && desk.model.compose.text == typed, "\(typed)")
+        }
+    }
+
+    @Test("What daily users of other clients type first is a command here too, by the same name")
+    func sharedNames() throws {
+        for typed in [
+            "/join chat.qa", "/leave", "/away lunch", "/back", "/close", "/ignore bob", "/unignore bob", "/help",
+            "/help keys", "/quit", "/exit", "/search hello",
+        ] {
+            #expect(try SlashCommand.parse(typed) != nil, "\(typed)")
         }
     }
 
