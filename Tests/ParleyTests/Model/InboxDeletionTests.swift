@@ -81,6 +81,24 @@ struct InboxDeletionTests {
         }
     }
 
+    @Test("B50: a list that was made before thousands were deleted brings none of them back, the first ones neither")
+    func notBroughtBackByThousands() throws {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        desk.model.mark((1...10_000).map { "l\($0)" })
+        desk.press(.delete)
+        desk.press(.character("y"))
+        desk.model.mark((10_001...20_000).map { "l\($0)" })
+        desk.press(.delete)
+        desk.press(.character("y"))
+        desk.press(.control("r"))
+        while let deletion = desk.model.inbox.deletion {
+            desk.send(.postbox(.deletion(request: deletion.request, BulkDeletion(deleted: deletion.current))))
+        }
+        #expect(desk.model.notice?.text == "Deleted 20,000 letters.")
+        desk.answerPage([letter(1), letter(2), letter(20_001)])
+        #expect(desk.model.inbox.letters.map(\.id) == ["l20001"])
+    }
+
     @Test("B50: a new connection's list is taken at its word while a long deletion goes on, and nothing gone is marked")
     func broughtBackMeanwhile() throws {
         var desk = Self.deleting(60)
