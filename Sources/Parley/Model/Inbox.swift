@@ -130,7 +130,7 @@ struct Inbox: Equatable, Sendable {
 
     /// Whether a letter is on its way out.
     func isBeingDeleted(_ id: String) -> Bool {
-        deletion?.members.contains(id) == true || pending?.members.contains(id) == true
+        deletion?.isLeaving(id) == true || pending?.members.contains(id) == true
     }
 
     /// Whether what is asked for now is meant for a page that is still on its way: the first, or another one than is here.

@@ -80,6 +80,10 @@ extension Inbox {
         private(set) var lastFailure: String?
         /// Whether the person has stopped it.
         private(set) var isStopped = false
+        /// What is deleted after it, since the person had stopped it before: all of that, and what of it was marked.
+        private(set) var following: [String] = []
+        private(set) var followingMarks: Set<String> = []
+        private var followingMembers: Set<String> = []
         /// When it began.
         let began: ContinuousClock.Instant
 
@@ -104,8 +108,19 @@ extension Inbox {
         /// Letters that are still there.
         var staying: Int { total - deleted - goneBefore - unknown }
 
-        /// Takes further letters in.
+        /// Letters that are still to leave: those alone that are with the network once it is stopped, and what follows.
+        var leaving: Int { (isStopped ? current.count : total - done) + following.count }
+
+        /// Whether a letter is on its way out.
+        func isLeaving(_ id: String) -> Bool { members.contains(id) || followingMembers.contains(id) }
+
+        /// Takes further letters in. What the person has stopped does not go on for them: they are deleted after it.
         mutating func add(_ ids: [String], marks more: Set<String>) {
+            guard !isStopped else {
+                following += ids.filter { followingMembers.insert($0).inserted }
+                followingMarks.formUnion(more)
+                return
+            }
             let new = ids.filter { members.insert($0).inserted }
             queue += new
             total += new.count

@@ -159,6 +159,7 @@ extension ChatModel {
         let report = deletion.report
         say(report.words, report.isFailure ? .failure : .information)
         var effects: [ChatEffect] = [.countLetters] + refresh(after: deletion)
+        effects += delete(deletion.following, marks: deletion.followingMarks)
         if case .question(let question)? = overlay, question.act == .leaveDeletion {
             overlay = nil
             if !report.isFailure { effects += quit() }

@@ -323,6 +323,34 @@ struct InboxDeletionTests {
         #expect(desk.model.inbox.marked.count == 35)
     }
 
+    @Test("B50: what is deleted while another deletion is being stopped leaves after it, and is told apart from it")
+    func deletedAfterStop() throws {
+        var desk = Self.deleting(60)
+        desk.press(.alt("<"))
+        desk.answerPage([letter(99)])
+        desk.press(.escape)
+        desk.press(.delete)
+        desk.wait(.seconds(5))
+        let stopped = try #require(desk.model.inbox.deletion)
+        #expect(desk.model.inbox.isBeingDeleted("l99") && desk.model.inbox.pending == nil)
+        let effects = desk.send(.postbox(.deletion(request: stopped.request, BulkDeletion(deleted: stopped.current))))
+        #expect(desk.model.notice?.text == "Deleted 25 of 60; 35 stay.")
+        #expect(desk.model.inbox.marked.count == 35)
+        let next = try #require(desk.model.inbox.deletion)
+        #expect(effects.contains(.deleteMessage(request: next.request, id: "l99")))
+        desk.send(.postbox(.deletion(request: next.request, BulkDeletion(deleted: ["l99"]))))
+        #expect(desk.model.notice?.text == "Deleted 1 letter.")
+        #expect(desk.model.inbox.deletion == nil && desk.model.inbox.marked.count == 35)
+    }
+
+    @Test("Whoever quits over a deletion that was stopped is told of the letters that are with the network alone")
+    func quittingStopped() {
+        var desk = Self.deleting(60)
+        desk.press(.escape)
+        desk.press(.control("q"))
+        #expect(desk.screen().last?.hasPrefix(" 25 letters are still being deleted;") == true)
+    }
+
     @Test("A deletion that the connection broke says what is gone, what is not and what nobody knows")
     func broken() throws {
         var desk = Self.deleting(60)
