@@ -15,6 +15,8 @@ extension Inbox {
         private(set) var members: Set<String> = []
         /// When it goes out.
         private(set) var deadline: ContinuousClock.Instant
+        /// Whether it waits for the person, who has stopped the program and cannot undo anything meanwhile.
+        private(set) var isHeld = false
 
         /// So long it can be undone.
         static let time = Duration.seconds(5)
@@ -36,6 +38,16 @@ extension Inbox {
         mutating func add(_ step: Step, now: ContinuousClock.Instant) {
             steps.append(step)
             members.formUnion(step.ids)
+            deadline = now.advanced(by: Self.time)
+        }
+
+        /// Has it wait until the program goes on.
+        mutating func hold() { isHeld = true }
+
+        /// The program goes on, and the time begins anew: the person can undo it again.
+        mutating func release(now: ContinuousClock.Instant) {
+            guard isHeld else { return }
+            isHeld = false
             deadline = now.advanced(by: Self.time)
         }
 

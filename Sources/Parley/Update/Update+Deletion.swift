@@ -67,7 +67,7 @@ extension ChatModel {
 
     /// Has it leave when its time is over, or the postbox is not in view any more.
     mutating func settleDueDeletions() -> [ChatEffect] {
-        guard let pending = inbox.pending else { return [] }
+        guard let pending = inbox.pending, !pending.isHeld else { return [] }
         let isInView = (trail + [view]).contains { if case .inbox = $0 { true } else { false } }
         return pending.deadline <= now.instant || !isInView ? settleDeletions() : []
     }

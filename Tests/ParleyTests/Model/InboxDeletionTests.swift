@@ -166,6 +166,45 @@ struct InboxDeletionTests {
         #expect(desk.model.inbox.pending == nil)
     }
 
+    @Test("B50: whoever stops the program can undo a deletion after the return; the time begins anew then")
+    func suspended() throws {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        desk.press(.delete)
+        desk.wait(.seconds(4))
+        desk.send(.suspending)
+        desk.wait(.seconds(3_600))
+        #expect(desk.model.inbox.deletion == nil && desk.model.inbox.pending?.ids == ["l1"])
+        desk.send(.resumed)
+        #expect(shows(desk, "1 letter is deleted in 5 s, Alt-u undoes"))
+        var undone = desk
+        undone.press(.alt("u"))
+        undone.wait(.seconds(60))
+        #expect(undone.model.inbox.pending == nil && undone.model.inbox.deletion == nil)
+        desk.wait(.seconds(5))
+        #expect(desk.effects.contains { if case .deleteMessage(_, "l1") = $0 { true } else { false } })
+    }
+
+    @Test("B50: turning the page, listing again, filter and order leave a deletion its time and its undo")
+    func elsewhereInTheList() {
+        for key in [Key.alt("n"), .control("r"), .alt("l"), .alt("b"), .alt("o"), .alt(">")] {
+            var desk = Desk.inbox([letter(1), letter(2)], next: "t2")
+            desk.press(.insert)
+            desk.press(.delete)
+            desk.press(key)
+            if desk.model.inbox.fetch != nil { desk.answerPage([letter(3), letter(4)]) }
+            // The filter has the keys while it is typed.
+            if desk.model.inbox.filter != nil { desk.press(.escape) }
+            #expect(desk.model.inbox.pending?.ids == ["l1"], "\(key)")
+            var undone = desk
+            undone.press(.alt("u"))
+            undone.wait(.seconds(60))
+            #expect(undone.model.inbox.pending == nil && undone.model.inbox.deletion == nil, "\(key)")
+            #expect(undone.model.inbox.marked == ["l1"], "\(key)")
+            desk.wait(.seconds(5))
+            #expect(desk.model.inbox.deletion?.current == ["l1"], "\(key)")
+        }
+    }
+
     @Test("Quitting has deleted letters leave and waits for the end of it, unless the person does not")
     func quitting() throws {
         var desk = Desk.inbox([letter(1), letter(2)])
