@@ -139,6 +139,12 @@ extension Inbox {
             marks.formUnion(more)
         }
 
+        /// Has nothing that stays marked again.
+        mutating func forgetMarks() {
+            marks = []
+            followingMarks = []
+        }
+
         /// Takes in what became of the letters that are with the network.
         ///
         /// - Returns: those that are gone.

@@ -205,6 +205,31 @@ struct InboxDeletionTests {
         }
     }
 
+    @Test("What stays of a deletion is marked again in the list that it was marked in, and in no other")
+    func otherList() throws {
+        for (box, count) in [("b2" as String?, 0), (nil, 60)] {
+            var desk = Self.deleting(60)
+            desk.press(.alt("1"))
+            _ = desk.model.openInbox(box)
+            desk.answerPage([letter(99, box: "b2")])
+            let deletion = try #require(desk.model.inbox.deletion)
+            desk.send(.postbox(.deletionFailed(request: deletion.request, .notConnected)))
+            #expect(desk.model.notice?.text.hasPrefix("No letter was deleted; 60 stay.") == true)
+            #expect(desk.model.inbox.marked.count == count)
+        }
+    }
+
+    @Test("As many of the letters that stay are marked again as can be marked")
+    func tooManyMarks() {
+        var desk = Desk.inbox((1...19).map { letter($0) })
+        desk.press(.control("a"))
+        desk.press(.delete)
+        desk.model.mark((1_001...10_990).map { "l\($0)" })
+        #expect(desk.model.inbox.marked.count == 9_990)
+        desk.press(.alt("u"))
+        #expect(desk.model.inbox.marked.count == 10_000)
+    }
+
     @Test("Quitting has deleted letters leave and waits for the end of it, unless the person does not")
     func quitting() throws {
         var desk = Desk.inbox([letter(1), letter(2)])
