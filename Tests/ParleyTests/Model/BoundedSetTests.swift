@@ -32,10 +32,10 @@ struct BoundedSetTests {
         desk.press(.enter)
         #expect(desk.model.inbox.unreadCount(ofBox: "b1") == 8_999)
         for start in stride(from: 1_001, to: 9_000, by: 100) {
-            let others = (start..<start + 100).map { "l\($0)" }
-            desk.send(.postbox(.read(Set(["l1"] + others), counts: nil)))
+            desk.send(.postbox(.read(["l1"], counts: nil)))
+            desk.send(.postbox(.read(Set((start..<start + 100).map { "l\($0)" }), counts: nil)))
+            #expect(desk.model.inbox.letters.map { desk.model.inbox.isUnread($0) } == [false, true])
         }
-        #expect(desk.model.inbox.letters.map { desk.model.inbox.isUnread($0) } == [false, true])
         desk.press(.enter)
         desk.press(.enter)
         #expect(desk.model.inbox.unreadCount(ofBox: "b1") == 8_999)

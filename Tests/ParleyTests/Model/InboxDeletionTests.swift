@@ -87,6 +87,7 @@ struct InboxDeletionTests {
         desk.model.mark((1...10_000).map { "l\($0)" })
         desk.press(.delete)
         desk.press(.character("y"))
+        desk.model.inbox.unmarkAll()
         desk.model.mark((10_001...20_000).map { "l\($0)" })
         desk.press(.delete)
         desk.press(.character("y"))
