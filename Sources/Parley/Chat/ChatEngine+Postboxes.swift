@@ -7,10 +7,11 @@ extension ChatEngine {
         postboxesTask = Task { [client, queue, postboxesTask] in
             await postboxesTask?.value
             do throws(RelayError) {
-                let changed = try await Self.carryOut(act, client)
-                let boxes = try await client.postboxes()
-                await queue.send(
-                    .postboxes(changed.map { .changed(act, $0, all: boxes) } ?? .listed(boxes)))
+                guard let changed = try await Self.carryOut(act, client) else {
+                    return await queue.send(.postboxes(.listed(try await client.postboxes())))
+                }
+                // What is done is done, whether the others can be listed or not.
+                await queue.send(.postboxes(.changed(act, changed, all: try? await client.postboxes())))
             } catch {
                 await queue.send(.postboxes(.failed(act, error)))
             }

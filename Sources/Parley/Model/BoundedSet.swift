@@ -1,18 +1,17 @@
-/// A set that forgets its oldest members beyond a limit.
+/// The members that were inserted last: so many of them at least, and fewer than twice as many. One that is inserted again
+/// is among the newest again.
 struct BoundedSet: Equatable, Sendable {
-    private var members: Set<String> = []
-    private var order: [String] = []
+    private var newer: Set<String> = []
+    private var older: Set<String> = []
     private let limit: Int
 
-    init(limit: Int) { self.limit = limit }
+    init(limit: Int) { self.limit = max(limit, 1) }
 
-    func contains(_ member: String) -> Bool { members.contains(member) }
+    func contains(_ member: String) -> Bool { newer.contains(member) || older.contains(member) }
 
     mutating func insert(_ member: String) {
-        guard members.insert(member).inserted else { return }
-        order.append(member)
-        guard order.count > limit + limit / 8 else { return }
-        for old in order.prefix(order.count - limit) { members.remove(old) }
-        order.removeFirst(order.count - limit)
+        guard newer.insert(member).inserted, newer.count >= limit else { return }
+        older = newer
+        newer = []
     }
 }

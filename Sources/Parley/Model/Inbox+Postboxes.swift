@@ -12,6 +12,16 @@ extension Inbox {
         boxes.first { $0.id == id }?.fullName ?? id
     }
 
+    /// The postboxes after one was changed, where the network has not said which there are then.
+    func boxes(after act: PostboxAct, _ changed: Postbox) -> [Postbox] {
+        let others = boxes.filter { $0.id != changed.id }
+        if case .delete = act { return others }
+        guard let place = boxes.firstIndex(where: { $0.id == changed.id }) else { return others + [changed] }
+        var after = boxes
+        after[place] = changed
+        return after
+    }
+
     /// Whether the postboxes belong to more than one persona.
     var hasPersonas: Bool {
         guard let first = boxes.first?.sudoId else { return false }

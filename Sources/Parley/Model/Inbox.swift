@@ -63,6 +63,8 @@ struct Inbox: Equatable, Sendable {
     var pending: PendingDeletion?
     /// Letters being deleted.
     var deletion: Deletion?
+    /// The postbox that was listed last; nil for all.
+    private var listed: String?
     /// What marks letters on whichever page; nil where nothing does.
     var marking: Marking?
 
@@ -130,7 +132,7 @@ struct Inbox: Equatable, Sendable {
 
     /// Whether a letter is on its way out.
     func isBeingDeleted(_ id: String) -> Bool {
-        deletion?.members.contains(id) == true || pending?.members.contains(id) == true
+        deletion?.isLeaving(id) == true || pending?.members.contains(id) == true
     }
 
     /// Whether what is asked for now is meant for a page that is still on its way: the first, or another one than is here.
@@ -380,6 +382,18 @@ struct Inbox: Equatable, Sendable {
         marked.formUnion(ids.filter { !isBeingDeleted($0) })
         lastMark = ids.last ?? lastMark
         return true
+    }
+
+    /// Marks again what was to be deleted and stays; of more than can be marked the first ones.
+    mutating func markAgain(_ ids: [String]) {
+        let new = ids.filter { !marked.contains($0) }.prefix(max(0, Self.markLimit - marked.count))
+        _ = mark(Array(new), isMarked: true)
+    }
+
+    /// Takes in which postbox is listed now; nil for all. Letters of another list are not marked in this one.
+    mutating func list(_ box: String?) {
+        if listed != box { deletion?.forgetMarks() }
+        listed = box
     }
 
     /// Takes all marks away, on whichever page.

@@ -15,6 +15,8 @@ extension Inbox {
         private(set) var members: Set<String> = []
         /// When it goes out.
         private(set) var deadline: ContinuousClock.Instant
+        /// Whether it waits for the person, who has stopped the program and cannot undo anything meanwhile.
+        private(set) var isHeld = false
 
         /// So long it can be undone.
         static let time = Duration.seconds(5)
@@ -36,6 +38,16 @@ extension Inbox {
         mutating func add(_ step: Step, now: ContinuousClock.Instant) {
             steps.append(step)
             members.formUnion(step.ids)
+            deadline = now.advanced(by: Self.time)
+        }
+
+        /// Has it wait until the program goes on.
+        mutating func hold() { isHeld = true }
+
+        /// The program goes on, and the time begins anew: the person can undo it again.
+        mutating func release(now: ContinuousClock.Instant) {
+            guard isHeld else { return }
+            isHeld = false
             deadline = now.advanced(by: Self.time)
         }
 
@@ -80,6 +92,10 @@ extension Inbox {
         private(set) var lastFailure: String?
         /// Whether the person has stopped it.
         private(set) var isStopped = false
+        /// What is deleted after it, since the person had stopped it before: all of that, and what of it was marked.
+        private(set) var following: [String] = []
+        private(set) var followingMarks: Set<String> = []
+        private var followingMembers: Set<String> = []
         /// When it began.
         let began: ContinuousClock.Instant
 
@@ -104,12 +120,29 @@ extension Inbox {
         /// Letters that are still there.
         var staying: Int { total - deleted - goneBefore - unknown }
 
-        /// Takes further letters in.
+        /// Letters that are still to leave: those alone that are with the network once it is stopped, and what follows.
+        var leaving: Int { (isStopped ? current.count : total - done) + following.count }
+
+        /// Whether a letter is on its way out.
+        func isLeaving(_ id: String) -> Bool { members.contains(id) || followingMembers.contains(id) }
+
+        /// Takes further letters in. What the person has stopped does not go on for them: they are deleted after it.
         mutating func add(_ ids: [String], marks more: Set<String>) {
+            guard !isStopped else {
+                following += ids.filter { followingMembers.insert($0).inserted }
+                followingMarks.formUnion(more)
+                return
+            }
             let new = ids.filter { members.insert($0).inserted }
             queue += new
             total += new.count
             marks.formUnion(more)
+        }
+
+        /// Has nothing that stays marked again.
+        mutating func forgetMarks() {
+            marks = []
+            followingMarks = []
         }
 
         /// Takes in what became of the letters that are with the network.

@@ -55,7 +55,7 @@ extension ChatModel {
             let count = Wording.count(outgoing.count, "message")
             return keeps ? "\(count) not sent yet: Parley sends them when it runs again." : "\(count) not sent."
         }
-        let letters = (inbox.deletion.map { $0.total - $0.done } ?? 0) + (inbox.pending?.members.count ?? 0)
+        let letters = (inbox.deletion?.leaving ?? 0) + (inbox.pending?.members.count ?? 0)
         if letters > 0 { return "It is not known whether \(Wording.count(letters, "letter")) left the postbox." }
         return awaitedAnswers > 0 ? "What was asked for last was not answered." : nil
     }

@@ -101,8 +101,9 @@ enum ChatEvent: Equatable, Sendable {
     enum PostboxesNews: Equatable, Sendable {
         /// They are these.
         case listed([Postbox])
-        /// One was changed: as it is now, or was before it was deleted, and all that there are.
-        case changed(PostboxAct, Postbox, all: [Postbox])
+        /// One was changed: as it is now, or was before it was deleted, and all that there are; nil
+        /// where the network has not said that any more.
+        case changed(PostboxAct, Postbox, all: [Postbox]?)
         case failed(PostboxAct, RelayError)
         /// The letters that were sent from here, the newest first.
         case sent([KeptLetter])

@@ -167,7 +167,7 @@ extension ChatModel {
     mutating func quit() -> [ChatEffect] {
         let effects = settleDeletions()
         if let deletion = inbox.deletion {
-            let count = deletion.total - deletion.done
+            let count = deletion.leaving
             let left = "\(Wording.count(count, "letter")) \(count == 1 ? "is" : "are") still being deleted"
             ask(.leaveDeletion, "\(left); Parley quits afterwards. Quit now?")
             return effects

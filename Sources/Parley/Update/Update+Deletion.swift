@@ -51,7 +51,7 @@ extension ChatModel {
             return say(words)
         }
         if inbox.pending?.steps.isEmpty == true { inbox.pending = nil }
-        _ = inbox.mark(Array(step.marked), isMarked: true)
+        inbox.markAgain(Array(step.marked))
         if let first = step.ids.first, let place = inbox.letters.firstIndex(where: { $0.id == first }) {
             inbox.selected = place
         }
@@ -67,7 +67,7 @@ extension ChatModel {
 
     /// Has it leave when its time is over, or the postbox is not in view any more.
     mutating func settleDueDeletions() -> [ChatEffect] {
-        guard let pending = inbox.pending else { return [] }
+        guard let pending = inbox.pending, !pending.isHeld else { return [] }
         let isInView = (trail + [view]).contains { if case .inbox = $0 { true } else { false } }
         return pending.deadline <= now.instant || !isInView ? settleDeletions() : []
     }
@@ -155,10 +155,11 @@ extension ChatModel {
 
     /// Says what became of the letters. Those that stay are marked as before.
     private mutating func end(_ deletion: Inbox.Deletion) -> [ChatEffect] {
-        _ = inbox.mark(deletion.marks.filter { !inbox.tombstones.contains($0) }.sorted(), isMarked: true)
+        inbox.markAgain(deletion.marks.filter { !inbox.tombstones.contains($0) }.sorted())
         let report = deletion.report
         say(report.words, report.isFailure ? .failure : .information)
         var effects: [ChatEffect] = [.countLetters] + refresh(after: deletion)
+        effects += delete(deletion.following, marks: deletion.followingMarks)
         if case .question(let question)? = overlay, question.act == .leaveDeletion {
             overlay = nil
             if !report.isFailure { effects += quit() }

@@ -8,6 +8,7 @@ extension ChatModel {
         if !isSame {
             leaveMarking()
             inbox.reset()
+            inbox.list(box)
         }
         show(.inbox(box))
         return effects + (isSame && inbox.isLoaded ? [] : fetch(inbox.trail))

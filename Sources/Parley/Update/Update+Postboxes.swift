@@ -153,7 +153,7 @@ extension ChatModel {
             return effects
         case .changed(let act, let postbox, let boxes):
             say(words(of: act, postbox))
-            var effects = handlePostboxNews(.boxes(boxes))
+            var effects = handlePostboxNews(.boxes(boxes ?? inbox.boxes(after: act, postbox)))
             _ = refreshPostboxList()
             if case .delete = act {
                 // Its letters are gone from the list of all, too.

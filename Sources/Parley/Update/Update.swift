@@ -32,7 +32,9 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.log.record(.stopped, at: model.now)
         effects = model.noteAttention(model.attention.handle(FocusTracker.Event.suspended))
         model.absence?.rests(.stopped)
+        model.inbox.pending?.hold()
     case .resumed:
+        model.inbox.pending?.release(now: model.now.instant)
         model.log.record(.continued, at: model.now)
         let time = model.now.wall
         model.conversations.updateAll { $0.resume(at: time) }

@@ -81,6 +81,25 @@ struct InboxDeletionTests {
         }
     }
 
+    @Test("B50: a list that was made before thousands were deleted brings none of them back, the first ones neither")
+    func notBroughtBackByThousands() throws {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        desk.model.mark((1...10_000).map { "l\($0)" })
+        desk.press(.delete)
+        desk.press(.character("y"))
+        desk.model.inbox.unmarkAll()
+        desk.model.mark((10_001...20_000).map { "l\($0)" })
+        desk.press(.delete)
+        desk.press(.character("y"))
+        desk.press(.control("r"))
+        while let deletion = desk.model.inbox.deletion {
+            desk.send(.postbox(.deletion(request: deletion.request, BulkDeletion(deleted: deletion.current))))
+        }
+        #expect(desk.model.notice?.text == "Deleted 20,000 letters.")
+        desk.answerPage([letter(1), letter(2), letter(20_001)])
+        #expect(desk.model.inbox.letters.map(\.id) == ["l20001"])
+    }
+
     @Test("B50: a new connection's list is taken at its word while a long deletion goes on, and nothing gone is marked")
     func broughtBackMeanwhile() throws {
         var desk = Self.deleting(60)
@@ -146,6 +165,70 @@ struct InboxDeletionTests {
         desk.press(.alt("1"))
         #expect(desk.effects.contains { if case .deleteMessage(_, "l1") = $0 { true } else { false } })
         #expect(desk.model.inbox.pending == nil)
+    }
+
+    @Test("B50: whoever stops the program can undo a deletion after the return; the time begins anew then")
+    func suspended() throws {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        desk.press(.delete)
+        desk.wait(.seconds(4))
+        desk.send(.suspending)
+        desk.wait(.seconds(3_600))
+        #expect(desk.model.inbox.deletion == nil && desk.model.inbox.pending?.ids == ["l1"])
+        desk.send(.resumed)
+        #expect(shows(desk, "1 letter is deleted in 5 s, Alt-u undoes"))
+        var undone = desk
+        undone.press(.alt("u"))
+        undone.wait(.seconds(60))
+        #expect(undone.model.inbox.pending == nil && undone.model.inbox.deletion == nil)
+        desk.wait(.seconds(5))
+        #expect(desk.effects.contains { if case .deleteMessage(_, "l1") = $0 { true } else { false } })
+    }
+
+    @Test("B50: turning the page, listing again, filter and order leave a deletion its time and its undo")
+    func elsewhereInTheList() {
+        for key in [Key.alt("n"), .control("r"), .alt("l"), .alt("b"), .alt("o"), .alt(">")] {
+            var desk = Desk.inbox([letter(1), letter(2)], next: "t2")
+            desk.press(.insert)
+            desk.press(.delete)
+            desk.press(key)
+            if desk.model.inbox.fetch != nil { desk.answerPage([letter(3), letter(4)]) }
+            // The filter has the keys while it is typed.
+            if desk.model.inbox.filter != nil { desk.press(.escape) }
+            #expect(desk.model.inbox.pending?.ids == ["l1"], "\(key)")
+            var undone = desk
+            undone.press(.alt("u"))
+            undone.wait(.seconds(60))
+            #expect(undone.model.inbox.pending == nil && undone.model.inbox.deletion == nil, "\(key)")
+            #expect(undone.model.inbox.marked == ["l1"], "\(key)")
+            desk.wait(.seconds(5))
+            #expect(desk.model.inbox.deletion?.current == ["l1"], "\(key)")
+        }
+    }
+
+    @Test("What stays of a deletion is marked again in the list that it was marked in, and in no other")
+    func otherList() throws {
+        for (box, count) in [("b2" as String?, 0), (nil, 60)] {
+            var desk = Self.deleting(60)
+            desk.press(.alt("1"))
+            _ = desk.model.openInbox(box)
+            desk.answerPage([letter(99, box: "b2")])
+            let deletion = try #require(desk.model.inbox.deletion)
+            desk.send(.postbox(.deletionFailed(request: deletion.request, .notConnected)))
+            #expect(desk.model.notice?.text.hasPrefix("No letter was deleted; 60 stay.") == true)
+            #expect(desk.model.inbox.marked.count == count)
+        }
+    }
+
+    @Test("As many of the letters that stay are marked again as can be marked")
+    func tooManyMarks() {
+        var desk = Desk.inbox((1...19).map { letter($0) })
+        desk.press(.control("a"))
+        desk.press(.delete)
+        desk.model.mark((1_001...10_990).map { "l\($0)" })
+        #expect(desk.model.inbox.marked.count == 9_990)
+        desk.press(.alt("u"))
+        #expect(desk.model.inbox.marked.count == 10_000)
     }
 
     @Test("Quitting has deleted letters leave and waits for the end of it, unless the person does not")
@@ -303,6 +386,34 @@ struct InboxDeletionTests {
         #expect(desk.model.inbox.deletion == nil)
         #expect(desk.model.notice?.text == "Deleted 25 of 60; 35 stay.")
         #expect(desk.model.inbox.marked.count == 35)
+    }
+
+    @Test("B50: what is deleted while another deletion is being stopped leaves after it, and is told apart from it")
+    func deletedAfterStop() throws {
+        var desk = Self.deleting(60)
+        desk.press(.alt("<"))
+        desk.answerPage([letter(99)])
+        desk.press(.escape)
+        desk.press(.delete)
+        desk.wait(.seconds(5))
+        let stopped = try #require(desk.model.inbox.deletion)
+        #expect(desk.model.inbox.isBeingDeleted("l99") && desk.model.inbox.pending == nil)
+        let effects = desk.send(.postbox(.deletion(request: stopped.request, BulkDeletion(deleted: stopped.current))))
+        #expect(desk.model.notice?.text == "Deleted 25 of 60; 35 stay.")
+        #expect(desk.model.inbox.marked.count == 35)
+        let next = try #require(desk.model.inbox.deletion)
+        #expect(effects.contains(.deleteMessage(request: next.request, id: "l99")))
+        desk.send(.postbox(.deletion(request: next.request, BulkDeletion(deleted: ["l99"]))))
+        #expect(desk.model.notice?.text == "Deleted 1 letter.")
+        #expect(desk.model.inbox.deletion == nil && desk.model.inbox.marked.count == 35)
+    }
+
+    @Test("Whoever quits over a deletion that was stopped is told of the letters that are with the network alone")
+    func quittingStopped() {
+        var desk = Self.deleting(60)
+        desk.press(.escape)
+        desk.press(.control("q"))
+        #expect(desk.screen().last?.hasPrefix(" 25 letters are still being deleted;") == true)
     }
 
     @Test("A deletion that the connection broke says what is gone, what is not and what nobody knows")

@@ -276,6 +276,21 @@ struct PostboxesTests {
         #expect(desk.screen().last?.contains("Delete the postbox work? It has no letters.") == true)
     }
 
+    @Test("What the network has done is told as done where it does not say any more which postboxes there are")
+    func doneWithoutList() {
+        var desk = desk()
+        let shop = postbox("shop", "shop")
+        desk.enter("/postbox create shop")
+        desk.send(.postboxes(.changed(.create("shop", persona: nil), shop, all: nil)))
+        #expect(desk.screen().last?.contains("others write to alice/shop") == true)
+        #expect(desk.model.inbox.boxes == Self.boxes + [shop])
+        let work = postbox("work", "work")
+        desk.send(.postboxes(.changed(.enable("work"), work, all: nil)))
+        #expect(desk.model.inbox.boxes == [Self.boxes[0], work, shop])
+        desk.send(.postboxes(.changed(.delete("work"), work, all: nil)))
+        #expect(desk.model.inbox.boxes == [Self.boxes[0], shop])
+    }
+
     @Test("The letters of a postbox that was deleted leave the list of all")
     func deletionInView() {
         var desk = Desk.inbox([letter(1), letter(2, box: "b2")])

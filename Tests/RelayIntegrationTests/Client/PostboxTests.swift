@@ -1,4 +1,5 @@
 import NATS
+import NIOCore
 import TestSupport
 import Testing
 
@@ -64,6 +65,69 @@ struct PostboxTests {
         #expect(try await walk(1, "work") == ["40", "10"])
         #expect(try await client.listMessages(limit: 9, postbox: "work").items.map(\.message) == ["10", "40"])
         await client.close()
+    }
+
+    @Test(
+        "B45 B46 pages have each letter that stays once while others write and delete, in batches and by a consumer",
+        arguments: NATSServerProcess.binaries)
+    func changing(_ binary: NATSServerBinary) async throws {
+        let fixture = try await ClientFixture.start(binary)
+        try await fixture.withJetStream { jetStream in
+            var stream = try await jetStream.streamInfo("PB_alice").configuration
+            stream.allowsDirectAccess = true
+            _ = try await jetStream.updateStream(stream)
+        }
+        for readsBatches in [true, false] {
+            var configuration = try fixture.configuration()
+            configuration.namespace?.readsBatches = readsBatches
+            let client = RelayClient(configuration: configuration)
+            try await client.connect(timeLimit: 60)
+            for (seed, order) in [(UInt64(1), LetterOrder.oldestFirst), (2, .newestFirst)] {
+                try await fixture.withJetStream { try await walk(client, order, seed, $0) }
+            }
+            await client.close()
+        }
+    }
+
+    /// Goes through all pages while others delete letters and write new ones.
+    private func walk(
+        _ client: RelayClient, _ order: LetterOrder, _ seed: UInt64, _ others: JetStream
+    ) async throws {
+        func post() async throws -> UInt64 {
+            let letter = PostboxLetter(id: RelayClient.newID(), createdAt: 0, message: "text")
+            let payload = ByteBuffer(bytes: letter.encoded())
+            return try await others.publish(payload, to: "postbox.alice.personal.bob").sequence
+        }
+        var random = Congruential(state: seed)
+        var staying: Set<UInt64> = []
+        for _ in 1...40 { staying.insert(try await post()) }
+        var seen: [UInt64] = []
+        var token: String?
+        repeat {
+            let gone = staying.sorted().shuffled(using: &random).prefix(Int.random(in: 0...2, using: &random))
+            staying.subtract(gone)
+            let (start, limit) = (token, Int.random(in: 1...7, using: &random))
+            async let listed = client.listMessages(limit: limit, nextToken: start, postbox: nil, order: order)
+            for sequence in gone { try await others.deleteMessage(in: "PB_alice", sequence: sequence) }
+            if Bool.random(using: &random) { _ = try await post() }
+            let page = try await listed
+            seen += page.items.compactMap { PostboxMessageID($0.id)?.sequence }
+            token = page.nextToken
+        } while token != nil && seen.count < 1_000
+        #expect(token == nil)
+        #expect(seen == (order == .oldestFirst ? seen.sorted() : seen.sorted(by: >)))
+        #expect(Set(seen).count == seen.count)
+        #expect(!staying.isEmpty && staying.isSubset(of: seen))
+    }
+
+    /// The same choices at each run.
+    private struct Congruential: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return (state ^ (state >> 33)) &* 0xff51_afd7_ed55_8ccd
+        }
     }
 
     @Test("B50 deleting tells what was deleted and what not", arguments: NATSServerProcess.binaries)
