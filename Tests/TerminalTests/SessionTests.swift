@@ -23,6 +23,17 @@ struct SessionTests {
         }
     }
 
+    @Test("B26 a terminal whose focus nobody watches is switched to no reports of it, nor from them")
+    func focusReports() {
+        for watches in [true, false] {
+            var options = TerminalSession.Options()
+            options.focus = watches
+            let modes = Modes(options: options, type: "xterm-256color")
+            #expect(String(decoding: modes.enter, as: UTF8.self).contains("[?1004h") == watches)
+            #expect(String(decoding: modes.leave, as: UTF8.self).contains("[?1004l") == watches)
+        }
+    }
+
     @Test("Poll's time-outs are rounded up and never overflow")
     func timeouts() {
         #expect(Duration.zero.pollMilliseconds == 0)

@@ -59,6 +59,7 @@ struct ConnectionOptions: ParsableArguments {
         plan.store = plan.storePlace(environment)
         plan.retention = profile.retention?.policy ?? .parley
         plan.suspendAfter = profile.suspendAfter
+        plan.handlesLifecycle = profile.handleAppLifecycle
         plan.appearance = Appearance(
             profile.theme ?? .auto, symbols: profile.symbols ?? .auto, environment: environment)
         if let name = profile.reconnect {
@@ -238,6 +239,8 @@ struct ConnectionPlan: Sendable {
     var retention = RetentionPolicy.parley
     /// Seconds out of focus after which an interactive client suspends the connection.
     var suspendAfter: Double?
+    /// Whether an interactive client watches its background and foreground by itself; nil for at a terminal alone.
+    var handlesLifecycle: Bool?
     /// How the interactive client's screen looks.
     var appearance = Appearance()
 

@@ -1,6 +1,14 @@
 import ArgumentParser
 import Relay
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// `parley chat`: the interactive client.
 ///
 /// Its `run` does not suspend, so that it keeps the process's first thread and no thread of the tasks' pool.
@@ -27,11 +35,12 @@ struct ChatCommand: ParsableCommand {
     func run() throws {
         try reportingFailures {
             for topic in topics { _ = try StoreOptions.pattern(topic) }
-            let (plan, configuration) = try connection.chat()
+            var (plan, configuration) = try connection.chat()
             var suspension = Suspension()
             if let seconds = plan.suspendAfter { suspension.time = seconds > 0 ? .seconds(seconds) : nil }
             if let suspendAfter { suspension.time = suspendAfter.time }
             guard !plain else {
+                plan.handlesLifecycle = plan.handlesLifecycle ?? (isatty(STDIN_FILENO) == 1)
                 let connector = try Connector(plan, for: .chat(suspension.policy))
                 return try PlainSession.run(connector, topics: topics, configuration: configuration)
             }

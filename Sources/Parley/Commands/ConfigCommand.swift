@@ -181,6 +181,7 @@ enum EffectiveSettings {
         case .user: MessageValue(profile.user)
         case .reconnect: .string(profile.reconnect ?? "parley")
         case .suspendAfter: number(profile.suspendAfter ?? 120)
+        case .handleAppLifecycle: .bool(profile.handleAppLifecycle ?? true)
         case .namespace: MessageValue(profile.namespace)
         case .hash: MessageValue(profile.hash)
         case .tlsAuthority: MessageValue(profile.tlsAuthority)

@@ -14,6 +14,8 @@ struct Profile: Hashable, Sendable {
     var reconnect: String?
     /// Seconds out of focus after which the connection is suspended; 0 keeps it.
     var suspendAfter: Double?
+    /// Whether the terminal's background and foreground, and the machine's sleep, are watched; nil for at a terminal alone.
+    var handleAppLifecycle: Bool?
     /// Names the topics' stream, on networks without a namespace service.
     var namespace: String?
     /// The first token of every topic's subject, on networks without a namespace service.
@@ -58,8 +60,9 @@ struct Profile: Hashable, Sendable {
 
 extension Profile: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
-        case servers, creds, user, reconnect, suspendAfter, namespace, hash, tlsAuthority, tlsCertificate, tlsKey
-        case tlsFirst, tokenCommand, proxy, session, device, retention, theme, symbols, join, mutes, highlights, bell
+        case servers, creds, user, reconnect, suspendAfter, handleAppLifecycle, namespace, hash
+        case tlsAuthority, tlsCertificate, tlsKey, tlsFirst, tokenCommand, proxy, session, device, retention
+        case theme, symbols, join, mutes, highlights, bell
         case notifications, typing, idleAfter, followUnread
         case tokenCommandInSnakeCase = "token_command"
     }
@@ -72,6 +75,7 @@ extension Profile: Decodable {
         user = try values.decodeIfPresent(String.self, forKey: .user)
         reconnect = try values.decodeIfPresent(String.self, forKey: .reconnect)
         suspendAfter = try values.decodeIfPresent(Double.self, forKey: .suspendAfter)
+        handleAppLifecycle = try values.decodeIfPresent(Bool.self, forKey: .handleAppLifecycle)
         namespace = try values.decodeIfPresent(String.self, forKey: .namespace)
         hash = try values.decodeIfPresent(String.self, forKey: .hash)
         tlsAuthority = try values.decodeIfPresent(String.self, forKey: .tlsAuthority)

@@ -166,6 +166,12 @@ struct Setting: Hashable, Sendable {
             "Seconds out of focus until the chat suspends the connection; 0 keeps it. 120 when nothing is said.",
             .example("120")),
         Setting(
+            "handleAppLifecycle",
+            "Whether the chat watches the terminal's focus, whether one is attached to tmux or screen, the machine's sleep, "
+                + "and how long you do nothing: true or false. false asks the terminal for no reports of its focus, and the "
+                + "connection is kept until ^Z. When nothing is said, they are watched at a terminal, and not elsewhere.",
+            .example("true")),
+        Setting(
             "namespace", "The stream of the topics, with hash, on a network without the service that knows them.",
             .example("\"work\"")),
         Setting("hash", "What the topics' subjects begin with there.", .example("\"h\"")),

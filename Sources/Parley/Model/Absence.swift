@@ -127,11 +127,12 @@ struct Absence: Equatable, Sendable {
         return connectedAt?.advanced(by: awaited.isEmpty ? Self.pause : Self.patience)
     }
 
-    /// Whether there is anything to say: something came in more than a moment, or the connection was not there.
+    /// Whether there is anything to say: something came while the program was stopped, or in more than a moment elsewhere,
+    /// or the connection was not there for long.
     var isWorthTelling: Bool {
         switch rest {
         case .suspended: true
-        case .stopped: length >= Self.shortest
+        case .stopped: hasNews || length >= Self.shortest
         case nil: hasNews && length >= Self.shortest
         }
     }

@@ -15,6 +15,8 @@ struct ChatModel: Equatable, Sendable {
     var zone: DisplayZone
     /// Whether the person is here, as far as the terminal knows.
     var attention = FocusTracker()
+    /// Whether reports of the focus count, and how long nothing was done.
+    var watchesPresence = true
     /// When the person last did something here; nil after a suspension.
     var lastInput: ContinuousClock.Instant? {
         didSet { if let lastInput { lastSign = lastInput } }

@@ -23,7 +23,7 @@ extension ChatModel {
 
     /// When somebody who goes on doing nothing counts as away; nil for never.
     var idleDue: ContinuousClock.Instant? {
-        guard hasScreen, attention.isForeground, let time = settings.idleTime else { return nil }
+        guard hasScreen, watchesPresence, attention.isForeground, let time = settings.idleTime else { return nil }
         return lastSign.advanced(by: time)
     }
 

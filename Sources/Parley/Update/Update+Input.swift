@@ -4,7 +4,8 @@ import Terminal
 extension ChatModel {
     /// Takes in what the terminal sent. Any input means that the person is here.
     mutating func handleInput(_ input: InputEvent) -> [ChatEffect] {
-        let change = attention.handle(input)
+        // What another program has switched on of the focus counts no more than what this one does not ask for.
+        let change = watchesPresence || input.isTyped ? attention.handle(input) : nil
         if let change {
             log.record(change ? input == .focusIn ? .focusReturned : .signOfLife : .focusLost, at: now)
         }

@@ -102,7 +102,8 @@ extension TerminalSession {
             hasShownFrame = true
             let background = asksBackground ? Self.backgroundQuestion : ""
             let notifications = notificationRoute.isAsked(type: type) ? NotificationSequence.question : ""
-            send(enterSequence + questions("\(background)\(notifications)\u{1B}[?2026$p\u{1B}[?1004$p"))
+            let focus = options.focus ? "\u{1B}[?1004$p" : ""
+            send(enterSequence + questions("\(background)\(notifications)\u{1B}[?2026$p\(focus)"))
         }
         if title != nil { sendTitle() }
     }

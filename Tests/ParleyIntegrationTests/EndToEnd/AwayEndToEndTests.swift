@@ -139,7 +139,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test("B27 On a bare terminal: ^Z and fg, what came meanwhile is there once and marked")
+        @Test("B27 On a bare terminal: ^Z and fg, what came meanwhile is there once, marked and counted")
         func stopped() async throws {
             try await PrivateNetworkFixture.run { network in
                 _ = try await network.started()
@@ -150,10 +150,7 @@ extension EndToEndTests {
                 try await Self.nobodyIsConnected(network)
                 try await Missed.happens(in: network)
                 alice.foreground()
-                try await alice.waitFor("the return, with what came meanwhile", deadline: .seconds(60)) {
-                    $0.contains("● CONNECTED") && Missed.isMarked($0)
-                }
-                try await Missed.readLetter(alice)
+                try await Self.returned(alice)
             }
         }
 

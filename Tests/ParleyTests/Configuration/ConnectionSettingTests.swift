@@ -175,6 +175,21 @@ struct ConnectionSettingTests {
         #expect(try Connector(plan).configuration.device == "desk")
     }
 
+    @Test("B26 handleAppLifecycle has the chat watch nothing by itself, and at a terminal it does when nothing is said")
+    func lifecycle() throws {
+        let words = ["--server", "nats://chat.example.org:4333"]
+        for (text, isOn) in [("", nil), ("handleAppLifecycle: false", false), ("handleAppLifecycle: true", true)]
+            as [(String, Bool?)]
+        {
+            let plan = try plan(words, text)
+            #expect(plan.handlesLifecycle == isOn)
+            let connector = try Connector(plan, for: .chat(.immediate))
+            #expect(connector.configuration.handleAppLifecycle == (isOn ?? true))
+            #expect(try !Connector(plan, for: .presence).configuration.handleAppLifecycle)
+        }
+        #expect(failure([], "handleAppLifecycle: 'no'")?.text.contains("is not true or false") == true)
+    }
+
     // MARK: Store
 
     @Test("Each user of each network has a store of its own, for the interactive client alone")

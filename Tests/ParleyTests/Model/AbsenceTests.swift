@@ -66,12 +66,12 @@ struct AbsenceTests {
         short.take(Self.lines(1...3), in: "a")
         short.end(at: Moment(instant: Desk.start + .seconds(59), wall: Desk.wall), isConnected: true, topics: [])
         #expect(!short.isWorthTelling)
-        // Nor is a quick look at the shell, even though the connection was let go for it.
-        for (seconds, isWorth) in [(10, false), (60, true)] {
+        // A quick look at the shell is worth a word where something came, as the connection was let go for it.
+        for (seconds, lines, isWorth) in [(10, UInt64(0), false), (10, 3, true), (60, 0, true)] {
             var stopped = Absence(leftAt: Desk.start)
             stopped.rests(.stopped)
             stopped.rests(.suspended)
-            stopped.take(Self.lines(1...3), in: "a")
+            if lines > 0 { stopped.take(Self.lines(1...lines), in: "a") }
             let back = Moment(instant: Desk.start + .seconds(seconds), wall: Desk.wall)
             stopped.end(at: back, isConnected: true, topics: [])
             #expect(stopped.isWorthTelling == isWorth)
@@ -305,6 +305,31 @@ struct AbsenceTests {
         #expect(desk.model.attention.isForeground)
         desk.wait(.seconds(1))
         #expect(!desk.model.attention.isForeground)
+    }
+
+    @Test("B26 without handleAppLifecycle neither the focus nor idleness counts, and ^Z suspends all the same")
+    func unwatched() {
+        var desk = Desk.joined("chat.lobby")
+        desk.model.watchesPresence = false
+        desk.model.settings.idleTime = .seconds(600)
+        desk.loseFocus()
+        desk.wait(.seconds(3_600))
+        #expect(desk.effects == [] && desk.model.attention.isForeground)
+        #expect(desk.send(.suspending) == [.setActive(false)])
+        #expect(desk.send(.resumed) == [.setActive(true), .nudge, .redraw])
+    }
+
+    @Test("B26 whoever is away by /away stays so for others when the focus returns, until /back")
+    func awayByHand() {
+        var desk = Desk.joined("chat.lobby")
+        #expect(desk.enter("/away lunch") == [.setPresence(.away("lunch"))])
+        desk.loseFocus()
+        desk.wait(.seconds(840))
+        let effects = desk.send(.input(.focusIn))
+        let tellsOthers = effects.contains { if case .setPresence = $0 { true } else { false } }
+        #expect(effects.contains(.setActive(true)) && !tellsOthers)
+        #expect(desk.model.people.own == .away("lunch"))
+        #expect(desk.enter("/back") == [.setPresence(.here)])
     }
 
     @Test("Without anything new a suspension alone is told")

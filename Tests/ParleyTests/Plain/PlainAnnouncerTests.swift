@@ -232,9 +232,11 @@ struct PlainAnnouncerTests {
         #expect(plain.enter("/next").lines.first == "Now in chat.ops.")
     }
 
-    @Test("What came in view was said, so that nothing leads there; a quick look at the shell is not spoken of")
+    @Test("What came in view was said, so that nothing leads there, after a quick look at the shell too")
     func continuedInView() {
-        let stops: [(seconds: Int64, words: [String])] = [(600, ["Away 10 min: 1 new in 1 topic."]), (30, [])]
+        let stops: [(seconds: Int64, words: [String])] = [
+            (600, ["Away 10 min: 1 new in 1 topic."]), (30, ["Away 30 s: 1 new in 1 topic."]),
+        ]
         for (seconds, words) in stops {
             var plain = Self.lobby(line(1, "before"))
             _ = plain.send(.suspending)
