@@ -6,8 +6,10 @@ struct ChaosReport: Sendable {
     var tallies: [(place: String, tally: ChaosTally)] = []
     /// Messages that a publisher's journal still has at its end.
     var unsent = 0
+    /// How often the server was killed, or in a cluster the stream's leader.
     var serverKills = 0
-    var processKills = 0
+    /// How often each publisher and each subscriber was killed.
+    var processKills: [(name: String, kills: Int)] = []
     var cuts = 0
     /// Seconds from the first process to the last kept message.
     var seconds = 0.0
@@ -16,8 +18,32 @@ struct ChaosReport: Sendable {
     /// Where the run's files are, if they stay.
     var folder: String?
 
-    /// Whether each accepted message is everywhere, once and in order, and no reader was told otherwise.
-    var holds: Bool { tallies.allSatisfy(\.tally.isPerfect) && unsent == 0 && notes.isEmpty }
+    /// Whether each message is everywhere, once and in order, no reader was told otherwise, and all that was planned was
+    /// done: a run in which less was killed proves less.
+    var holds: Bool { keepsPromises && undone.isEmpty }
+
+    private var keepsPromises: Bool {
+        tallies.allSatisfy(\.tally.isPerfect) && unsent == 0 && notes.isEmpty
+    }
+
+    /// What was planned and not done. How many links were cut is not part of it: at the moment of a cut there may be none.
+    var undone: [String] {
+        var undone: [String] = []
+        if serverKills != plan.serverKills {
+            undone.append("servers were killed \(serverKills) of \(plan.serverKills) times")
+        }
+        for (name, kills) in processKills where kills != plan.processKills {
+            undone.append("\(name) was killed \(kills) of \(plan.processKills) times")
+        }
+        let processes = ChaosPlan.publishers + ChaosPlan.subscribers
+        if processKills.count != processes { undone.append("\(processKills.count) of \(processes) clients ran") }
+        // The stream, and each subscriber's store.
+        let places = 1 + ChaosPlan.subscribers
+        if tallies.count != places { undone.append("messages were counted in \(tallies.count) of \(places) places") }
+        return undone
+    }
+
+    private var allProcessKills: Int { processKills.reduce(0) { $0 + $1.kills } }
 
     var text: String {
         let servers = plan.servers == 1 ? "one server" : "\(plan.servers) servers"
@@ -25,7 +51,7 @@ struct ChaosReport: Sendable {
         var lines = [
             "chaos on \(servers), version \(version), seed \(plan.seed)",
             "\(plan.messages) messages on \(plan.topics) topics in \(Measurement.text(seconds)) s",
-            "killed: servers \(serverKills) of \(plan.serverKills), clients \(processKills) of \(processes); "
+            "killed: servers \(serverKills) of \(plan.serverKills), clients \(allProcessKills) of \(processes); "
                 + "links cut: \(cuts)",
             row("", ["stored", "duplicates", "lost", "out of order", "strange"]),
         ]
@@ -35,10 +61,17 @@ struct ChaosReport: Sendable {
         }
         if unsent > 0 { lines.append("\(unsent) messages were never sent") }
         lines += notes
+        lines += undone.map { "not done as planned: \($0)" }
         if let folder { lines.append("the files are in \(folder)") }
-        lines.append(holds ? "each message is everywhere, once and in order" : "THE PROMISE IS BROKEN")
+        lines.append(verdict)
         lines.append(measurement.json)
         return lines.joined(separator: "\n")
+    }
+
+    private var verdict: String {
+        guard keepsPromises else { return "THE PROMISE IS BROKEN" }
+        return undone.isEmpty
+            ? "each message is everywhere, once and in order" : "THE RUN PROVES NOTHING: not all was done as planned"
     }
 
     private func row(_ name: String, _ cells: [String]) -> String {
@@ -52,7 +85,7 @@ struct ChaosReport: Sendable {
         let worst = { (figure: (ChaosTally) -> Int) in Double(tallies.map { figure($0.tally) }.max() ?? 0) }
         return Measurement(ChaosScenario.name).adding("n", Double(plan.messages))
             .adding("servers", Double(plan.servers)).adding("seed", Double(plan.seed))
-            .adding("server_kills", Double(serverKills)).adding("process_kills", Double(processKills))
+            .adding("server_kills", Double(serverKills)).adding("process_kills", Double(allProcessKills))
             .adding("cuts", Double(cuts)).adding("seconds", seconds)
             .adding("stored", Double(tallies.first?.tally.stored ?? 0)).adding("duplicates", worst(\.duplicates))
             .adding("lost", worst(\.lost)).adding("disorder", worst(\.disorder)).adding("unsent", Double(unsent))
