@@ -101,6 +101,55 @@ struct ChaosTallyTests {
         #expect(stranger.strangers == 1 && !stranger.isPerfect)
     }
 
+    /// What is reported of a run in which all was done and nothing lost.
+    private func report(_ change: (inout ChaosReport) -> Void = { _ in }) -> ChaosReport {
+        let plan = ChaosPlan(Words(["n=100", "topics=2", "server-kills=2", "process-kills=1"]))
+        var report = ChaosReport(plan: plan, version: "2.12.0")
+        report.tallies = ["stream", "subscriber-0", "subscriber-1"].map { (place: $0, tally: tally()) }
+        report.serverKills = 2
+        let clients = ["subscriber-0", "subscriber-1", "publisher-0", "publisher-1"]
+        report.processKills = clients.map { (name: $0, kills: 1) }
+        change(&report)
+        return report
+    }
+
+    @Test("A run succeeds only if all that was planned was done, and otherwise says what was not")
+    func planned() {
+        let success = "each message is everywhere, once and in order"
+        #expect(report().holds && report().undone.isEmpty)
+        #expect(report().text.contains(success) && report().text.contains("\"process_kills\":4"))
+
+        let fewer: [(line: String, report: ChaosReport)] = [
+            ("servers were killed 1 of 2 times", report { $0.serverKills = 1 }),
+            ("subscriber-1 was killed 0 of 1 times", report { $0.processKills[1].kills = 0 }),
+            ("publisher-0 was killed 0 of 1 times", report { $0.processKills[2].kills = 0 }),
+            ("3 of 4 clients ran", report { $0.processKills.removeLast() }),
+            ("messages were counted in 2 of 3 places", report { $0.tallies.removeLast() }),
+        ]
+        for (line, report) in fewer {
+            #expect(!report.holds)
+            #expect(report.text.contains(line) && report.text.contains("THE RUN PROVES NOTHING"))
+            #expect(!report.text.contains(success))
+        }
+        // A kill of one does not stand for a kill of another.
+        let moved = report {
+            $0.processKills[0].kills = 2
+            $0.processKills[1].kills = 0
+        }
+        #expect(!moved.holds && !moved.text.contains(success))
+    }
+
+    @Test("A run that lost a message, left one unsent or was told otherwise has broken the promise")
+    func broken() {
+        for broken in [
+            report { $0.tallies[2].tally = tally { $0.removeLast() } }, report { $0.unsent = 1 },
+            report { $0.notes = ["subscriber-0: a gap"] },
+        ] {
+            #expect(!broken.holds && broken.undone.isEmpty)
+            #expect(broken.text.contains("THE PROMISE IS BROKEN"))
+        }
+    }
+
     @Test("Equal seeds bring the same moments, in order, none in the last fifth")
     func moments() {
         var first = plan.generator(7)

@@ -177,7 +177,32 @@ public struct JetStream: Sendable {
         }
     }
 
+    /// Names all streams that take messages of a subject.
+    ///
+    /// - Parameter subject: a subject, or a pattern of subjects.
+    package func streamNames(taking subject: String) async throws(NATSError) -> [String] {
+        var found: [String] = []
+        while true {
+            let page: StreamNamePage = try await call(
+                "STREAM.NAMES", StreamNameRequest(subject: subject, offset: found.count))
+            let names = page.streams ?? []
+            found += names
+            // A server gives 1,024 at a time.
+            guard !names.isEmpty, found.count < page.total else { return found }
+        }
+    }
+
     // MARK: Requests
+
+    private struct StreamNameRequest: Encodable {
+        var subject: String
+        var offset: Int
+    }
+
+    private struct StreamNamePage: Decodable {
+        var total: Int
+        var streams: [String]?
+    }
 
     /// Part of a list of consumers. Servers before 2.10 leave nothing in the place of one that is just being deleted.
     struct ConsumerPage: Decodable {

@@ -28,8 +28,11 @@ struct PushConsumerGuard: Sendable {
         reports = try jetStream.connection.subscribe(to: Self.subject, limits: limits)
     }
 
-    /// Watches until the connection ends or the task is cancelled.
+    /// Deletes what was made while nobody watched, and then watches until the connection ends or the task is cancelled.
     func run() async throws(NATSError) {
+        do throws(NATSError) { try await sweep() } catch  where !jetStream.connection.isOpen { throw error } catch {
+            // What cannot be listed at this moment is looked at again at the next start.
+        }
         var iterator = reports.makeAsyncIterator()
         while let report = try await iterator.next(isolation: nil) {
             guard let found = Self.offender(in: report.bytes) else { continue }
@@ -38,14 +41,29 @@ struct PushConsumerGuard: Sendable {
         }
     }
 
+    /// Looks through the consumers that there are. Reports of new ones are kept meanwhile.
+    private func sweep() async throws(NATSError) {
+        for stream in try await jetStream.streamNames(taking: ">") {
+            // A stream may have been deleted since.
+            guard let consumers = try? await jetStream.consumers(in: stream) else { continue }
+            for consumer in consumers where Self.isOffender(consumer) {
+                try? await jetStream.deleteConsumer(consumer.name, in: stream)
+            }
+        }
+    }
+
+    /// Whether a consumer delivers where it must not.
+    private static func isOffender(_ consumer: ConsumerInfo) -> Bool {
+        guard let target = consumer.deliverSubject, !target.isEmpty else { return false }
+        return !target.hasPrefix(inboxes) || consumer.stream.hasPrefix(NetworkNames.postboxStreamPrefix)
+    }
+
     /// The consumer that a report is about, if it delivers where it must not. The server's own account of the consumer
     /// counts, not the request.
     static func offender(in report: [UInt8]) -> (stream: String, consumer: String)? {
         guard let report = try? JSONDecoder().decode(Report.self, from: Data(report)),
             report.subject.hasPrefix("$JS.API.CONSUMER."), let response = report.response,
-            let made = try? JSONDecoder().decode(ConsumerInfo.self, from: Data(response.utf8)),
-            let target = made.deliverSubject, !target.isEmpty,
-            !target.hasPrefix(inboxes) || made.stream.hasPrefix(NetworkNames.postboxStreamPrefix)
+            let made = try? JSONDecoder().decode(ConsumerInfo.self, from: Data(response.utf8)), isOffender(made)
         else { return nil }
         return (made.stream, made.name)
     }
