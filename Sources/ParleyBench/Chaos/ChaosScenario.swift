@@ -16,8 +16,8 @@ import RelayNetwork
 /// Meanwhile the server, or the stream's leader, is killed with -9 and started again `server-kills` times (20, in a cluster
 /// 5), each publisher and each subscriber `process-kills` times (5), and `cuts` links are cut (one for every thousand
 /// messages). At the end the stream and the subscribers' stores are read: each has each message once and in order, or the
-/// promise is broken; and a run that did not do all that was planned proves nothing, and fails as well. `seed` repeats what was drawn, `outage` is the longest time in milliseconds for which a server is
-/// away, and `keep=1` leaves the files there.
+/// promise is broken; a run that did not do all that was planned proves nothing, and fails as well. `seed` repeats what was
+/// drawn, `outage` is the longest time in milliseconds for which a server is away, and `keep=1` leaves the files there.
 enum ChaosScenario {
     /// The scenario's name on the command line.
     static let name = "chaos"
