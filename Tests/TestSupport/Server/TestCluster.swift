@@ -1,8 +1,8 @@
 import Foundation
 
-/// Servers that belong to one cluster.
+/// Servers that belong to one cluster, without JetStream; their lame duck mode lasts a second by default.
 public enum TestCluster {
-    /// Starts a server of the cluster that the other belongs to, without JetStream.
+    /// Starts a server of the cluster that the other belongs to.
     ///
     /// - Parameter grace: how long the server stays after it has asked its clients to leave.
     public static func start(
@@ -18,28 +18,6 @@ public enum TestCluster {
                 cluster { name: C, listen: "127.0.0.1:-1", \(route) }
 
                 """, jetStream: false)
-    }
-
-    /// Starts servers with JetStream, of which each looks for all others and finds them again after a restart. They
-    /// have no leader yet.
-    public static func startWithJetStream(
-        _ count: Int, _ binary: NATSServerBinary = NATSServerProcess.anyBinary
-    ) async throws -> [NATSServerProcess] {
-        // Each has to know the others' ports before any of them runs.
-        let ports = try (0..<count).map { _ in try SilentPort() }.map(\.port)
-        let routes = ports.map { "\"nats://127.0.0.1:\($0)\"" }.joined(separator: ", ")
-        var servers: [NATSServerProcess] = []
-        for (number, port) in ports.enumerated() {
-            servers.append(
-                try await NATSServerProcess.start(
-                    binary,
-                    configuration: """
-                        server_name: server-\(number)
-                        cluster { name: C, listen: "127.0.0.1:\(port)", routes: [\(routes)] }
-
-                        """))
-        }
-        return servers
     }
 
     /// Where a server takes the routes of others.
