@@ -81,6 +81,18 @@ public struct JetStream: Sendable {
         let _: Outcome = try await call("STREAM.DELETE.\(try name(stream))")
     }
 
+    /// Names all streams.
+    package func streamNames() async throws(NATSError) -> [String] {
+        var found: [String] = []
+        while true {
+            let page: StreamNamePage = try await call("STREAM.NAMES", ["offset": found.count])
+            let names = page.streams ?? []
+            found += names
+            // A server gives 1,024 at a time.
+            guard !names.isEmpty, found.count < page.total else { return found }
+        }
+    }
+
     /// Removes messages from a stream.
     ///
     /// - Parameter filter: only those of this subject, wildcards allowed; all when nil.
@@ -177,27 +189,7 @@ public struct JetStream: Sendable {
         }
     }
 
-    /// Names all streams that take messages of a subject.
-    ///
-    /// - Parameter subject: a subject, or a pattern of subjects.
-    package func streamNames(taking subject: String) async throws(NATSError) -> [String] {
-        var found: [String] = []
-        while true {
-            let page: StreamNamePage = try await call(
-                "STREAM.NAMES", StreamNameRequest(subject: subject, offset: found.count))
-            let names = page.streams ?? []
-            found += names
-            // A server gives 1,024 at a time.
-            guard !names.isEmpty, found.count < page.total else { return found }
-        }
-    }
-
     // MARK: Requests
-
-    private struct StreamNameRequest: Encodable {
-        var subject: String
-        var offset: Int
-    }
 
     private struct StreamNamePage: Decodable {
         var total: Int

@@ -20,7 +20,7 @@ struct ChatSession {
         var options = TerminalSession.Options()
         // Without a log the terminal's own capture keeps the screen clean.
         options.capturesStandardError = log == nil
-        options.focus = plan.handlesLifecycle ?? true
+        options.focus = plan.watchesLifecycle
         options.terminationGrace = EngineRun.endingSeconds
         options.asksBackground = plan.appearance.asksTerminal && options.colors
         do throws(TerminalError) { terminal = try TerminalSession(options: options) } catch {
@@ -60,7 +60,7 @@ struct ChatSession {
             origin: RelayClient.newID())
         model.configure(configuration.settings)
         model.suspension.time = suspension.policy.grace
-        model.watchesPresence = plan.handlesLifecycle ?? true
+        model.watchesPresence = plan.watchesLifecycle
         loop = ChatLoop(
             terminal, queue: queue, model: model, appearance: plan.appearance, colors: terminal.colorCount,
             clock: { Self.now }, send: { [engine] in engine.send($0) }, atRest: CodePages.giveBack,

@@ -13,6 +13,7 @@ final class Preparation<Value: Sendable>: Sendable {
     ///   - wake: called on that thread, when the result is there.
     ///   - work: what is to be done.
     init(wake: @escaping @Sendable () -> Void, _ work: @escaping @Sendable () throws -> Value) {
+        // It blocks its thread as long as the disk does, and begins before there is a task that could wait for it.
         DispatchQueue(label: "preparation").async { [outcome] in
             let result = Result { try work() }
             outcome.withLockedValue { $0 = result }

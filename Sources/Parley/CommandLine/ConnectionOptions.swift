@@ -239,8 +239,11 @@ struct ConnectionPlan: Sendable {
     var retention = RetentionPolicy.parley
     /// Seconds out of focus after which an interactive client suspends the connection.
     var suspendAfter: Double?
-    /// Whether an interactive client watches its background and foreground by itself; nil for at a terminal alone.
+    /// Whether an interactive client watches its background and foreground by itself, as the profile has it; nil where it
+    /// does not say.
     var handlesLifecycle: Bool?
+    /// Whether it does: where nothing is said, it does.
+    var watchesLifecycle: Bool { handlesLifecycle ?? true }
     /// How the interactive client's screen looks.
     var appearance = Appearance()
 

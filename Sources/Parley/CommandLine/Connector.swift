@@ -90,7 +90,7 @@ struct Connector: Sendable {
         case .chat(let lifecycle):
             prepared.sessions = plan.sessions
             prepared.lifecycle = lifecycle
-            prepared.handleAppLifecycle = plan.handlesLifecycle ?? true
+            prepared.handleAppLifecycle = plan.watchesLifecycle
             if let store = plan.store {
                 prepared.store = .file(store)
                 prepared.retention = plan.retention

@@ -40,6 +40,7 @@ struct ChatCommand: ParsableCommand {
             if let seconds = plan.suspendAfter { suspension.time = seconds > 0 ? .seconds(seconds) : nil }
             if let suspendAfter { suspension.time = suspendAfter.time }
             guard !plain else {
+                // What reads lines from elsewhere has no terminal to watch.
                 plan.handlesLifecycle = plan.handlesLifecycle ?? (isatty(STDIN_FILENO) == 1)
                 let connector = try Connector(plan, for: .chat(suspension.policy))
                 return try PlainSession.run(connector, topics: topics, configuration: configuration)

@@ -110,6 +110,7 @@ struct PlainSession {
 
     /// Reads lines on a thread of its own; the next ones when these are taken.
     private func readInput() {
+        // Reading blocks its thread until somebody writes, which none of the tasks' few threads may.
         DispatchQueue(label: "standard input").async { [inputs, wakes, taken] in
             var reader = LineReader(limit: 1 << 20)
             while true {

@@ -28,26 +28,35 @@ struct PushConsumerGuard: Sendable {
         reports = try jetStream.connection.subscribe(to: Self.subject, limits: limits)
     }
 
-    /// Deletes what was made while nobody watched, and then watches until the connection ends or the task is cancelled.
+    /// Deletes what was made while nobody watched, and watches until the connection ends or the task is cancelled.
     func run() async throws(NATSError) {
-        do throws(NATSError) { try await sweep() } catch  where !jetStream.connection.isOpen { throw error } catch {
-            // What cannot be listed at this moment is looked at again at the next start.
-        }
+        // Reports are taken in meanwhile, however many consumers there are to look through.
+        async let earlier: Void = deleteEarlier()
         var iterator = reports.makeAsyncIterator()
         while let report = try await iterator.next(isolation: nil) {
             guard let found = Self.offender(in: report.bytes) else { continue }
             // A consumer that is already gone needs no deletion.
             try? await jetStream.deleteConsumer(found.consumer, in: found.stream)
         }
+        await earlier
     }
 
-    /// Looks through the consumers that there are. Reports of new ones are kept meanwhile.
+    /// Looks through the consumers that there are, and begins again where the server does not answer.
+    private func deleteEarlier() async {
+        while !Task.isCancelled {
+            do throws(NATSError) { return try await sweep() } catch { try? await Task.sleep(for: .seconds(1)) }
+        }
+    }
+
     private func sweep() async throws(NATSError) {
-        for stream in try await jetStream.streamNames(taking: ">") {
-            // A stream may have been deleted since.
-            guard let consumers = try? await jetStream.consumers(in: stream) else { continue }
-            for consumer in consumers where Self.isOffender(consumer) {
-                try? await jetStream.deleteConsumer(consumer.name, in: stream)
+        for stream in try await jetStream.streamNames() {
+            do throws(NATSError) {
+                for consumer in try await jetStream.consumers(in: stream) where Self.isOffender(consumer) {
+                    // One that is already gone needs no deletion.
+                    try? await jetStream.deleteConsumer(consumer.name, in: stream)
+                }
+            } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.streamNotFound {
+                // Its user was removed meanwhile.
             }
         }
     }

@@ -116,37 +116,14 @@ private struct GoldenFile {
 /// files are written anew, and read by whoever commits them.
 @Suite("Goldens in every theme")
 struct GoldenFileTests {
-    /// A theme, and what a terminal has for it.
-    enum Look: String, CaseIterable, CustomTestStringConvertible {
-        case dark
-        case light
-        case sixteen
-        case none
-        case ascii
-
-        var testDescription: String { rawValue }
-
-        var theme: Theme {
-            switch self {
-            case .dark: Appearance(.dark).theme(colors: 256)
-            case .light: Appearance(.light).theme(colors: 256)
-            case .sixteen: Appearance(.dark).theme(colors: 16)
-            case .none: Appearance(.colorless).theme(colors: 256)
-            case .ascii: Appearance(.dark, symbols: .ascii).theme(colors: 256)
-            }
-        }
-    }
-
-    private static let sizes = [
-        Size(rows: 40, columns: 120), Size(rows: 24, columns: 80), Size(rows: 12, columns: 40),
-        Size(rows: 5, columns: 20),
-    ]
+    /// The others differ from these in the terminal's numbers for colours alone.
+    private static let looks: [ScreenLook] = [.dark, .light, .sixteen, .sixteenLight, .none, .ascii]
 
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("Goldens")
 
-    @Test("Every cell has its character and its look, in every script", arguments: Look.allCases, sizes)
-    func scripts(look: Look, size: Size) throws {
+    @Test("Every cell has its character and its look, in every script", arguments: looks, ScreenLook.sizes)
+    func scripts(look: ScreenLook, size: Size) throws {
         let desk = Scene.scripts(size)
         let frame = render(desk.model, size: size, now: desk.model.now.instant, theme: look.theme)
         let found = GoldenFile(frame)

@@ -98,7 +98,7 @@ struct PostboxTests {
             let payload = ByteBuffer(bytes: letter.encoded())
             return try await others.publish(payload, to: "postbox.alice.personal.bob").sequence
         }
-        var random = Congruential(state: seed)
+        var random = SeededGenerator(seed: seed)
         var staying: Set<UInt64> = []
         for _ in 1...40 { staying.insert(try await post()) }
         var seen: [UInt64] = []
@@ -118,16 +118,6 @@ struct PostboxTests {
         #expect(seen == (order == .oldestFirst ? seen.sorted() : seen.sorted(by: >)))
         #expect(Set(seen).count == seen.count)
         #expect(!staying.isEmpty && staying.isSubset(of: seen))
-    }
-
-    /// The same choices at each run.
-    private struct Congruential: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return (state ^ (state >> 33)) &* 0xff51_afd7_ed55_8ccd
-        }
     }
 
     @Test("B50 deleting tells what was deleted and what not", arguments: NATSServerProcess.binaries)
