@@ -16,7 +16,7 @@ struct BenchNetwork: Sendable {
 
     /// Runs the body on a network of its own; the server has ended and the folder is gone when this returns.
     static func run<R>(_ body: (BenchNetwork) async throws -> R) async throws -> R {
-        let folder = try BenchServer.temporaryFolder()
+        let folder = try TemporaryFolder.make("bench")
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let directory = NetworkDirectory(path: folder + "/network")
         var options = NetworkHost.Options()

@@ -34,7 +34,7 @@ final class BenchServer: Sendable {
 
     /// Runs the body on a server of its own, which has ended when this returns.
     static func run<R>(_ body: (BenchServer) async throws -> R) async throws -> R {
-        let folder = try temporaryFolder()
+        let folder = try TemporaryFolder.make("bench")
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let server = try await start(in: folder)
         let result: Result<R, any Error>
@@ -45,17 +45,6 @@ final class BenchServer: Sendable {
 
     /// Ends the server, and returns when it has ended.
     func stop() async { await process.withLockedValue(\.self).stop(grace: .seconds(10)) }
-
-    /// A new folder that the caller removes.
-    static func temporaryFolder() throws -> String {
-        let pattern = FileManager.default.temporaryDirectory.path + "/parley-bench-XXXXXX"
-        var template = Array(pattern.utf8CString)
-        let path = template.withUnsafeMutableBufferPointer { buffer in
-            buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
-        }
-        guard let path else { throw NetworkError.file(path: pattern, reason: String(cString: strerror(errno))) }
-        return path
-    }
 
     /// Starts a server whose files are in a folder, and returns when it takes connections. The caller stops it.
     ///

@@ -47,7 +47,7 @@ enum InboxScenario {
             let count = min(max(100, words.number("n", 10_000)), 10_000)
             let keys = max(1, words.number("keys", 200))
             let rounds = max(1, words.number("rounds", 3))
-            let folder = try BenchServer.temporaryFolder()
+            let folder = try TemporaryFolder.make("bench")
             defer { try? FileManager.default.removeItem(atPath: folder) }
             let times = try await BenchNetwork.run { network in
                 let letters = try await BenchLetters(of: owner, on: network, credentials: folder + "/alice.creds")

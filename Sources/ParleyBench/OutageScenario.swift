@@ -21,7 +21,7 @@ enum OutageScenario: String, CaseIterable {
     case cuts
     /// The application leaves, writes something, and comes back, `n` times (1000): each absence closes the connection, and
     /// each return brings what was written to a subscription. It has to end with no more memory and descriptors than after
-    /// the first tenth.
+    /// the first tenth, and without the tasks of its rounds but the last.
     case absences
 
     @concurrent
@@ -152,16 +152,28 @@ enum OutageScenario: String, CaseIterable {
         try await client.connect(timeLimit: 20)
         let reader = Reader(try await client.messages(topic: "line", from: .all))
         var early = (memory: 0.0, descriptors: 0)
+        var rounds: [RoundTrace.Weak] = []
         for round in 0..<count {
             if round == count / 10 { early = (Meter.memory(), Meter.descriptors()) }
-            await client.lifecycleChanged(.stopping)
-            let pending = try client.submit(topic: "line", message: .int(Int64(round)))
-            await client.lifecycleChanged(.foreground)
-            _ = try await pending.receipt(within: .seconds(60))
+            let trace = RoundTrace()
+            rounds.append(RoundTrace.Weak(trace: trace))
+            try await RoundTrace.$current.withValue(trace) {
+                await client.lifecycleChanged(.stopping)
+                let pending = try client.submit(topic: "line", message: .int(Int64(round)))
+                await client.lifecycleChanged(.foreground)
+                _ = try await pending.receipt(within: .seconds(60))
+            }
         }
         try await reader.reach(count)
         // What waited leaves, and is delivered, before a connection counts as restored.
         try await until("the connection after the last absence") { client.status.state == .connected }
+        // The last words of a round may take a moment; what is left behind that stays.
+        let deadline = ContinuousClock.now + .seconds(10)
+        var tasks = rounds.count { $0.trace != nil }
+        while tasks > 1, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(10))
+            tasks = rounds.count { $0.trace != nil }
+        }
         let late = (memory: Meter.memory(), descriptors: Meter.descriptors())
         let seconds = Meter.now() - begin
         let result = Measurement("absences").adding("n", Double(count)).adding("seconds", seconds)
@@ -170,6 +182,7 @@ enum OutageScenario: String, CaseIterable {
             .adding("connected", client.status.state == .connected ? 1 : 0)
             .adding("memory_growth_kb", late.memory - early.memory)
             .adding("descriptor_growth", Double(late.descriptors - early.descriptors))
+            .adding("rounds_with_tasks", Double(tasks))
         await client.close()
         return result
     }
@@ -180,6 +193,15 @@ enum OutageScenario: String, CaseIterable {
             guard ContinuousClock.now < deadline else { throw RelayError.timeout(what) }
             try await Task.sleep(for: .milliseconds(1))
         }
+    }
+}
+
+/// Held by each task that was begun in one round, and by those that they begin, until they end.
+private final class RoundTrace: Sendable {
+    @TaskLocal static var current: RoundTrace?
+
+    struct Weak {
+        weak var trace: RoundTrace?
     }
 }
 

@@ -14,8 +14,9 @@ import NATS
 /// `parley-bench store k=v …` the local store, `parley-bench postbox k=v …` pages and deletions of a postbox,
 /// `parley-bench screen k=v …` the chat's screen, `parley-bench inbox k=v …` keys while letters are deleted there, and
 /// `parley-bench suspended k=v …` what a suspended client still does. `parley-bench chaos k=v …` kills everything in turns and
-/// ends with 1 where a message is lost, doubled or out of order. Without arguments it starts servers, runs all but that, and
-/// prints a table.
+/// ends with 1 where a message is lost, doubled or out of order; `parley-bench rolling k=v …` restarts the servers of a cluster
+/// in turn, and `parley-bench scale k=v …` says what one of them carries. Without arguments it starts servers, runs all but these
+/// three, and prints a table.
 @main
 enum ParleyBench {
     static func main() async {
@@ -39,12 +40,22 @@ enum ParleyBench {
                 for result in try await SuspendedScenario.run(Words(words.dropFirst())) { Meter.say(result.json) }
             } else if words[0] == SuspendedScenario.role {
                 try await SuspendedScenario.rest(Words(words.dropFirst()))
+            } else if words[0] == SuspendedScenario.floorRole {
+                try await SuspendedScenario.sleep()
             } else if words[0] == InboxScenario.name {
                 if let result = try await InboxScenario.run(Words(words.dropFirst())) { Meter.say(result.json) }
             } else if words[0] == ChaosScenario.name {
                 let report = try await ChaosScenario.run(Words(words.dropFirst()))
                 Meter.say(report.text)
                 if !report.holds { exit(1) }
+            } else if words[0] == RollingScenario.name {
+                let result = try await RollingScenario.run(Words(words.dropFirst()))
+                Meter.say(result.json)
+                if result["holds"] != 1 { exit(1) }
+            } else if words[0] == ScaleScenario.name {
+                for result in try await ScaleScenario.run(Words(words.dropFirst())) { Meter.say(result.json) }
+            } else if words[0] == BenchCluster.role {
+                try await BenchCluster.serve(Array(words.dropFirst()))
             } else if let role = ChaosRole(rawValue: words[0]) {
                 try await role.run(Words(words.dropFirst()))
             } else {
@@ -62,7 +73,8 @@ enum ParleyBench {
             let names = Scenario.allCases.map(\.rawValue).joined(separator: "|")
             let own = [
                 RelayScenario.name, AccountScenario.name, StoreScenario.name, PostboxScenario.name, ScreenScenario.name,
-                InboxScenario.name, SuspendedScenario.name, ChaosScenario.name,
+                InboxScenario.name, SuspendedScenario.name, ChaosScenario.name, RollingScenario.name,
+                ScaleScenario.name,
             ]
             let others = (OutageScenario.allCases.map(\.rawValue) + own).joined(separator: "|")
             throw NATSError.invalidArgument("usage: parley-bench [URL \(names) k=v … | \(others) k=v …]")

@@ -10,6 +10,8 @@
 struct ProcessActivity {
     /// How often each thread, by its number, went to sleep of its own accord. What sleeps wakes up before it does so again.
     private var sleeps: [Int: Int] = [:]
+    /// What each thread is called.
+    private var names: [Int: String] = [:]
     /// Processor time in ticks of the system's clock, with that of threads that have ended.
     private let ticks: Int
 
@@ -26,18 +28,32 @@ struct ProcessActivity {
             let place = "/proc/\(process)/task/\(name)/status"
             guard let thread = Int(name), let status = text(of: place) else { continue }
             activity.sleeps[thread] = value("voluntary_ctxt_switches:", in: status) ?? 0
+            activity.names[thread] = word("Name:", in: status).map { String($0) }
         }
         return activity.sleeps.isEmpty ? nil : activity
     }
 
+    /// What a process has done between two looks.
+    struct Done {
+        /// How often a thread went to sleep.
+        var sleeps = 0
+        /// The threads that did, by name, with how often each.
+        var threads: [String] = []
+        let ticks: Int
+    }
+
     /// What the process has done since an earlier look. The last sleeps of a thread that has ended meanwhile are not known.
-    func since(_ earlier: ProcessActivity) -> (sleeps: Int, ticks: Int) {
-        let slept = sleeps.reduce(0) { sum, thread in
-            let before = earlier.sleeps[thread.key] ?? 0
+    func since(_ earlier: ProcessActivity) -> Done {
+        var done = Done(ticks: ticks - earlier.ticks)
+        for (thread, count) in sleeps.sorted(by: { $0.key < $1.key }) {
+            let before = earlier.sleeps[thread] ?? 0
             // A number may be another thread's by now, which has slept less.
-            return sum + (thread.value < before ? thread.value : thread.value - before)
+            let new = count < before ? count : count - before
+            guard new > 0 else { continue }
+            done.sleeps += new
+            done.threads.append("\(names[thread] ?? "?") \(new)")
         }
-        return (slept, ticks - earlier.ticks)
+        return done
     }
 
     private init(ticks: Int) { self.ticks = ticks }
@@ -50,9 +66,11 @@ struct ProcessActivity {
         return user + system
     }
 
-    private static func value(_ name: String, in status: String) -> Int? {
+    private static func value(_ name: String, in status: String) -> Int? { word(name, in: status).flatMap { Int($0) } }
+
+    private static func word(_ name: String, in status: String) -> Substring? {
         let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
-        return line?.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) }
+        return line?.split(whereSeparator: \.isWhitespace).last
     }
 
     private static func text(of path: String) -> String? {

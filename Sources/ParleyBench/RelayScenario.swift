@@ -1,7 +1,7 @@
 import NATS
+import NIOConcurrencyHelpers
 import NIOCore
 import Relay
-import Synchronization
 
 /// What the client core costs above the wire: `n` (200000) messages through ``RelayClient``, from a pool's task and from the
 /// main actor, each compared with the NATS layer doing the same right before, on a server of its own and with as many
@@ -168,13 +168,13 @@ enum RelayScenario {
     }
 
     private final class Listener: MessageListener {
-        private let left: Mutex<Int>
+        private let left: NIOLockedValueBox<Int>
         private let (ended, end) = AsyncStream.makeStream(of: Void.self)
 
-        init(_ count: Int) { left = Mutex(count) }
+        init(_ count: Int) { left = NIOLockedValueBox(count) }
 
         func onMessage(_ message: Any) {
-            let isLast = left.withLock { left in
+            let isLast = left.withLockedValue { left in
                 left -= 1
                 return left == 0
             }

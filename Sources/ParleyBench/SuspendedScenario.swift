@@ -19,13 +19,16 @@ import RelayNetwork
 /// What a suspended client still does, which is to be nothing: a process with the client core alone, with a subscription, a
 /// local store and a message that waits, and beside it the chat in a terminal that has lost its focus. Each reaches a
 /// server through a proxy of its own. They rest for `settle` seconds (5), and are watched for `seconds` (60): the bytes
-/// and dials that the proxy sees, the sockets that are open, how often a thread wakes up, and the processor's ticks. Behind
-/// each figure stands its goal.
+/// and dials that the proxy sees, the sockets that are open, how often it wakes up, and the processor's ticks. Behind
+/// each figure stands its goal. The language's runtime wakes up by itself, in every program: a third process, which does
+/// nothing but sleep, is watched at the same time, and what the others do beyond it is `above_floor_min`.
 enum SuspendedScenario {
     /// The scenario's name on the command line.
     static let name = "suspended"
     /// The name under which this program starts itself as the process that rests.
     static let role = "suspended-client"
+    /// The name under which this program starts itself as the process that only sleeps.
+    static let floorRole = "suspended-floor"
 
     /// Nothing where the system does not say what a process does.
     @concurrent
@@ -39,12 +42,14 @@ enum SuspendedScenario {
                 let jetStream = JetStream(try await NATSConnection.connect(to: server.address))
                 try await jetStream.createStream(.init(name: "bench_stream", subjects: ["bench.>"]))
                 await jetStream.connection.close()
-                let folder = try BenchServer.temporaryFolder()
+                let folder = try TemporaryFolder.make("bench")
                 defer { try? FileManager.default.removeItem(atPath: folder) }
                 return try await withClient(server, folder) { client in
                     try await withChat(server, folder) { chat in
                         let subjects = [client, chat].compactMap(\.self)
-                        return try await watch(subjects, settling: times.settling, for: times.watching)
+                        return try await withFloor(folder) { floor in
+                            try await watch(subjects, beside: floor, settling: times.settling, for: times.watching)
+                        }
                     }
                 }
             }
@@ -82,6 +87,12 @@ enum SuspendedScenario {
         await client.close()
     }
 
+    /// Sleeps until it is killed, in the way of a program that has nothing to do.
+    @concurrent
+    static func sleep() async throws {
+        while true { try await Task.sleep(for: .seconds(86_400)) }
+    }
+
     #if os(Linux)
         // MARK: Watching
 
@@ -99,33 +110,68 @@ enum SuspendedScenario {
         }
 
         private static func watch(
-            _ subjects: [Subject], settling: Duration, for time: Duration
+            _ subjects: [Subject], beside floor: pid_t, settling: Duration, for time: Duration
         ) async throws -> [Measurement] {
             try await Task.sleep(for: settling)
             let earlier = try subjects.map(reading)
             let begin = Meter.now()
-            try await Task.sleep(for: time)
+            var wakings = try subjects.map { Wakings(try activity(of: $0.process, $0.name)) }
+            var floorWakings = Wakings(try activity(of: floor, "the floor"))
+            while Meter.now() - begin < Double(time.components.seconds) {
+                try await Task.sleep(for: .milliseconds(50))
+                floorWakings.look(try activity(of: floor, "the floor"))
+                for (index, subject) in subjects.enumerated() {
+                    wakings[index].look(try activity(of: subject.process, subject.name))
+                }
+            }
             let seconds = Meter.now() - begin
-            return try zip(subjects, earlier).map { subject, before in
+            return try subjects.indices.map { index in
+                let (subject, before) = (subjects[index], earlier[index])
                 let after = try reading(subject)
                 let bytes = Self.bytes(after.traffic) - Self.bytes(before.traffic)
                 let dials = after.traffic.acceptedConnections - before.traffic.acceptedConnections
                 let done = after.activity.since(before.activity)
-                let wakes = Double(done.sleeps) * 60 / seconds
+                Meter.remark("\(subject.name) slept in \(done.threads.joined(separator: ", "))")
+                let (count, floorCount) = (Double(wakings[index].count), Double(floorWakings.count))
                 return Measurement(subject.name).adding("seconds", seconds)
                     .adding("bytes", Double(bytes)).adding("bytes_goal", 0)
                     .adding("dials", Double(dials)).adding("dials_goal", 0)
                     .adding("sockets", Double(sockets(of: subject.process))).adding("sockets_goal", 0)
-                    .adding("wakeups_min", wakes).adding("wakeups_min_goal", 1)
+                    .adding("wakeups_min", count * 60 / seconds)
+                    .adding("floor_min", floorCount * 60 / seconds)
+                    .adding("above_floor_min", max(0, count - floorCount) * 60 / seconds)
+                    .adding("above_floor_min_goal", 1)
                     .adding("ticks", Double(done.ticks)).adding("ticks_goal", 0)
             }
         }
 
-        private static func reading(_ subject: Subject) throws -> Reading {
-            guard let activity = ProcessActivity.of(subject.process) else {
-                throw failure("\(subject.name) has ended, or the system does not say what it does")
+        /// How often a process wakes up, whichever of its threads, one after the other, then do what is to be done.
+        private struct Wakings {
+            private(set) var count = 0
+            private var isAwake = false
+            private var last: ProcessActivity
+
+            init(_ first: ProcessActivity) { last = first }
+
+            /// Takes in what the process has done up to now. What is done between three looks in a row is one waking.
+            mutating func look(_ now: ProcessActivity) {
+                let hasSlept = now.since(last).sleeps > 0
+                if hasSlept, !isAwake { count += 1 }
+                isAwake = hasSlept
+                last = now
             }
-            return Reading(activity: activity, traffic: subject.proxy.statistics)
+        }
+
+        private static func reading(_ subject: Subject) throws -> Reading {
+            Reading(
+                activity: try activity(of: subject.process, subject.name), traffic: subject.proxy.statistics)
+        }
+
+        private static func activity(of process: pid_t, _ name: String) throws -> ProcessActivity {
+            guard let activity = ProcessActivity.of(process) else {
+                throw failure("\(name) has ended, or the system does not say what it does")
+            }
+            return activity
         }
 
         private static func bytes(_ traffic: FaultProxy.Statistics) -> Int {
@@ -157,6 +203,20 @@ enum SuspendedScenario {
         private static func failure(_ words: String) -> NATSError { .invalidArgument(words) }
 
         // MARK: The subjects
+
+        /// Runs a body beside a process that only sleeps.
+        private static func withFloor(
+            _ folder: String, _ body: (pid_t) async throws -> [Measurement]
+        ) async throws -> [Measurement] {
+            let process = try await ServerProcess.start(
+                [ThisProgram.path, floorRole], environment: ProcessInfo.processInfo.environment,
+                log: LogFile("\(folder)/floor.log"))
+            let result: Result<[Measurement], any Error>
+            do { result = .success(try await body(process.id)) } catch { result = .failure(error) }
+            process.signal(SIGKILL)
+            _ = await process.end()
+            return try result.get()
+        }
 
         /// Runs a body beside the client core at rest, and has it return afterwards.
         private static func withClient(
@@ -202,6 +262,8 @@ enum SuspendedScenario {
                 environment: [
                     "HOME=\(folder)", "XDG_DATA_HOME=\(folder)/data", "XDG_CONFIG_HOME=\(folder)/config",
                     "XDG_STATE_HOME=\(folder)/state", "TERM=xterm-256color", "LANG=C.UTF-8", "PATH=/usr/bin:/bin",
+                    // Over a bus nothing goes while nobody locks or unlocks the screen; its socket would be counted.
+                    "DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(folder)/no-bus",
                 ])
             defer { chat.end() }
             // It has time to subscribe first.

@@ -7,6 +7,9 @@ package enum NetworkNames {
     /// Asks for the names of the streams that a user may read.
     package static func streams(of user: String) -> String { "relay.streams.\(user)" }
 
+    /// Exchanges a user's invitation for credentials.
+    package static func enrolment(of user: String) -> String { "relay.enrol.\(user)" }
+
     // MARK: Postboxes
 
     /// Where letters are sent. The network's imports add who sends them.

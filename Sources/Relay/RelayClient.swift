@@ -45,11 +45,14 @@ public actor RelayClient {
 
     // What a dial needs, but for the credentials.
     private var pool = ServerPool()
-    /// A generator with a state: the system's has no bytes and so no address that the thread sanitizer could watch.
-    private var generator = RandomWords()
+    /// Draws the order of servers that others name.
+    private var generator: SeededGenerator
     private var network = WatchedNetwork()
     /// Opens the local store once; every dial waits for it.
     private var storeOpening: Task<LocalStore?, Never>?
+
+    /// Whose the user's postboxes are, as it was last said.
+    private var personas = Personas()
 
     /// The present dial, and what it leads to.
     private(set) var link: LiveLink?
@@ -69,7 +72,9 @@ public actor RelayClient {
         self.settings = NIOLockedValueBox(settings)
         self.surroundings = surroundings
         signIn = SignIn(configuration)
-        machine = ConnectionMachine(policy: configuration.reconnect, seed: UInt64.random(in: 0 ... .max))
+        let seed = configuration.seed ?? UInt64.random(in: 0 ... .max)
+        machine = ConnectionMachine(policy: configuration.reconnect, seed: seed)
+        generator = SeededGenerator(seed: ~seed)
         lifecycle = LifecycleMachine(policy: configuration.lifecycle, patience: configuration.serverPatience)
         idle = IdleRest(after: configuration.idleTimeout)
         publisher = Publisher(
@@ -208,6 +213,27 @@ public actor RelayClient {
         // What has arrived is on the disk then. A failure has been reported by ``storeNews()``, and the network has the
         // messages.
         if let store = await storeOpening?.value { try? await store.flush() }
+    }
+
+    /// Goes another way to the network from now on: the present connection is left for a new one, at once. What waits to be
+    /// sent goes on waiting, and what is followed is brought back. Where there is no session, the next one goes that way.
+    ///
+    /// - Parameter seed: where the client's chances come from now on; nil leaves that as it is.
+    public func take(_ route: RelayRoute, seed: UInt64? = nil) {
+        settings.withLockedValue { settings in
+            settings.configuration.route = route
+            if let seed { settings.configuration.seed = seed }
+        }
+        // Those that were told of on the other way are not on this one.
+        pool.forgetAdvertised()
+        if let seed {
+            machine.reseed(seed)
+            generator = SeededGenerator(seed: ~seed)
+        }
+        // What rests goes that way when it comes back.
+        guard hasSession, machine.status.state != .suspended else { return }
+        watchNetwork()
+        reconnect()
     }
 
     /// Watches the network on the way to the servers, where the configuration wants it.
@@ -437,7 +463,8 @@ public actor RelayClient {
     private func startDial(_ generation: UInt64) {
         renewal?.cancel()
         endLink()
-        let link = LiveLink(generation, of: self, surroundings)
+        personas = Personas(after: personas)
+        let link = LiveLink(generation, of: self, personas, surroundings)
         self.link = link
         link.dial(behind: openingStore(), away.farewell, limits)
     }
@@ -504,6 +531,7 @@ public actor RelayClient {
 
     /// Takes in which other servers the network has.
     func advertised(by connection: NATSConnection, _ info: ServerInfo) {
+        guard configuration.followsCluster else { return }
         let servers = (info.connectURLs ?? []).compactMap { ServerAddress(discovered: $0, like: connection.address) }
         pool.advertise(servers, using: &generator)
     }

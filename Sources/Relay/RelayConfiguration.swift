@@ -58,6 +58,9 @@ public struct RelayConfiguration: Sendable {
     public var user: String?
     /// The namespace to use where the network has no namespace service.
     public var namespace: Namespace?
+    /// The namespace to go by while the network's namespace service does not answer, and nobody has told another one since
+    /// this client was made.
+    public var rememberedNamespace: Namespace?
     /// The name of this client in envelopes and in the server's monitoring.
     public var clientID: String
     /// When to try again.
@@ -101,6 +104,10 @@ public struct RelayConfiguration: Sendable {
     public var retention: RetentionPolicy
     /// Whether the system's news about its networks pause and hasten the attempts.
     public var followsNetwork: Bool
+    /// Whether servers that a server tells of are tried too. Without it the client goes to its own servers alone.
+    public var followsCluster = true
+    /// Where the client's chances come from, such as the jitter of its waits: equal seeds give equal ones. Nil draws one.
+    public var seed: UInt64?
     /// The largest encoded message in bytes that `publish` takes; the server's own limit applies as well.
     public var maximumMessageBytes: Int
     /// TLS settings, when the servers' addresses alone don't say it all.

@@ -99,7 +99,7 @@ extension RelayError {
         case .disabled: return "\(parts[0])'s postbox \(parts[1]) takes no letters now. Ask its owner to enable it."
         case .full: return "\(parts[0])'s postbox \(parts[1]) is full. Ask its owner to delete letters."
         case .accepting, nil:
-            return "The postbox \(address) does not accept messages. Ask its owner to enable it."
+            return "The postbox \(address) does not accept messages, and nobody says why. Ask its owner to enable it."
         }
     }
 

@@ -3,12 +3,15 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A TCP proxy on 127.0.0.1 in front of one server, which does to its connections what networks do to them: cuts,
+/// A TCP proxy on this machine, mostly on 127.0.0.1, in front of one server, which does to its connections what networks do to them: cuts,
 /// delays, silence, loss. For rehearsing what a client makes of it. It passes bytes, so TLS goes through as it is.
 ///
 /// Everything is closed with the last reference to the proxy.
 public final class FaultProxy: Sendable {
-    /// The server behind the proxy.
+    /// Where it listens unless it is said otherwise: nobody reaches that from another machine.
+    public static let loopback = "127.0.0.1"
+
+    /// The server behind the proxy, or the first of several.
     public let target: ServerAddress
     /// Where clients connect to; as the target's otherwise, so that its certificate is checked for the target's name.
     public let address: ServerAddress
@@ -16,13 +19,14 @@ public final class FaultProxy: Sendable {
     private let counted: NIOLockedValueBox<Statistics>
     private let loop: any EventLoop
 
-    private init(target: ServerAddress, port: Int, loop: any EventLoop, core: FaultProxyCore) {
+    private init(target: ServerAddress, port: ReservedPort, loop: any EventLoop, core: FaultProxyCore) {
         self.target = target
         self.loop = loop
         var address = target
         address.certificateName = target.certificateName ?? target.host
-        address.host = "127.0.0.1"
-        address.port = port
+        // Whoever listens everywhere is reached from here by loopback.
+        address.host = ["0.0.0.0": Self.loopback, "::": "::1"][port.host] ?? port.host
+        address.port = port.number
         self.address = address
         counted = core.statistics
         self.core = NIOLoopBound(core, eventLoop: loop)
@@ -36,22 +40,26 @@ public final class FaultProxy: Sendable {
     /// Starts a proxy that passes everything through.
     /// - Parameters:
     ///   - target: the server; it need not run yet.
-    ///   - port: where to listen on 127.0.0.1; 0 lets the system choose.
+    ///   - others: servers that do as well, as those of a cluster: where one cannot be reached newcomers go to the next, and
+    ///     stay with that.
+    ///   - host: the address of this machine to listen at, in numbers. Whoever reaches it reaches the server, unless that
+    ///     is loopback.
+    ///   - port: the port there; 0 lets the system choose.
     ///   - seed: equal seeds give equal jitter for the same connections and reads.
     /// - Throws: `FaultError.port` when the port cannot be had.
     public static func start(
-        target: ServerAddress, port: Int = 0, seed: UInt64 = 0
+        target: ServerAddress, others: [ServerAddress] = [], host: String = loopback, port: Int = 0, seed: UInt64 = 0
     ) async throws(FaultError) -> FaultProxy {
-        let reserved = try ReservedPort(port)
+        let reserved = try ReservedPort(port, of: host)
         let loop = NIOSingletons.posixEventLoopGroup.next()
         do {
             return try await loop.flatSubmit {
-                let core = FaultProxyCore(target: target, port: reserved, seed: seed, loop: loop)
-                let proxy = FaultProxy(target: target, port: reserved.number, loop: loop, core: core)
+                let core = FaultProxyCore(targets: [target] + others, port: reserved, seed: seed, loop: loop)
+                let proxy = FaultProxy(target: target, port: reserved, loop: loop, core: core)
                 return core.settleListener().map { proxy }
             }.get()
         } catch {
-            throw .port(reserved.number, reason: "\(error)")
+            throw .port(reserved.number, host: host, reason: "\(error)")
         }
     }
 
@@ -61,11 +69,17 @@ public final class FaultProxy: Sendable {
     ///   - connections: for which connections. Those to come are refused all or none, so `refuse` needs `all` or `new`.
     /// - Throws: `FaultError.port` when the port cannot be listened at again after `refuse`.
     public func set(_ faults: Fault..., on connections: Connections = .all) async throws(FaultError) {
+        try await set(faults, on: connections)
+    }
+
+    /// As the other, for faults that are in a list.
+    /// - Throws: `FaultError.port` when the port cannot be listened at again after `refuse`.
+    public func set(_ faults: [Fault], on connections: Connections = .all) async throws(FaultError) {
         let plan = FaultPlan(faults)
         do {
             try await loop.flatSubmit { [core] in core.value.set(plan, connections) }.get()
         } catch {
-            throw .port(address.port, reason: "\(error)")
+            throw .port(address.port, host: address.host, reason: "\(error)")
         }
     }
 

@@ -14,7 +14,9 @@ final class FaultProxyCore {
     let loop: any EventLoop
     let begin = NIODeadline.now()
     let statistics = NIOLockedValueBox(FaultProxy.Statistics())
-    private let target: ServerAddress
+    private let targets: [ServerAddress]
+    /// The place of the target that newcomers go to.
+    private var current = 0
     private var port: ReservedPort?
     private let seed: UInt64
 
@@ -24,8 +26,8 @@ final class FaultProxyCore {
     private var listener: (channel: any Channel, descriptor: Int32)?
     private var isClosed = false
 
-    init(target: ServerAddress, port: ReservedPort, seed: UInt64, loop: any EventLoop) {
-        self.target = target
+    init(targets: [ServerAddress], port: ReservedPort, seed: UInt64, loop: any EventLoop) {
+        self.targets = targets
         self.port = port
         self.seed = seed
         self.loop = loop
@@ -131,11 +133,13 @@ final class FaultProxyCore {
         let link = FaultLink(number: number, plan: current, seed: seed &+ UInt64(number) &* 2, core: self)
         links[number] = link
         try channel.pipeline.syncOperations.addHandler(FaultLinkHandler(link, .client))
-        if !current.isSilent { dial(link) }
+        if !current.isSilent { dial(link, tries: targets.count) }
     }
 
-    private func dial(_ link: FaultLink) {
-        let bound = NIOLoopBound(link, eventLoop: loop)
+    private func dial(_ link: FaultLink, tries: Int) {
+        let place = current
+        let target = targets[place]
+        let bound = NIOLoopBound((link, self), eventLoop: loop)
         ClientBootstrap(group: loop)
             .channelOption(ChannelOptions.socketOption(.so_rcvbuf), value: Self.receiveBuffer)
             .channelOption(ChannelOptions.autoRead, value: false)
@@ -146,8 +150,14 @@ final class FaultProxyCore {
             .assumeIsolated()
             // A host may have several addresses: only the socket that connected first belongs to the link.
             .flatMapThrowing { channel in
-                try channel.pipeline.syncOperations.addHandler(FaultLinkHandler(bound.value, .server))
+                try channel.pipeline.syncOperations.addHandler(FaultLinkHandler(bound.value.0, .server))
             }
-            .whenFailure { _ in bound.value.end(.reset) }
+            .whenFailure { _ in
+                let (link, core) = bound.value
+                // Another link may have found out before.
+                if core.current == place { core.current = (place + 1) % core.targets.count }
+                guard tries > 1, !core.isClosed else { return link.end(.reset) }
+                core.dial(link, tries: tries - 1)
+            }
     }
 }

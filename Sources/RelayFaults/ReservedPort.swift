@@ -6,51 +6,74 @@
     import Darwin
 #endif
 
-/// A port of 127.0.0.1 that stays ours while it has no listener: a socket is bound to it and never listens, so the
-/// system refuses connections and gives the port to no other process.
+/// A port of an address of this machine that stays ours while it has no listener: a socket is bound to it and never listens,
+/// so the system refuses connections and gives the port to no other process.
 final class ReservedPort: Sendable {
+    let host: String
     let number: Int
     private let descriptor: Int32
 
     /// Reserves a port; 0 lets the system choose.
-    init(_ wanted: Int) throws(FaultError) {
-        (descriptor, number) = try Self.bound(to: wanted)
+    ///
+    /// - Parameter host: an address of this machine, in numbers; IPv6 without brackets.
+    init(_ wanted: Int, of host: String = FaultProxy.loopback) throws(FaultError) {
+        self.host = host
+        (descriptor, number) = try Self.bound(to: wanted, of: host)
     }
 
     /// A socket at this port that is to listen. The caller closes it.
-    func listeningSocket() throws(FaultError) -> Int32 { try Self.bound(to: number).descriptor }
+    func listeningSocket() throws(FaultError) -> Int32 { try Self.bound(to: number, of: host).descriptor }
 
     /// Stops a socket from listening, from now on. Closing it would not be enough if a child process is being started at
     /// that moment: until the child runs its own program it holds every descriptor of this one.
     static func stopListening(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_RD)) }
 
-    private static func bound(to wanted: Int) throws(FaultError) -> (descriptor: Int32, number: Int) {
-        guard let bits = UInt16(exactly: wanted) else {
-            throw .port(wanted, reason: "a port is a number from 0 to 65535")
+    private static func bound(to wanted: Int, of host: String) throws(FaultError) -> (descriptor: Int32, number: Int) {
+        guard (0...65_535).contains(wanted) else {
+            throw .port(wanted, host: host, reason: "a port is a number from 0 to 65535")
         }
+        var hints = addrinfo()
+        // Names are not looked up: they may be those of other machines.
+        hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE
         #if canImport(Darwin)
-            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+            hints.ai_socktype = SOCK_STREAM
         #else
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         #endif
-        guard descriptor >= 0 else { throw .port(wanted, reason: words(errno)) }
-        share(descriptor)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = bits.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(descriptor, generic, length) == 0 && getsockname(descriptor, generic, &length) == 0
-            }
+        var found: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, String(wanted), &hints, &found) == 0, let found else {
+            throw .port(wanted, host: host, reason: "it is no address in numbers, such as 127.0.0.1")
         }
-        guard isBound else {
+        defer { freeaddrinfo(found) }
+        let place = found.pointee
+        #if canImport(Darwin)
+            let descriptor = socket(place.ai_family, SOCK_STREAM, 0)
+        #else
+            let descriptor = socket(place.ai_family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        #endif
+        guard descriptor >= 0 else { throw .port(wanted, host: host, reason: words(errno)) }
+        share(descriptor)
+        guard bind(descriptor, place.ai_addr, place.ai_addrlen) == 0, let number = port(of: descriptor) else {
             let code = errno
             close(descriptor)
-            throw .port(wanted, reason: words(code))
+            throw .port(wanted, host: host, reason: words(code))
         }
-        return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
+        return (descriptor, number)
+    }
+
+    /// The port that a socket is bound to.
+    private static func port(of descriptor: Int32) -> Int? {
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic -> Int? in
+                guard getsockname(descriptor, generic, &length) == 0 else { return nil }
+                // Both kinds of addresses have the port in the same place.
+                return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                    Int(UInt16(bigEndian: $0.pointee.sin_port))
+                }
+            }
+        }
     }
 
     deinit {

@@ -20,6 +20,12 @@ public enum NetworkError: Error, Hashable, Sendable {
     case damaged(path: String, reason: String)
     /// The network's settings cannot be used; the reason says what is wrong with them.
     case invalidSettings(path: String, reason: String)
+    /// The network cannot listen as it was asked to; the text is a sentence that says why.
+    case invalidListener(String)
+    /// A network cannot be put onto a cluster, or reached there, as was asked for; the text is a sentence that says why.
+    case invalidProvision(String)
+    /// An invitation cannot be used.
+    case invitation(InvitationFailure)
     /// A program of the version before keeps the network running, which cannot be carried over meanwhile.
     case olderNetworkRuns
     /// No `nats-server` was found on this machine.
@@ -67,6 +73,8 @@ extension NetworkError: CustomStringConvertible {
             "\(path) is damaged: \(reason). Restore it, or move the network's folder away to begin a new network."
         case .invalidSettings(let path, let reason):
             "\(path) cannot be used: \(reason). Correct it, or remove it to have the standard settings."
+        case .invalidListener(let sentence), .invalidProvision(let sentence): sentence
+        case .invitation(let failure): failure.description
         case .olderNetworkRuns:
             "The private network was started by an earlier version of parley: close its clients, or run `parley network stop --force`, and try again."
         case .serverMissing:
@@ -78,8 +86,8 @@ extension NetworkError: CustomStringConvertible {
         case .hostFailed(let sentence): sentence
         case .timedOut(let what): "\(what) took too long. Try again, and read the network's host.log if it stays so."
         case .notRunning: "The private network does not run: start it with `parley network start`."
-        case .refused(let reason): "The private network's server refused the administrator: \(reason)."
-        case .connection(let error): "The private network's server cannot be used: \(error)"
+        case .refused(let reason): "The network's server refused the administrator: \(reason)."
+        case .connection(let error): "The network's server cannot be used: \(error)"
         case .credentials(let error): "\(error)"
         case .cancelled: "Cancelled."
         }
@@ -105,5 +113,19 @@ extension NetworkError {
             true
         default: false
         }
+    }
+
+    /// Whether one server could not be reached, so that another one of a network's may be.
+    var isUnreachableServer: Bool {
+        switch self {
+        case .connection(.unreachable), .connection(.unresolvableHost), .connection(.timeout): true
+        default: isLostConnection
+        }
+    }
+
+    /// Whether nobody answered, which in a cluster may be because a stream has no leader for a moment.
+    var isWithoutAnswer: Bool {
+        if case .connection(.noResponders) = self { return true }
+        return isUnreachableServer
     }
 }

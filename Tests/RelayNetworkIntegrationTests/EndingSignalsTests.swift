@@ -11,6 +11,9 @@ import Testing
 /// One after the other: a process has one watcher at a time, whose end gives the signals their standard action back.
 @Suite("Signals that ask a process to end", .serialized, .realProcesses)
 struct EndingSignalsTests {
+    /// Whoever started the tests may have them ignore a closed terminal.
+    init() { signal(SIGHUP, SIG_DFL) }
+
     @Test("One that comes as soon as they are watched is heard")
     func atOnce() async {
         for _ in 0..<100 {

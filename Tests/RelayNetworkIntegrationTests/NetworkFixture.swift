@@ -81,7 +81,7 @@ struct TestNetwork: Sendable {
     /// Connects as a user of the network's own account who may do everything. As for the host's users, its answers come
     /// where no user's import reaches.
     func connectAsNetwork() async throws -> NATSConnection {
-        try await connect(NetworkIdentity.open(in: directory).issue(name: "~test"), inboxPrefix: "_INBOX_~test")
+        try await connect(NetworkIdentity.open(in: directory).issuer.issue(name: "~test"), inboxPrefix: "_INBOX_~test")
     }
 
     /// JetStream as a user reaches it, with more time than a client has. An old server leaves some of what it refuses
@@ -92,7 +92,7 @@ struct TestNetwork: Sendable {
 
     func connect(_ credentials: Credentials, inboxPrefix: String? = nil) async throws -> NATSConnection {
         try await NATSConnection.connect(
-            to: ServerAddress(parsing: description.url),
+            to: description.address(),
             options: .init(
                 authentication: .init(credentials), inboxPrefix: inboxPrefix, connectTimeout: .seconds(60)))
     }

@@ -181,11 +181,12 @@ struct ServiceTests {
             // A second set of services plays the host of another machine.
             let identity = try NetworkIdentity.open(in: network.directory)
             let second = try await network.connectAsNetwork()
-            let services = try NetworkServices(
-                connection: second, directory: network.directory, identity: identity,
-                jetStream: JetStream.patient(second),
+            let plan = NetworkPlan(names: identity.names, settings: NetworkSettings())
+            let services = try ServiceSession(
+                answering: second, jetStream: JetStream.patient(second), plan: plan, users: network.directory,
+                issuer: identity.issuer,
                 postboxes: PostboxService(
-                    jetStream: JetStream.patient(second), settings: NetworkSettings(), directory: network.directory))
+                    jetStream: JetStream.patient(second), plan: plan, users: network.directory))
             let answering = Task { try await services.run() }
             try await second.flush()
             let names = (0..<12).map { "p\($0)" }

@@ -39,6 +39,7 @@ struct UserPermissionsTests {
         let others = [
             "service $JS.ACK.PB_alice.>", "service $JS.ACK.N_stream.>", "service $JS.ACK.KV_N.>", "service H.chat.>",
             "service relay.postbox.alice.*", "service relay.recipient.*.*", "service accounts.user.get_namespace",
+            "service relay.enrol.alice",
             "service $KV.N.>", "service $KV.relay_sessions.alice", "service $KV.relay_here.alice.*.chat.>",
             "service postbox.*.*.alice as postbox.$1.$2", "service relay.streams.alice as net.API.STREAM.NAMES",
             "stream relay.control.alice",

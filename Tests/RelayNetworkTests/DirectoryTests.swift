@@ -25,6 +25,17 @@ struct DirectoryTests {
                 == "/h/.local/share/parley/local")
     }
 
+    @Test("A cluster of this machine is known by its ports on loopback, all of those that are named")
+    func clusterPlaces() {
+        let known = [41, 42, 43].map { ServerAddress(host: "127.0.0.1", port: $0) }
+        func isOurs(_ named: (String, Int)...) -> Bool {
+            LocalCluster.places(known, ifAmong: named.map { ServerAddress(host: $0.0, port: $0.1) }) == known
+        }
+        #expect(isOurs(("127.0.0.1", 42)) && isOurs(("localhost", 43), ("127.0.0.1", 41)))
+        #expect(!isOurs() && !isOurs(("127.0.0.1", 44)) && !isOurs(("192.0.2.1", 42)))
+        #expect(!isOurs(("127.0.0.1", 41), ("example.org", 41)))
+    }
+
     @Test("Two processes that begin at once agree on one identity")
     func agreement() async throws {
         let folder = try TemporaryDirectory()

@@ -1,5 +1,6 @@
 import NATS
 import Relay
+import TestSupport
 import Testing
 
 @testable import RelayNetwork
@@ -186,10 +187,58 @@ struct NetworkRuleTests {
         #expect(try !lines(nil).contains { $0.contains("sync_interval") })
     }
 
+    @Test("A network listens on this machine as it likes, and beyond it with TLS alone")
+    func listening() throws {
+        for (text, host, port) in [
+            ("127.0.0.1:7000", "127.0.0.1", 7_000), ("localhost", "127.0.0.1", 4_222),
+            ("127.9.9.9", "127.9.9.9", 4_222), ("[::1]:7000", "::1", 7_000),
+        ] {
+            let listener = try NetworkListener(listen: text)
+            #expect(listener.host == host && listener.port == port && listener.isLoopback && listener.tls == nil)
+            #expect(try listener.localAddress() == ServerAddress(host: host, port: port))
+        }
+        for text in ["0.0.0.0:7000", "[::]:7000", "192.0.2.1", "128.0.0.1"] {
+            let error = #expect(throws: NetworkError.self) { try NetworkListener(listen: text) }
+            #expect(error?.description.contains("--tls-cert") == true, "\(text)")
+        }
+        for text in ["", "chat.example.org:7000", "127.0.0.1:0", "127.0.0.1:70000", "tls://127.0.0.1", "a@127.0.0.1"] {
+            let error = #expect(throws: NetworkError.self) { try NetworkListener(listen: text) }
+            #expect(error?.description.contains("IP address") == true, "\(text)")
+        }
+        let missing = NetworkListener.TLS(certificateFile: "/nowhere/cert.pem", keyFile: "/nowhere/key.pem")
+        let error = #expect(throws: NetworkError.self) { try NetworkListener(listen: "0.0.0.0", tls: missing) }
+        #expect(error?.description.contains("/nowhere/cert.pem") == true)
+    }
+
+    @Test("What somebody wrote by hand has the network listen beyond this machine with TLS alone, too")
+    func listenerFile() throws {
+        let folder = try TemporaryDirectory()
+        let directory = NetworkDirectory(path: folder.path)
+        #expect(try directory.listener() == nil)
+        try directory.keep(NetworkListener(listen: "127.0.0.1:7000"))
+        #expect(try directory.listener()?.port == 7_000)
+        try folder.write(#"{"host":"0.0.0.0","port":7000}"#, to: "listener.json")
+        #expect(throws: NetworkError.self) { try directory.listener() }
+        try directory.keep(nil)
+        #expect(try directory.listener() == nil)
+    }
+
+    @Test("The server listens at 127.0.0.1 in clear, or where and with what it was told to")
+    func listenerConfiguration() {
+        var configuration = ServerConfiguration(
+            port: 7, operatorToken: "o", systemAccount: "s", resolver: "/r", store: "/s")
+        #expect(configuration.text.contains("host: \"127.0.0.1\"\nport: 7\nserver_name"))
+        configuration.host = "::"
+        configuration.tls = .init(certificateFile: "/a \"b\"", keyFile: "/k")
+        #expect(
+            configuration.text.contains(
+                "host: \"::\"\nport: 7\ntls: { cert_file: \"/a \\\"b\\\"\", key_file: \"/k\", timeout: 20 }\n"))
+    }
+
     @Test("What answers requests may publish to no subject but those of answers, which the server makes")
     func answering() throws {
         let answering = HostRole.answering.permissions
-        #expect(answering.pub?.allow == ["_R_.>"] && answering.resp == nil)
+        #expect(answering.pub?.allow == ["_R_.>", "_INBOX_~observer.>"] && answering.resp == nil)
         for subject in [
             "$JS.API.STREAM.PURGE.PB_bob", "$JS.API.INFO", "$JS.ACK.PB_bob.c.1.1.1.1.0", "$KV.relay_postboxes.bob",
             "postbox.bob.personal.~parley", "relay.control.bob", "relay.postbox.bob.list", "H.chat.a", "_INBOX.x",
@@ -198,7 +247,7 @@ struct NetworkRuleTests {
             #expect(answering.pub?.permits(subject) == false, "\(subject)")
         }
         // It hears the services' subjects and its own answers, and the other role hears no request.
-        for subject in NetworkServices.subjects {
+        for subject in NetworkServices.subjects + ServiceDiscovery.subjects {
             #expect(answering.sub?.permits(subject) == true, "\(subject)")
             #expect(HostRole.keeping.permissions.sub?.permits(subject) == false, "\(subject)")
         }

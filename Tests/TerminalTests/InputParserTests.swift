@@ -46,6 +46,16 @@ struct InputParserTests {
         #expect(parse(bytes) == [.key(key)])
     }
 
+    @Test("Escape and a slash that come one after the other are two keys, since commands begin with a slash")
+    func escapeAndSlash() {
+        #expect(parse("\u{1B}/") == [.key(.alt("/"))])
+        var parser = InputParser()
+        #expect(parser.feed([0x1B]) == [])
+        #expect(parser.feed(Array("/who".utf8)) == [.key(Key(.escape))] + "/who".map { .key(.init(.character($0))) })
+        // Any other letter is one with it, however slow the line.
+        #expect(parser.feed([0x1B]) == [] && parser.feed([0x61]) == [.key(.alt("a"))])
+    }
+
     @Test(
         "The mouse in its three encodings",
         arguments: [

@@ -370,6 +370,23 @@ struct LineEditorTests {
         }
     }
 
+    @Test("A row ends between words, and within a word that no row can hold")
+    func wordRows() {
+        func rows(_ text: String, _ width: Int) -> [String] {
+            editor(text).rendered(width: width, rows: 9).visible.map(\.description)
+        }
+        #expect(rows("the quick brown fox|", 10) == ["the quick ", "brown fox"])
+        #expect(rows("the quick| brown fox", 9) == ["the ", "quick ", "brown fox"])
+        #expect(rows("a longestword b|", 6) == ["a ", "longes", "tword ", "b"])
+        #expect(rows("one two\nthree four|", 8) == ["one two", "three ", "four"])
+        #expect(rows("ab 漢字漢字|", 6) == ["ab 漢", "字漢字", ""])
+        // The cursor goes with the word that it is in.
+        let moved = editor("hello wor|ld").rendered(width: 8, rows: 5)
+        #expect(moved.visible.map(\.description) == ["hello ", "world"] && moved.cursor == Position(row: 1, column: 3))
+        let start = editor("hello |world").rendered(width: 8, rows: 5)
+        #expect(start.cursor == Position(row: 1, column: 0))
+    }
+
     @Test("The bytes and the rows of the text are those that it has, whatever was done to it")
     func figures() {
         for sample in hostileTexts(count: 200, seed: 10) {

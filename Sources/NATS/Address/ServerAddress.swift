@@ -10,15 +10,21 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
     public var usesTLS: Bool
     /// The name that the server's certificate must carry, when it differs from `host` (a discovered address, say).
     public var certificateName: String?
+    /// A PEM file of authorities to trust at this address, instead of those that the options name.
+    public var authorityFile: String?
     /// User name and password, or a token alone, as far as the URL held them. Never printed.
     var userInfo: String?
 
     /// Creates an address.
-    public init(host: String, port: Int = 4222, usesTLS: Bool = false, certificateName: String? = nil) {
+    public init(
+        host: String, port: Int = 4222, usesTLS: Bool = false, certificateName: String? = nil,
+        authorityFile: String? = nil
+    ) {
         self.host = host
         self.port = port
         self.usesTLS = usesTLS
         self.certificateName = certificateName
+        self.authorityFile = authorityFile
     }
 
     /// Reads a URL. Throws `invalidArgument` when it is none, or of another protocol.
@@ -52,6 +58,7 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         if Self.isIPAddress(host) {
             certificateName = known.certificateName ?? (Self.isIPAddress(known.host) ? nil : known.host)
         }
+        authorityFile = known.authorityFile
         userInfo = known.userInfo
     }
 

@@ -31,6 +31,14 @@ public final class NATSSubscription: AsyncSequence, Sendable {
         }
     }
 
+    /// Asks the server for no more messages. Those that it has sent already still come; a `flush` of the connection returns
+    /// behind them, and `unsubscribe` ends the sequence then.
+    package func drain() {
+        _ = try? core.send {
+            ProtocolEncoder.writeUnsubscribe(sid: self.buffer.sid, after: nil, into: &$0)
+        }
+    }
+
     /// Starts reading.
     public func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }
 

@@ -26,6 +26,20 @@ public struct StreamConfiguration: Sendable, Hashable, Codable {
         case new
     }
 
+    /// On which servers of a cluster a stream lives.
+    public struct Placement: Sendable, Hashable, Codable {
+        /// The cluster's name; nil for any of a super cluster.
+        public var cluster: String?
+        /// The words (`server_tags`) that each of the servers has to have.
+        public var tags: [String]?
+
+        /// Names cluster and words.
+        public init(cluster: String? = nil, tags: [String] = []) {
+            self.cluster = cluster
+            self.tags = tags.isEmpty ? nil : tags
+        }
+    }
+
     /// Its name: no dots, blanks, wildcards or slashes.
     public var name: String
     /// A description for people.
@@ -62,11 +76,13 @@ public struct StreamConfiguration: Sendable, Hashable, Codable {
     public var deniesDelete: Bool?
     /// Whether the stream cannot be purged.
     public var deniesPurge: Bool?
+    /// On which servers its copies are; nil for any.
+    public var placement: Placement?
     /// Free words the owner keeps with the stream (server 2.10 and later; earlier ones drop them).
     public var metadata: [String: String]?
 
     private enum CodingKeys: String, CodingKey {
-        case name, description, subjects, retention, storage, discard, metadata
+        case name, description, subjects, retention, storage, discard, placement, metadata
         case replicas = "num_replicas"
         case maximumMessages = "max_msgs"
         case maximumBytes = "max_bytes"

@@ -8,7 +8,7 @@ import NIOSSL
 #endif
 
 /// What a person needs to know of a server's certificate when it is refused.
-struct CertificateSummary: Equatable {
+struct CertificateSummary: Hashable {
     /// First and last moment of its validity, in seconds since 1970.
     var validFrom: Int64
     var validUntil: Int64

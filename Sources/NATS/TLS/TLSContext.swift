@@ -9,7 +9,7 @@ enum TLSContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         do {
-            if let file = options.authorityFile {
+            if let file = address.authorityFile ?? options.authorityFile {
                 configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file))
             }
             if let file = options.certificateFile {

@@ -2,6 +2,37 @@ import Relay
 
 // The person's own postboxes, which the network keeps, and the letters that were sent, which this machine keeps.
 extension ChatEngine {
+    /// Tells which postboxes there are as soon as the network says so. Its host may be slow or away: nothing else waits for
+    /// that, and it is asked again for as long as there is a connection.
+    func listPostboxes() {
+        boxesTask?.cancel()
+        boxesTask = Task { [client, queue] in
+            var pause: Duration?
+            while !Task.isCancelled, client.status.state == .connected {
+                do throws(RelayError) {
+                    return await queue.send(.postbox(.boxes(try await client.postboxes())))
+                } catch {
+                    // That it goes on so is no news.
+                    if pause == nil { await queue.send(.postbox(.subscription(.error(error)))) }
+                }
+                let wait = min(pause.map { $0 * 2 } ?? .seconds(5), .seconds(60))
+                try? await Task.sleep(for: wait)
+                pause = wait
+            }
+        }
+    }
+
+    /// Tells what this machine keeps of the postboxes, until the network says how they are.
+    func tellKeptPostboxes() {
+        Task { [client, queue] in
+            guard let kept = try? await client.keptPostboxes() else { return }
+            let counts = try? await client.keptLetters()?.counts
+            // First what was read: what counts as unread is the rest.
+            await tellReadLetters()
+            await queue.send(.postbox(.keptBoxes(kept, counts: counts ?? [:])))
+        }
+    }
+
     /// Does something with the postboxes, one thing after the other, and tells how they are then.
     func perform(_ act: PostboxAct) {
         postboxesTask = Task { [client, queue, postboxesTask] in

@@ -20,7 +20,7 @@ extension ChatEngine {
                         topics: topics, drafts: drafts, lines: lines, unsent: unsent, ignored: ignored, muted: muted,
                         choices: choices)))
         } catch {
-            await queue.send(.log(error.words))
+            await tellStoreTrouble(error)
             await queue.send(.opened(nil))
         }
     }
@@ -49,7 +49,7 @@ extension ChatEngine {
             if let first, first > readThrough { readBack(topic, before: first, through: readThrough) }
             return cursor
         } catch {
-            await queue.send(.log(error.words))
+            await tellStoreTrouble(error)
             return nil
         }
     }
@@ -71,7 +71,7 @@ extension ChatEngine {
                     next = first
                 }
             } catch {
-                await queue.send(.log(error.words))
+                await tellStoreTrouble(error)
             }
             guard !Task.isCancelled, !kept.messages.isEmpty || !kept.gaps.isEmpty else { return }
             await queue.send(.topic(topic, .keptUnread(kept)))
@@ -150,8 +150,15 @@ extension ChatEngine {
 
     private func commit(_ changes: [StoreChange]) async {
         guard !changes.isEmpty, let store = await client.keptStore() else { return }
-        do throws(RelayError) { try await store.commit(changes) } catch {
-            await queue.send(.notice(error.words, isFailure: true))
+        do throws(RelayError) {
+            // What waits is older: written later, it would undo what is kept now.
+            if isStoreBehind { try await store.flush() }
+            isStoreBehind = false
+            try await store.commit(changes)
+        } catch {
+            // It is kept as soon as the store takes something. Until then the store tells of it, once.
+            isStoreBehind = true
+            await store.append([], changes)
         }
     }
 

@@ -4,7 +4,7 @@ import Relay
 actor ChatEngine {
     let client: RelayClient
     private var user: String
-    private let connector: Connector
+    let connector: Connector
     let queue: EventQueue
     private var topics: [String: Task<Void, Never>] = [:]
     /// The streams' news, by topic, for what is known of a stream itself.
@@ -15,6 +15,10 @@ actor ChatEngine {
     private var resting: Set<String> = []
     private var watchers: [Task<Void, Never>] = []
     private var lettersTask: Task<Void, Never>?
+    private var letters: PostboxEvents?
+    private var lettersRest = false
+    /// Asks for the postboxes until the network tells them.
+    var boxesTask: Task<Void, Never>?
     private var countTask: Task<Void, Never>?
     private var keyValueTask: Task<Void, Never>?
     private var keyWatch: Task<Void, Never>?
@@ -23,17 +27,34 @@ actor ChatEngine {
     var postboxesTask: Task<Void, Never>?
     /// The newest search; it waits for those before it.
     var searchTask: Task<Void, Never>?
+    /// The command of the configuration that notifies the person, while it runs.
+    var notifier: Task<Void, Never>?
     private var wantsPostbox = false
     /// Grows with each question which letters were read, and with each that is: of answers the newest alone counts.
     var readLettersQuestion: UInt64 = 0
     /// The joined topics, as far as this chat has told the local store.
     var keptTopics: [String] = []
+    /// The lab, while the connection goes through it.
+    var lab: ChatLab?
+    /// The lab that ended last, of which what was done can still be saved.
+    var endedLab: ChatLab?
+    /// Sees what is handed over and what arrives, for the lab.
+    let labTap = LabTap()
+    /// What becomes of the connection while the person is away, as it was said last.
+    var lifecyclePolicy: LifecyclePolicy
+    /// What the lab does, one after the other.
+    var labTask: Task<Void, Never>?
+    /// Whether something that was to be kept at once waits in the local store, which took nothing.
+    var isStoreBehind = false
+    /// What was told last of a trouble of the local store that is not over.
+    private var storeTrouble: String?
     /// Why there was no access token; shown when the session ends because of it.
     private var tokenFailure: String?
 
     init(_ connector: Connector, queue: EventQueue) {
         client = RelayClient(configuration: connector.configuration)
         user = connector.user
+        lifecyclePolicy = connector.configuration.lifecycle
         self.connector = connector
         self.queue = queue
     }
@@ -53,13 +74,9 @@ actor ChatEngine {
                 }
             })
         watchers.append(
-            Task { [client] in
+            Task { [weak self, client] in
                 guard let news = await client.storeNews() else { return }
-                for await one in news {
-                    let words = Self.words(one)
-                    await queue.send(.notice(words.text, isFailure: words.isFailure))
-                    if !words.isFailure { await queue.send(.log(words.text)) }
-                }
+                for await one in news { await self?.tell(one) }
             })
         if let tokenCommand = connector.tokenCommand {
             watchers.append(
@@ -72,29 +89,54 @@ actor ChatEngine {
                 for await status in statuses { await self?.statusChanged(status) }
             })
         watchers.append(
-            Task {
-                for await news in publishes { await queue.send(.published(news)) }
+            Task { [labTap] in
+                for await news in publishes {
+                    await queue.send(.published(news))
+                    await labTap.take(news)
+                }
             })
         await client.beginConnecting()
     }
 
-    /// What the log says of the local store; nil where all is well.
-    private static func words(_ opening: LocalStore.Opening) -> String? {
+    /// What is said of the local store's opening; nil where all is well.
+    static func words(_ opening: LocalStore.Opening) -> String? {
         if let error = opening.error { return error.words }
         // That there is a new one where there was none is no news to anybody.
-        guard opening.rescue != nil else { return nil }
-        return "The local store was damaged. It was put aside, and a new one begun."
+        guard let rescue = opening.rescue else { return nil }
+        let messages = Wording.count(rescue.messages, "message")
+        let others = Wording.count(rescue.others, "other entry", plural: "other entries")
+        let saved =
+            rescue.messages + rescue.others > 0
+            ? "\(messages) and \(others) of it are in a new one" : "Nothing of it could be read, and a new one is begun"
+        let name = rescue.path.split(separator: "/").last.map(String.init) ?? rescue.path
+        return "The local store was damaged. \(saved); it is put aside as \(name)."
     }
 
     /// What is said of a store that takes nothing, or takes everything again.
-    private static func words(_ news: StoreNews) -> (text: String, isFailure: Bool) {
+    static func words(_ news: StoreNews) -> String {
         switch news {
-        case .failing(let error): return (error.words, true)
+        case .failing(let error): return error.words
+        case .recovered(0): return "The local store keeps what comes again."
         case .recovered(let notKept):
-            let missing =
-                notKept > 0 ? " \(Wording.count(notKept, "message")) of the meantime are on the network alone." : ""
-            return ("The local store keeps what comes again." + missing, false)
+            let missing = Wording.count(notKept, "message of the meantime is", plural: "messages of the meantime are")
+            return "The local store keeps what comes again. \(missing) on the network alone."
         }
+    }
+
+    /// Says that the local store takes nothing, or takes everything again.
+    func tell(_ news: StoreNews) async {
+        if case .failing(let error) = news { return await tellStoreTrouble(error) }
+        storeTrouble = nil
+        let words = Self.words(news)
+        await queue.send(.notice(words, isFailure: false))
+        await queue.send(.log(words))
+    }
+
+    /// Says what is wrong with the local store, once until it is over, whoever finds it.
+    func tellStoreTrouble(_ error: RelayError) async {
+        guard storeTrouble != error.words else { return }
+        storeTrouble = error.words
+        await queue.send(.notice(error.words, isFailure: true))
     }
 
     /// Ends the session; what waits to be sent has a moment to leave.
@@ -103,9 +145,12 @@ actor ChatEngine {
         for task in readBacks.values { task.cancel() }
         subscriptions = [:]
         lettersTask?.cancel()
+        boxesTask?.cancel()
         keyWatch?.cancel()
         peopleWatch?.cancel()
         connector.tokenCommand?.end()
+        notifier?.cancel()
+        await leaveLab()
         await client.close()
         for watcher in watchers { watcher.cancel() }
     }
@@ -126,6 +171,9 @@ actor ChatEngine {
         case .follow(let topic, let isFollowed):
             if isFollowed { resting.remove(topic) } else { resting.insert(topic) }
             subscriptions[topic]?.setOnScreen(isFollowed)
+        case .followLetters(let areFollowed):
+            lettersRest = !areFollowed
+            letters?.setOnScreen(areFollowed)
         case .loadHistory(let topic, let before, let limit): loadHistory(topic, before, limit)
         case .openStore: await openStore()
         case .keepJoined(let topics): await keepJoined(topics)
@@ -143,6 +191,7 @@ actor ChatEngine {
             readAround(request, topic, place, direction, limit)
         case .openPostbox:
             wantsPostbox = true
+            tellKeptPostboxes()
             if client.status.state == .connected { openPostbox() }
         case .countLetters: countLetters()
         case .keepLetterRead(let id, let postbox): await keepLetterRead(id, postbox)
@@ -165,11 +214,19 @@ actor ChatEngine {
         case .setPresence(let presence): await setPresence(presence)
         case .typing(let topic): await setTyping(in: topic)
         case .setActive(let isActive): await client.setAppStateActive(isActive)
-        case .setSuspension(let policy): await client.setLifecyclePolicy(policy)
+        case .setSuspension(let policy):
+            lifecyclePolicy = policy
+            await client.setLifecyclePolicy(policy)
+        case .runNotifier(let line, let notification): runNotifier(line, notification)
         case .nudge: await client.nudge()
         case .probe: await client.lifecycleChanged(.probe)
         case .disconnect: await client.disconnect()
         case .reconnect: await client.reconnect()
+        case .openLab: openLab()
+        case .labActs(let deeds): perform(deeds)
+        case .watchLab(let isWatched): await lab?.watch(isWatched)
+        case .saveLab(let path): await saveLab(path)
+        case .endLab: endLab()
         case .suspendProcess, .quit, .redraw, .bell, .notify, .copy, .edit, .setTitle: break
         }
     }
@@ -218,11 +275,12 @@ actor ChatEngine {
         }
         subscriptions[topic] = events
         if resting.contains(topic) { events.setOnScreen(false) }
-        topics[topic] = Task { [queue] in
+        topics[topic] = Task { [queue, labTap] in
             do throws(RelayError) {
                 var iterator = events.makeAsyncIterator()
                 while let event = try await iterator.next() {
                     await queue.send(.topic(topic, Self.news(event)))
+                    if case .message(let message) = event { await labTap.take(message, of: topic) }
                 }
             } catch {
                 await queue.send(.topic(topic, .failed(error)))
@@ -268,6 +326,8 @@ actor ChatEngine {
     }
 
     private func publish(_ id: String, _ topic: String, _ text: String) async {
+        // What nobody here listens to comes back to nobody.
+        if subscriptions[topic] != nil { await labTap.handsOver(id, to: topic) }
         do throws(RelayError) {
             try client.enqueueLine(topic: topic, text: text, from: writer, writtenAt: WallClock.now, id: id)
         } catch {
@@ -282,6 +342,7 @@ actor ChatEngine {
 
     /// Sends a line again. Where the local store does not have it, it is sent as what may be stored already.
     private func sendAgain(_ id: String, _ topic: String, _ text: String) async {
+        if subscriptions[topic] != nil { await labTap.handsOver(id, to: topic) }
         do throws(RelayError) {
             do throws(RelayError) { return try await client.sendAgain(id: id) } catch {
                 switch error {
@@ -304,20 +365,23 @@ actor ChatEngine {
 
     /// The core did not take a message.
     private func failed(_ id: String, _ error: RelayError) async {
-        await queue.send(.published(PublishNews(id: id, state: .failed(error))))
+        let news = PublishNews(id: id, state: .failed(error))
+        await queue.send(.published(news))
+        await labTap.take(news)
     }
 
     // MARK: Postbox
 
     private func openPostbox() {
+        listPostboxes()
         lettersTask = Task { [client, queue] in
             do throws(RelayError) {
-                await queue.send(.postbox(.boxes(try await client.postboxes())))
                 let counts = try await client.countMessages()
                 await queue.send(.postbox(.counts(counts)))
                 await settleReadLetters(counts)
                 await queue.send(.postbox(.subscription(.connecting)))
-                var iterator = try await client.postboxMessages().makeAsyncIterator()
+                var iterator = try await subscribeToLetters().makeAsyncIterator()
+                var isAgain = false
                 while let event = try await iterator.next() {
                     switch event {
                     case .message(let letter): await queue.send(.postbox(.created(letter)))
@@ -325,8 +389,11 @@ actor ChatEngine {
                     case .status(.error(.connection)): break
                     case .status(let status):
                         await queue.send(.postbox(.subscription(status)))
-                        // After an outage the figures may have changed elsewhere. Without them the subscription goes on.
-                        if case .connected = status, let counts = try? await client.countMessages() {
+                        guard case .connected = status else { break }
+                        // After an outage all may have changed elsewhere. Without the figures the subscription goes on.
+                        if isAgain { listPostboxes() }
+                        isAgain = true
+                        if let counts = try? await client.countMessages() {
                             await queue.send(.postbox(.counts(counts)))
                             await settleReadLetters(counts)
                         }
@@ -342,8 +409,15 @@ actor ChatEngine {
         }
     }
 
+    private func subscribeToLetters() async throws(RelayError) -> PostboxEvents {
+        let events = try await client.postboxMessages(onScreenOnly: true)
+        letters = events
+        if lettersRest { events.setOnScreen(false) }
+        return events
+    }
+
     /// Tried again with the next connection.
-    private func postboxEnded() { lettersTask = nil }
+    private func postboxEnded() { (lettersTask, letters) = (nil, nil) }
 
     private func countLetters() {
         guard countTask == nil else { return }

@@ -39,6 +39,7 @@ struct ChatLoop {
     private let letGo: (() -> Void)?
     private var pace = ScreenPace()
     private var rest = Rest()
+    private var pasteWatch = PasteWatch()
     private let texts = WrappedTexts()
     private let lastFrame = LastFrame()
     private var appearance: Appearance
@@ -119,29 +120,38 @@ struct ChatLoop {
 
     private mutating func wait(until deadline: ContinuousClock.Instant?) {
         handOverWhatIsDue()
-        let wakes = screen.wait(until: [deadline, rest.due, draftDue].compactMap(\.self).min())
+        let wakes = screen.wait(until: [deadline, rest.due, draftDue, pasteWatch.due].compactMap(\.self).min())
         apply(.tick(clock(), isSign: wakes.contains(where: \.isSign)), by: .news)
         for wake in wakes { handle(wake) }
+        if let due = pasteWatch.due, due <= clock().instant { type(pasteWatch.flush()) }
         if wakes.allSatisfy({ $0 == .timedOut }), rest.begins(at: clock().instant) { atRest?() }
     }
 
     private mutating func handle(_ wake: TerminalSession.Wake) {
         switch wake {
         case .input(let events):
-            for event in events {
-                if case .reply(let reply) = event { take(reply) }
-                apply(.input(event), by: .person)
-            }
+            type(pasteWatch.take(events, at: clock().instant))
         case .resized(let size): apply(.resized(size), by: .person)
         case .resumed: apply(.resumed, by: .person)
         case .attached(let isAttached): apply(.attached(isAttached), by: .person)
         case .suspending: suspend()
-        case .hangUp: isOver = true
+        case .hangUp:
+            type(pasteWatch.flush(asPaste: true))
+            isOver = true
         case .terminate(let signal):
+            type(pasteWatch.flush(asPaste: true))
             endingSignal = signal
             isOver = true
         case .woken: pace.newsCame(isAwaited: queue.takeAnswerFlag())
         case .timedOut, .shown: break
+        }
+    }
+
+    /// Takes in what the person did, or the terminal said.
+    private mutating func type(_ events: [InputEvent]) {
+        for event in events {
+            if case .reply(let reply) = event { take(reply) }
+            apply(.input(event), by: .person)
         }
     }
 
@@ -227,6 +237,7 @@ struct ChatLoop {
         let outage: String?
         let attempt: String?
         let undo: String?
+        let absence: String?
         let ages: [String]
     }
 
@@ -235,7 +246,8 @@ struct ChatLoop {
         return ShownTime(
             notice: model.notice, outage: StatusText.longOutage(model.status, now: now),
             attempt: StatusText.trying(since: model.attemptBegan, now: now),
-            undo: model.inbox.pending.map { Wording.wait(now.duration(to: $0.deadline)) }, ages: model.agesInView)
+            undo: model.inbox.pending.map { Wording.wait(now.duration(to: $0.deadline)) },
+            absence: model.absenceWords, ages: model.agesInView)
     }
 
     // MARK: Effects
@@ -244,17 +256,20 @@ struct ChatLoop {
         switch effect {
         case .quit: isOver = true
         case .redraw: screen.redraw()
-        case .bell: rings = true
+        case .bell: ringWithFrame()
         case .notify(let notification, let isTest): notify(notification, isTest: isTest)
         case .copy(let text): screen.copy(text)
         case .edit(let text): edit(text)
         case .setTitle(let title): self.title = title
         case .suspendProcess: suspend()
         case .openStore, .keepJoined, .keepLine, .keepDraft, .keepIgnored, .keepMuted, .keepChoice, .keepReadMark,
-            .search, .readAround, .subscribe, .unsubscribe, .follow, .loadHistory, .keepLetterRead, .publish,
+            .search, .readAround, .subscribe, .unsubscribe, .follow, .followLetters, .loadHistory, .keepLetterRead,
+            .publish,
             .sendAgain, .drop, .openPostbox, .countLetters, .listPage, .readLetters, .deleteMessage, .bulkDelete,
-            .postLetter, .saveLetter, .postboxes, .listSent, .keyValue, .changeKey, .watchPeople, .appear, .setPresence,
-            .typing, .setActive, .setSuspension, .nudge, .probe, .disconnect, .reconnect:
+            .postLetter, .saveLetter, .postboxes, .listSent, .keyValue, .changeKey, .runNotifier, .watchPeople,
+            .appear, .setPresence, .typing, .setActive, .setSuspension, .nudge, .probe, .disconnect, .reconnect,
+            .openLab,
+            .labActs, .watchLab, .saveLab, .endLab:
             // A later text of the same conversation says all that the one before it does.
             if case .keepDraft(let draft) = effect, case .keepDraft(let earlier)? = requests.last,
                 earlier.conversation == draft.conversation
@@ -267,11 +282,15 @@ struct ChatLoop {
     }
 
     /// Of all reasons to ring there are at a time, the bell rings once.
+    private mutating func ringWithFrame() {
+        rings = true
+        pace.invalidate(by: .news)
+    }
+
     private mutating func notify(_ notification: TerminalNotification, isTest: Bool) {
         let methods = screen.notify(notification, by: model.settings.notifications.by.use)
         if methods.contains(.bell), model.settings.bell != .nothing {
-            rings = true
-            pace.invalidate(by: .news)
+            ringWithFrame()
         }
         if isTest { apply(.notified(by: methods), by: .person) }
     }

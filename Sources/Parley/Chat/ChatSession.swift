@@ -7,6 +7,7 @@ struct ChatSession {
     private let queue: EventQueue
     private let configuration: ChatConfiguration
     private var loop: ChatLoop
+    private var watch: LifecycleWatch?
 
     /// Runs the client until its person leaves. The screen is up, and takes keys, before anything of the network is read, made
     /// or touched.
@@ -31,6 +32,7 @@ struct ChatSession {
         }
         var session = ChatSession(terminal, plan, suspension, configuration)
         session.begin(topics, keeps: plan.store != nil)
+        if plan.watchesLifecycle { session.watch = LifecycleWatch(LogindSource(), session.queue) }
         let (waker, policy) = (terminal.waker, suspension.policy)
         let preparation = Preparation(wake: { waker.wake() }) { try Connector(plan, for: .chat(policy)) }
         do {
@@ -43,6 +45,7 @@ struct ChatSession {
             throw error
         }
         session.loop.run()
+        session.watch?.end()
         terminal.close(endsProcess: true)
         session.engine.end()
         log?.end()
@@ -63,7 +66,7 @@ struct ChatSession {
         model.watchesPresence = plan.watchesLifecycle
         loop = ChatLoop(
             terminal, queue: queue, model: model, appearance: plan.appearance, colors: terminal.colorCount,
-            clock: { Self.now }, send: { [engine] in engine.send($0) }, atRest: CodePages.giveBack,
+            clock: { Self.now }, send: { [engine] in engine.send($0) }, atRest: SparePages.giveBack,
             letGo: { [engine] in engine.letGo() })
     }
 

@@ -69,9 +69,14 @@ struct ConnectionOptions: ParsableArguments {
                     "“\(name)” is no reconnection policy; these are: parley, relayx, rongcloud, supabase.")
             }
             plan.reconnect = policy
+            plan.reconnectName = name
         }
         if let namespace = profile.namespace, let hash = profile.hash {
-            plan.namespace = .init(name: namespace, hash: hash)
+            if let api = profile.api {
+                plan.rememberedNamespace = .init(name: namespace, hash: hash, apiPrefix: api)
+            } else {
+                plan.namespace = .init(name: namespace, hash: hash)
+            }
         }
         if profile.tlsAuthority != nil || profile.tlsCertificate != nil || profile.tlsFirst != nil {
             plan.tls = TLSOptions(
@@ -99,6 +104,7 @@ struct ConnectionOptions: ParsableArguments {
         profile.typing = profile.typing ?? file.typing
         profile.idleAfter = profile.idleAfter ?? file.idleAfter
         profile.followUnread = profile.followUnread ?? file.followUnread
+        profile.followLetters = profile.followLetters ?? file.followLetters
         if !server.isEmpty {
             profile.servers = server
             profile.user = nil
@@ -189,6 +195,11 @@ struct ConnectionOptions: ParsableArguments {
         return home + text.dropFirst(1)
     }
 
+    /// The login's name as far as it can be a user's name.
+    static func loginName(_ environment: [String: String]) -> String {
+        loginName(environment, account: accountName)
+    }
+
     /// The login's name as far as it can be a user's name: the environment's, or else the account's. A service or a container
     /// has mostly the account alone.
     static func loginName(_ environment: [String: String], account: () -> String?) -> String {
@@ -222,7 +233,11 @@ struct ConnectionPlan: Sendable {
 
     var target: Target
     var reconnect = ReconnectPolicy.parley
+    /// The policy's name.
+    var reconnectName = "parley"
     var namespace: RelayConfiguration.Namespace?
+    /// The names to go by while the network's own service does not answer.
+    var rememberedNamespace: RelayConfiguration.Namespace?
     var tls: TLSOptions?
     var proxy: ProxyAddress?
     /// Whether what stays connected may be connected more than once.

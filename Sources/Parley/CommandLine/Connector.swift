@@ -1,4 +1,5 @@
 import Relay
+import RelayLab
 import RelayNetwork
 
 #if canImport(FoundationEssentials)
@@ -27,9 +28,23 @@ struct Connector: Sendable {
     /// Whether nothing says how to sign in.
     private let isAnonymous: Bool
     private let lease: LeaseKeeper?
+    /// By which policy its clients try again, by its name.
+    let reconnectName: String
+    /// The server's side of the private network; nil on others.
+    private let labServer: LabHostedNetwork?
 
     /// Whether what its clients receive is kept on this machine.
     var hasStore: Bool { if case .file = configuration.store { true } else { false } }
+
+    /// What the network is to the lab now. A proxy leads elsewhere, to where this machine's cluster is not.
+    var labSite: LabSite {
+        if let labServer { return .network(labServer) }
+        let cluster = LocalCluster.standard()
+        guard configuration.proxy == nil, case .fixed(let addresses) = configuration.servers,
+            let places = cluster.places(ifAmong: addresses)
+        else { return .elsewhere }
+        return .cluster(cluster, places)
+    }
 
     /// What a client is for.
     enum Purpose: Sendable {
@@ -63,6 +78,7 @@ struct Connector: Sendable {
             try directory.checkServer()
             let keeper = LeaseKeeper(directory: directory, hostCommand: Self.hostCommand)
             lease = keeper
+            labServer = LabHostedNetwork(directory: directory, user: user) { _ = try await keeper.addresses() }
             isAnonymous = false
             prepared = RelayConfiguration(
                 servers: .discovered { () throws(RelayError) in
@@ -73,11 +89,14 @@ struct Connector: Sendable {
                 credentials: RelayCredentials(try directory.credentials(for: user)), user: user)
         case .servers(let addresses, let credentials, let user):
             lease = nil
+            labServer = nil
             isAnonymous = plan.isAnonymous
             prepared = RelayConfiguration(servers: .fixed(addresses), credentials: credentials, user: user)
         }
+        reconnectName = plan.reconnectName
         prepared.reconnect = plan.reconnect
         prepared.namespace = plan.namespace
+        prepared.rememberedNamespace = plan.rememberedNamespace
         prepared.tls = plan.tls
         prepared.proxy = plan.proxy
         if let device = plan.device { prepared.device = device }
@@ -142,7 +161,8 @@ struct Connector: Sendable {
     /// How this program is started again as the network's host.
     static var hostCommand: [String] { [executablePath, "network", "host"] }
 
-    private static var executablePath: String {
+    /// Where this program is.
+    static var executablePath: String {
         #if os(Linux)
             if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
         #elseif canImport(Darwin)
@@ -185,9 +205,6 @@ actor LeaseKeeper {
             guard let lease else { throw .cancelled }
             description = lease.description
         }
-        guard let addresses = try? RelayConfiguration.addresses([description.url]) else {
-            throw .hostFailed("The private network names no usable address.")
-        }
-        return addresses
+        return [try description.address()]
     }
 }

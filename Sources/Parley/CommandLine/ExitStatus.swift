@@ -37,6 +37,10 @@ struct CommandFailure: Error, Hashable {
         let code: Int32
         switch error {
         case .invalidUserName, .unknownUser, .invalidReason, .invalidGrant: code = Self.badData
+        case .invalidListener, .invalidProvision: code = Self.usage
+        case .invitation(.damaged): code = Self.badData
+        case .invitation(.unavailable): code = Self.noConnection
+        case .invitation: code = Self.refused
         case .file: code = Self.cannotCreate
         case .damaged, .serverMissing, .serverNotExecutable, .credentials, .invalidSettings:
             code = Self.badConfiguration
@@ -57,6 +61,9 @@ struct CommandFailure: Error, Hashable {
         default: false
         }
     }
+
+    /// Whether it is that the network did not answer, and no refusal.
+    var meansNoAnswer: Bool { code == Self.noConnection || code == Self.notAcknowledged }
 
     private static func code(_ error: RelayError) -> Int32 {
         switch error {

@@ -41,7 +41,8 @@ enum InboxSelection: Equatable {
         return letters.filter { means(postbox: $0.1) }.map(\.0)
     }
 
-    private func means(postbox: String) -> Bool {
+    /// Whether a postbox's letters are meant.
+    func means(postbox: String) -> Bool {
         switch self {
         case .all: true
         case .postbox(let id): id == postbox
@@ -104,13 +105,18 @@ struct InboxSelectionOptions: ParsableArguments {
 
     var isAll: Bool { postbox == nil && sudoId == nil }
 
-    /// What is meant of a user's letters. A user's first visit has the network set up the postbox.
-    func selection(_ client: RelayClient) async throws -> InboxSelection {
+    /// What is meant of a user's letters. Where all are, the network's host, which may be slow or away, need not be asked.
+    ///
+    /// - Parameter plan: where a persona's postboxes may be read that this machine keeps; nil for a command that does more
+    ///   than read, which goes by the network's word alone.
+    func selection(_ client: RelayClient, orKept plan: ConnectionPlan? = nil) async throws -> InboxSelection {
+        if isAll { return .all }
         let known: [Postbox]?
-        do throws(RelayError) { known = try await client.postboxes() } catch {
-            // A postbox is named by its identifier too, which needs nobody's help; whose it is, the network alone says.
-            guard sudoId == nil else { throw client.explained(error) }
-            known = nil
+        if let sudoId {
+            known = try await client.postboxes(of: sudoId, orKept: plan)
+        } else {
+            // A postbox is named by its identifier too, which needs nobody's help.
+            known = try? await client.postboxes()
         }
         return try InboxSelection(postbox: postbox, persona: sudoId, among: known)
     }
@@ -118,6 +124,44 @@ struct InboxSelectionOptions: ParsableArguments {
     /// Whether a letter that is kept is meant, as far as this machine knows.
     func means(_ letter: PostboxMessage) -> Bool {
         (postbox ?? letter.postboxId) == letter.postboxId && (sudoId ?? letter.sudoId) == letter.sudoId
+    }
+}
+
+extension RelayClient {
+    /// The postboxes among which a persona's are. Where the network does not answer, they are those that this machine keeps,
+    /// if the persona has one of them, and it is said as of when that is.
+    ///
+    /// - Throws: why the network does not tell them.
+    nonisolated func postboxes(of persona: String, orKept plan: ConnectionPlan?) async throws -> [Postbox] {
+        do throws(RelayError) { return try await postboxes() } catch {
+            // Why a session has ended is known a moment later, to whoever waits for that.
+            if case .connection = error { throw error }
+            let failure = explained(error)
+            guard failure.meansNoAnswer, let path = plan?.store else { throw failure }
+            var kept: KeptPostboxes?
+            do {
+                try await StoreAccess.use(path) { kept = try await $0?.postboxes() }
+            } catch let failure as CommandFailure {
+                Output.complain("parley: " + failure.text)
+            } catch {
+                // Why the network did not tell them is said all the same.
+            }
+            guard let kept, kept.items.contains(where: { $0.sudoId == persona }) else { throw failure }
+            Output.complain(
+                "parley: not told by the network; the persona's postboxes are as kept here, as of \(kept.asOf.iso8601)")
+            return kept.items
+        }
+    }
+}
+
+extension PostboxMessage {
+    /// The letter as that of the persona that was asked for, where its postbox is one of that persona's and the network does
+    /// not say whose it is: it is the owner's then.
+    func belonging(to persona: String?, by selection: InboxSelection) -> PostboxMessage {
+        guard let persona, sudoId == ownerId, selection.means(postbox: postboxId) else { return self }
+        var letter = self
+        letter.sudoId = persona
+        return letter
     }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSON5
 import Relay
 
 #if canImport(FoundationEssentials)
@@ -184,6 +185,7 @@ enum EffectiveSettings {
         case .handleAppLifecycle: .bool(profile.handleAppLifecycle ?? true)
         case .namespace: MessageValue(profile.namespace)
         case .hash: MessageValue(profile.hash)
+        case .api: MessageValue(profile.api)
         case .tlsAuthority: MessageValue(profile.tlsAuthority)
         case .tlsCertificate: MessageValue(profile.tlsCertificate)
         case .tlsKey: MessageValue(profile.tlsKey)
@@ -202,6 +204,7 @@ enum EffectiveSettings {
         case .typing: .bool(profile.typing ?? true)
         case .idleAfter: number((profile.idleAfter ?? .never).seconds)
         case .followUnread: .int(Int64((profile.followUnread ?? .all).messages))
+        case .followLetters: .bool(profile.followLetters ?? true)
         case .theme: .string((profile.theme ?? .auto).rawValue)
         case .symbols: .string((profile.symbols ?? .auto).rawValue)
         }

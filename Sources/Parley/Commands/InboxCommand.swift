@@ -46,13 +46,14 @@ struct InboxListCommand: AsyncParsableCommand {
                 if CommandFailure.meansNoConnection(error) { await writeKept(plan) }
                 throw error
             }
-            let selection = try await part.selection(client)
+            let selection = try await part.selection(client, orKept: plan)
             var token = nextToken
             repeat {
-                let page: ListOutput<PostboxMessage>
+                var page: ListOutput<PostboxMessage>
                 do throws(RelayError) {
                     page = try await client.page(of: selection, limit: pageLimit, nextToken: token)
                 } catch { throw client.explained(error) }
+                page.items = page.items.map { $0.belonging(to: part.sudoId, by: selection) }
                 write(page)
                 // It deletes nothing here: of a page alone nobody knows what else there was.
                 let kept = KeptLetterPage(
@@ -143,9 +144,14 @@ struct InboxWatchCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let client = try await Connector(connection.plan()).connect()
+            let plan = try connection.plan()
+            let client = try await Connector(plan).connect()
             try await client.whileInSession {
-                _ = try InboxSelection(postbox: nil, persona: sudoId, among: try await client.postboxes())
+                var selection = InboxSelection.all
+                if let sudoId {
+                    let known = try await client.postboxes(of: sudoId, orKept: plan)
+                    selection = try InboxSelection(postbox: nil, persona: sudoId, among: known)
+                }
                 let events = try await client.postboxMessages()
                 status(.initialized)
                 status(.connecting)
@@ -158,7 +164,8 @@ struct InboxWatchCommand: AsyncParsableCommand {
                     case .status(let new): status(new)
                     case .unreadable(let letter): Output.complain("parley: the letter \(letter.id) is not readable")
                     case .gap(let lost): Output.complain("parley: \(lost) letters were deleted before they were seen")
-                    case .message(let letter):
+                    case .message(let told):
+                        let letter = told.belonging(to: sudoId, by: selection)
                         guard (sudoId ?? letter.sudoId) == letter.sudoId else { continue }
                         if json {
                             var map: MessageMap = ["event": "message"]

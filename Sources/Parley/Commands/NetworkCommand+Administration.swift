@@ -7,6 +7,8 @@ struct AdministrationOptions: ParsableArguments {
     @Flag(help: "Print one JSON object.")
     var json = false
 
+    @OptionGroup var choice: NetworkChoice
+
     @Argument(help: "The user's name.")
     var name: String
 
@@ -15,6 +17,7 @@ struct AdministrationOptions: ParsableArguments {
     ///   - action: the command's own word.
     ///   - sentence: the same for a person.
     func report(_ action: String, _ sentence: String) {
+        choice.advise(about: name)
         if json {
             Output.json(["user": .string(name), "action": .string(action)])
         } else {
@@ -38,7 +41,7 @@ struct NetworkUserKickCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let count = try await NetworkAdministrator().kick(user: options.name, reason: why.reason)
+            let count = try await options.choice.administrator().kick(user: options.name, reason: why.reason)
             if count == 0 {
                 Output.complain("parley: \(options.name) is not connected; nobody was kicked")
                 if options.json { options.report("kick", "") }
@@ -58,7 +61,7 @@ struct NetworkUserBanCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let isNew = try await NetworkAdministrator().ban(user: options.name, reason: why.reason)
+            let isNew = try await options.choice.administrator().ban(user: options.name, reason: why.reason)
             options.report("ban", isNew ? "banned \(options.name)" : "\(options.name) was banned already")
         }
     }
@@ -71,7 +74,7 @@ struct NetworkUserUnbanCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let wasBanned = try await NetworkAdministrator().unban(user: options.name)
+            let wasBanned = try await options.choice.administrator().unban(user: options.name)
             options.report("unban", wasBanned ? "unbanned \(options.name)" : "\(options.name) was not banned")
         }
     }
@@ -86,7 +89,7 @@ struct NetworkUserDeactivateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let isNew = try await NetworkAdministrator().deactivate(user: options.name, reason: why.reason)
+            let isNew = try await options.choice.administrator().deactivate(user: options.name, reason: why.reason)
             options.report(
                 "deactivate", isNew ? "deactivated \(options.name)" : "\(options.name) was deactivated already")
         }
@@ -101,7 +104,7 @@ struct NetworkUserActivateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let wasClosed = try await NetworkAdministrator().activate(user: options.name)
+            let wasClosed = try await options.choice.administrator().activate(user: options.name)
             options.report("activate", wasClosed ? "activated \(options.name)" : "\(options.name) was not deactivated")
         }
     }
@@ -111,11 +114,12 @@ struct NetworkUserActivateCommand: AsyncParsableCommand {
 struct NetworkBlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "block", abstract: "End all users' connections and let nobody in; what is stored stays.")
+    @OptionGroup var choice: NetworkChoice
     @OptionGroup var why: ReasonOption
 
     func run() async throws {
         try await reportingFailures {
-            try await NetworkAdministrator().blockApplication(reason: why.reason)
+            try await choice.administrator().blockApplication(reason: why.reason)
             Output.line("blocked: nobody can connect until `parley network unblock`")
         }
     }
@@ -124,10 +128,11 @@ struct NetworkBlockCommand: AsyncParsableCommand {
 /// `parley network unblock`.
 struct NetworkUnblockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "unblock", abstract: "Let users in again.")
+    @OptionGroup var choice: NetworkChoice
 
     func run() async throws {
         try await reportingFailures {
-            try await NetworkAdministrator().unblockApplication()
+            try await choice.administrator().unblockApplication()
             Output.line("open")
         }
     }

@@ -11,24 +11,73 @@ import RelayNetwork
 /// `parley network`: the private network as a service, and its users.
 struct NetworkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "network", abstract: "Start, stop and look at the private network; make users.",
+        commandName: "network", abstract: "Start, stop and look at the private network; make and invite users.",
         subcommands: [
             NetworkStartCommand.self, NetworkStopCommand.self, NetworkStatusCommand.self, NetworkUserCommand.self,
-            NetworkBlockCommand.self, NetworkUnblockCommand.self, NetworkHostCommand.self,
+            NetworkInviteCommand.self, NetworkProvisionCommand.self, NetworkServeCommand.self,
+            NetworkClusterCommand.self,
+            NetworkBlockCommand.self, NetworkUnblockCommand.self,
+            NetworkHostCommand.self,
         ])
 }
 
 /// `parley network start`.
 struct NetworkStartCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "start", abstract: "Start the private network and keep it running.")
+        commandName: "start", abstract: "Start the private network and keep it running.",
+        discussion: "With --listen others can use it too, whom parley network invite invites, until it is stopped.")
+    @OptionGroup var listening: ListeningOptions
+    @Flag(help: "Run it in this process, until a signal ends it: for a service manager.") var foreground = false
     @Flag(help: "Print one JSON object.") var json = false
+
+    func validate() throws { try listening.check() }
 
     func run() async throws {
         try await reportingFailures {
-            _ = try await NetworkControl.start(hostCommand: Connector.hostCommand)
+            let listener = try listening.listener()
+            guard !foreground else { return try await NetworkControl.run(listener: listener) }
+            _ = try await NetworkControl.start(listener: listener, hostCommand: Connector.hostCommand)
             try await NetworkStatusCommand.write(json: json)
         }
+    }
+}
+
+/// Where a network listens for others.
+struct ListeningOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "An address of this machine to listen at, 0.0.0.0 for all of them; port 4222 if none is named.",
+            valueName: "address"))
+    var listen: String?
+
+    @Option(help: ArgumentHelp("The server's certificate, in PEM.", valueName: "file"))
+    var tlsCert: String?
+
+    @Option(help: ArgumentHelp("The certificate's private key, in PEM.", valueName: "file"))
+    var tlsKey: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The authority that others are to trust, in PEM, where their systems do not know it.", valueName: "file"))
+    var tlsCa: String?
+
+    /// What the parser cannot know of options that belong together.
+    func check() throws {
+        guard (tlsCert == nil) == (tlsKey == nil) else {
+            throw ValidationError("--tls-cert and --tls-key go together.")
+        }
+        guard tlsCert != nil || tlsCa == nil else { throw ValidationError("--tls-ca goes with --tls-cert.") }
+        guard listen != nil || tlsCert == nil else { throw ValidationError("--tls-cert goes with --listen.") }
+    }
+
+    /// Where to listen; nil where nothing is said.
+    func listener() throws(NetworkError) -> NetworkListener? {
+        guard let listen else { return nil }
+        var tls: NetworkListener.TLS?
+        if let tlsCert, let tlsKey {
+            tls = NetworkListener.TLS(certificateFile: tlsCert, keyFile: tlsKey, authorityFile: tlsCa)
+        }
+        return try NetworkListener(listen: listen, tls: tls)
     }
 }
 
@@ -55,11 +104,31 @@ struct NetworkStopCommand: AsyncParsableCommand {
 /// `parley network status`.
 struct NetworkStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Tell whether the private network runs, and how.")
+        commandName: "status", abstract: "Tell whether the private network runs, and how.",
+        discussion: """
+            With --network it tells of a network on a cluster: servers, who leads and copies each stream and how full it is, \
+            services, and users connected. What does not answer is said, on standard error.
+            """)
+    @OptionGroup var choice: NetworkChoice
     @Flag(help: "Print one JSON object.") var json = false
 
     func run() async throws {
-        try await reportingFailures { try await Self.write(json: json) }
+        try await reportingFailures {
+            guard choice.network != nil else { return try await Self.write(json: json) }
+            try await Self.write(choice.directory(), json: json)
+        }
+    }
+
+    /// Tells of a network on several servers.
+    static func write(_ directory: NetworkDirectory, json: Bool) async throws {
+        let report = try await directory.report()
+        if json {
+            var object = report.json
+            object["store"] = .string(directory.path)
+            return Output.json(object)
+        }
+        for line in report.lines { Output.line(line) }
+        for trouble in report.troubles { Output.complain("parley: \(trouble)") }
     }
 
     static func write(json: Bool) async throws {
@@ -67,12 +136,13 @@ struct NetworkStatusCommand: AsyncParsableCommand {
         if json {
             Output.json([
                 "running": .bool(status.running), "server": MessageValue(status.server),
-                "version": MessageValue(status.version), "store": .string(status.store),
-                "clients": status.clients.map { .int(Int64($0)) } ?? .null,
+                "listens": MessageValue(status.listens), "version": MessageValue(status.version),
+                "store": .string(status.store), "clients": status.clients.map { .int(Int64($0)) } ?? .null,
             ])
         } else if status.running {
             let clients = status.clients.map { ", \($0) connected" } ?? ""
             Output.line("running at \(status.server ?? "?"), nats-server \(status.version ?? "?")\(clients)")
+            if let listens = status.listens { Output.line("listens at \(listens)") }
             Output.line("data in \(status.store)")
         } else {
             Output.line("not running")

@@ -19,6 +19,8 @@ struct NetworkUserAddCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where the credentials file goes.", valueName: "file"))
     var out: String?
 
+    @OptionGroup var choice: NetworkChoice
+
     @Flag(help: "Print one JSON object.")
     var json = false
 
@@ -35,14 +37,15 @@ struct NetworkUserAddCommand: AsyncParsableCommand {
         try await reportingFailures {
             let now = WallClock.now.milliseconds / 1_000
             let end = expires.flatMap(PastTime.seconds).map { now + Int64($0) }
-            let directory = NetworkDirectory.standard()
-            let credentials = try await NetworkAdministrator().add(
+            let directory = try choice.directory()
+            let credentials = try await NetworkAdministrator(directory: directory).add(
                 user: name, topics: topics.isEmpty ? nil : topics, expires: end)
             var path = directory.credentialsPath(for: try UserName(name))
             if let out {
                 try CredentialsFile.write(credentials.fileText(), to: out)
                 path = out
             }
+            choice.advise(about: name)
             let key = credentials.keyPair.publicKey.description
             let endText = end.map { Timestamp(milliseconds: $0 * 1_000).iso8601 }
             if json {
@@ -61,11 +64,12 @@ struct NetworkUserAddCommand: AsyncParsableCommand {
 /// `parley network user list`.
 struct NetworkUserListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List the network's users.")
+    @OptionGroup var choice: NetworkChoice
     @Flag(help: "Print one JSON object a line.") var json = false
 
     func run() async throws {
         try await reportingFailures {
-            let users = try await NetworkAdministrator().users()
+            let users = try await choice.administrator().users()
             if json { return users.forEach { Output.json($0.json) } }
             let width = users.map(\.name.text.count).max() ?? 0
             for user in users {
@@ -84,12 +88,13 @@ struct NetworkUserShowCommand: AsyncParsableCommand {
         commandName: "show",
         abstract: "Show a user's standing, what it may use, until when, and where it is connected."
     )
+    @OptionGroup var choice: NetworkChoice
     @Flag(help: "Print one JSON object.") var json = false
     @Argument(help: "The user's name.") var name: String
 
     func run() async throws {
         try await reportingFailures {
-            guard let user = try await NetworkAdministrator().users(named: name).first else { return }
+            guard let user = try await choice.administrator().users(named: name).first else { return }
             if json { return Output.json(user.json) }
             Output.line("\(user.name)  \(user.standingText)")
             Output.line("topics   \(user.topics.joined(separator: " "))")
@@ -114,7 +119,7 @@ struct NetworkUserGrantCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            try await NetworkAdministrator().grant(user: options.name, topics: topics, reason: why.reason)
+            try await options.choice.administrator().grant(user: options.name, topics: topics, reason: why.reason)
             options.report("grant", "\(options.name) may use \(topics.joined(separator: " "))")
         }
     }
@@ -152,7 +157,7 @@ struct NetworkUserExpireCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             guard let end = Self.end(date) else { return }
-            try await NetworkAdministrator().expire(user: options.name, at: end, reason: why.reason)
+            try await options.choice.administrator().expire(user: options.name, at: end, reason: why.reason)
             options.report("expire", "\(options.name) may use the network \(NetworkUser.words(untilEnd: end))")
         }
     }

@@ -12,7 +12,9 @@ struct ParleyCommand: AsyncParsableCommand {
         subcommands: [
             ChatCommand.self, SendCommand.self, TailCommand.self, HistoryCommand.self, InboxCommand.self,
             PostboxCommand.self, KeyValueCommand.self, WatchCommand.self, SearchCommand.self, OutboxCommand.self,
-            StoreCommand.self, NetworkCommand.self, ConfigCommand.self, DoctorCommand.self, MeasureScreenCommand.self,
+            StoreCommand.self, NetworkCommand.self, JoinCommand.self, LabCommand.self, ConfigCommand.self,
+            DoctorCommand.self,
+            MeasureScreenCommand.self,
         ],
         defaultSubcommand: ChatCommand.self)
 

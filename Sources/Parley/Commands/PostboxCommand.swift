@@ -29,11 +29,21 @@ struct PostboxOptions: ParsableArguments {
             let client = try await Connector(connection.plan()).connect()
             let postboxes: [Postbox]
             do { postboxes = try await body(client) } catch let error as RelayError { throw client.explained(error) }
-            for postbox in postboxes {
-                if json { Output.json(postbox.json) } else { Output.line(postbox.line(outcome)) }
-            }
+            for postbox in postboxes { write(postbox, outcome) }
             await client.close()
         }
+    }
+
+    /// Prints a postbox.
+    ///
+    /// - Parameters:
+    ///   - outcome: what has become of it, for a person; nil for whether it is enabled.
+    ///   - more: what scripts are told beside it.
+    func write(_ postbox: Postbox, _ outcome: String? = nil, more: MessageMap = [:]) {
+        guard json else { return Output.line(postbox.line(outcome)) }
+        var map = postbox.json
+        map.entries += more.entries
+        Output.json(map)
     }
 }
 
@@ -57,10 +67,53 @@ extension Postbox {
 
 /// `parley postbox list`.
 struct PostboxListCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "Print the postboxes.")
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "Print the postboxes.",
+        discussion: "Where the network does not tell them, those that are kept here are printed, and how old that is.")
     @OptionGroup var options: PostboxOptions
 
-    func run() async throws { try await options.run { try await $0.postboxes(sudoId: options.sudoId) } }
+    func run() async throws {
+        try await reportingFailures {
+            let plan = try options.connection.plan()
+            let client: RelayClient
+            do { client = try await Connector(plan).connect() } catch {
+                // What is kept is better than nothing, and a script sees by the exit status that it may be old.
+                if CommandFailure.meansNoConnection(error) { await writeKept(plan) }
+                throw error
+            }
+            let postboxes: [Postbox]
+            do throws(RelayError) { postboxes = try await client.postboxes(sudoId: options.sudoId) } catch {
+                let failure = client.explained(error)
+                await client.close()
+                if failure.meansNoAnswer { await writeKept(plan) }
+                throw failure
+            }
+            for postbox in postboxes { options.write(postbox) }
+            await client.close()
+            guard options.sudoId == nil else { return }
+            let told = KeptPostboxes(items: postboxes, asOf: WallClock.now)
+            await StoreAccess.note([.postboxesListed(told)], plan)
+        }
+    }
+
+    /// Prints the postboxes that this machine keeps, where it keeps any.
+    private func writeKept(_ plan: ConnectionPlan) async {
+        guard let path = plan.store else { return }
+        do {
+            try await StoreAccess.use(path) { store in
+                guard let kept = try await store?.postboxes() else { return }
+                let moment = kept.asOf.iso8601
+                Output.complain("parley: not told by the network; these postboxes are kept here, as of \(moment)")
+                for postbox in kept.items where (options.sudoId ?? postbox.sudoId) == postbox.sudoId {
+                    options.write(postbox, more: ["offline": .bool(true), "asOf": .string(moment)])
+                }
+            }
+        } catch let failure as CommandFailure {
+            Output.complain("parley: " + failure.text)
+        } catch {
+            // Why the network did not tell them is said all the same.
+        }
+    }
 }
 
 /// `parley postbox create`.

@@ -1,3 +1,4 @@
+import JSON5
 import Relay
 
 /// What of the configuration the interactive client goes by. Another value can take its place while it runs.
@@ -18,6 +19,8 @@ struct ChatSettings: Hashable, Sendable {
     var idleTime: Duration?
     /// How many unread messages of a topic out of view are followed; nil for all.
     var followedUnread: Int?
+    /// Whether letters are followed while none of them is in view.
+    var followsLetters = true
     /// The measures of the screen.
     var layout = LayoutSetting()
     /// Which keys stand for what.
@@ -41,6 +44,7 @@ struct ChatSettings: Hashable, Sendable {
         notifications = profile.notifications ?? file.notifications ?? NotificationSetting()
         typing = profile.typing ?? file.typing ?? true
         idleTime = (profile.idleAfter ?? file.idleAfter)?.time
+        followsLetters = profile.followLetters ?? file.followLetters ?? true
         followedUnread = (profile.followUnread ?? file.followUnread)?.limit
         layout = file.layout ?? LayoutSetting()
         keys = file.keys?.map ?? .standard

@@ -1,3 +1,5 @@
+import JSON5
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -32,6 +34,8 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
     var idleAfter: IdleSetting?
     /// How much unread of a topic out of view is followed, for profiles that do not say it themselves.
     var followUnread: FollowingSetting?
+    /// Whether letters are followed while no letter is in view.
+    var followLetters: Bool?
     /// The measures of the screen.
     var layout: LayoutSetting?
     /// What keys stand for.
@@ -42,7 +46,7 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
     /// All settings; ``Setting`` explains each of them.
     enum CodingKeys: String, CodingKey, CaseIterable {
         case profiles, retention, theme, symbols, join, mutes, highlights, bell, notifications, typing
-        case idleAfter, followUnread, layout, keys, links
+        case idleAfter, followUnread, followLetters, layout, keys, links
     }
 
     /// No settings.
@@ -63,6 +67,7 @@ struct ConfigurationFile: Hashable, Sendable, Decodable {
         typing = try values.decodeIfPresent(Bool.self, forKey: .typing)
         idleAfter = try values.decodeIfPresent(IdleSetting.self, forKey: .idleAfter)
         followUnread = try values.decodeIfPresent(FollowingSetting.self, forKey: .followUnread)
+        followLetters = try values.decodeIfPresent(Bool.self, forKey: .followLetters)
         layout = try values.decodeIfPresent(LayoutSetting.self, forKey: .layout)
         keys = try values.decodeIfPresent(KeySetting.self, forKey: .keys)
         links = try values.decodeIfPresent(LinkSetting.self, forKey: .links)

@@ -1,3 +1,5 @@
+import JSON5
+
 /// How long somebody may do nothing until they count as away, as the configuration file has it: for a terminal that does
 /// not report its focus, or a person who leaves it in front of them.
 struct IdleSetting: Hashable, Sendable, Decodable {

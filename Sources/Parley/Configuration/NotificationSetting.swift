@@ -1,3 +1,4 @@
+import JSON5
 import Terminal
 
 /// Of what the person is notified while they look elsewhere, and by what, as the configuration file has it.
@@ -10,6 +11,8 @@ struct NotificationSetting: Hashable, Sendable {
     var ends = true
     /// By what.
     var by = Means.auto
+    /// A line for the shell that notifies the person as well, such as by the desktop; nil for none.
+    var command: String?
 
     /// By what the person is notified.
     enum Means: String, CaseIterable, Hashable, Sendable, Decodable {
@@ -50,7 +53,7 @@ struct NotificationSetting: Hashable, Sendable {
 
     /// Whether the person is notified of something of a kind.
     func wants(_ kind: PersonCall.Kind) -> Bool {
-        guard by != .nothing else { return false }
+        guard by != .nothing || command != nil else { return false }
         return switch kind {
         case .mention: mentions
         case .letter: letters
@@ -60,7 +63,7 @@ struct NotificationSetting: Hashable, Sendable {
 }
 
 extension NotificationSetting: Decodable {
-    enum CodingKeys: String, CodingKey, CaseIterable { case mentions, letters, ends, by }
+    enum CodingKeys: String, CodingKey, CaseIterable { case mentions, letters, ends, by, command }
 
     init(from decoder: any Decoder) throws {
         try UnknownKeys.refuse(in: decoder, besides: CodingKeys.allCases.map(\.rawValue))
@@ -69,6 +72,11 @@ extension NotificationSetting: Decodable {
         letters = try values.decodeIfPresent(Bool.self, forKey: .letters) ?? true
         ends = try values.decodeIfPresent(Bool.self, forKey: .ends) ?? true
         by = try values.decodeIfPresent(Means.self, forKey: .by) ?? .auto
+        command = try values.decodeIfPresent(String.self, forKey: .command)
+        if let command, command.allSatisfy(\.isWhitespace) {
+            throw DecodingError.dataCorruptedError(
+                forKey: .command, in: values, debugDescription: "it is empty; leave it out")
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import JSON5
 import Relay
 
 /// A named way to connect, as the configuration file describes it.
@@ -20,6 +21,9 @@ struct Profile: Hashable, Sendable {
     var namespace: String?
     /// The first token of every topic's subject, on networks without a namespace service.
     var hash: String?
+    /// What the subjects of JetStream's calls begin with on a network whose namespace service tells the two above, which are
+    /// gone by only while it does not answer.
+    var api: String?
     /// A PEM file of authorities to trust.
     var tlsAuthority: String?
     /// A PEM file with the client's certificate.
@@ -56,14 +60,16 @@ struct Profile: Hashable, Sendable {
     var idleAfter: IdleSetting?
     /// How much unread of a topic out of view is followed; nil for what the file says of all profiles.
     var followUnread: FollowingSetting?
+    /// Whether letters are followed while no letter is in view; nil for what the file says of all profiles.
+    var followLetters: Bool?
 }
 
 extension Profile: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
-        case servers, creds, user, reconnect, suspendAfter, handleAppLifecycle, namespace, hash
+        case servers, creds, user, reconnect, suspendAfter, handleAppLifecycle, namespace, hash, api
         case tlsAuthority, tlsCertificate, tlsKey, tlsFirst, tokenCommand, proxy, session, device, retention
         case theme, symbols, join, mutes, highlights, bell
-        case notifications, typing, idleAfter, followUnread
+        case notifications, typing, idleAfter, followUnread, followLetters
         case tokenCommandInSnakeCase = "token_command"
     }
 
@@ -78,6 +84,7 @@ extension Profile: Decodable {
         handleAppLifecycle = try values.decodeIfPresent(Bool.self, forKey: .handleAppLifecycle)
         namespace = try values.decodeIfPresent(String.self, forKey: .namespace)
         hash = try values.decodeIfPresent(String.self, forKey: .hash)
+        api = try values.decodeIfPresent(String.self, forKey: .api)
         tlsAuthority = try values.decodeIfPresent(String.self, forKey: .tlsAuthority)
         tlsCertificate = try values.decodeIfPresent(String.self, forKey: .tlsCertificate)
         tlsKey = try values.decodeIfPresent(String.self, forKey: .tlsKey)
@@ -110,6 +117,7 @@ extension Profile: Decodable {
         typing = try values.decodeIfPresent(Bool.self, forKey: .typing)
         idleAfter = try values.decodeIfPresent(IdleSetting.self, forKey: .idleAfter)
         followUnread = try values.decodeIfPresent(FollowingSetting.self, forKey: .followUnread)
+        followLetters = try values.decodeIfPresent(Bool.self, forKey: .followLetters)
         if let mistake = mistake(below: values.codingPath) { throw mistake }
     }
 

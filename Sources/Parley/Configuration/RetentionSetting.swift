@@ -1,3 +1,4 @@
+import JSON5
 import Relay
 
 /// How long messages stay in the local store, as the configuration file has it.

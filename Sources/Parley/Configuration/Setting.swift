@@ -77,6 +77,11 @@ struct Setting: Hashable, Sendable {
                     "By what: auto, what the terminal is known to take, else its bell; bell, osc9, osc777 or osc99, "
                         + "whatever the terminal; none. bell: \"none\" silences the bell here too.",
                     .standard("\"auto\"")),
+                Setting(
+                    "command",
+                    "A line for the shell that notifies you as well, such as on your desktop. It finds what happened in the "
+                        + "variables PARLEY_TITLE and PARLEY_TEXT, and has ten seconds.",
+                    .example("\"notify-send \\\"$PARLEY_TITLE\\\" \\\"$PARLEY_TEXT\\\"\"")),
             ])),
         Setting(
             "typing",
@@ -93,6 +98,12 @@ struct Setting: Hashable, Sendable {
                 + "marked with +, and does not call you either, until it is in view, which brings all that came. 50 or "
                 + "more; 0 follows every topic.",
             .standard("0")),
+        Setting(
+            "followLetters",
+            "Whether new letters are followed while the inbox is out of view: true or false. With false the server knows of "
+                + "no subscription 30 seconds after you left the inbox; a letter is counted, and calls you, when the inbox "
+                + "is in view again, which brings all that came.",
+            .standard("true")),
         Setting(
             "theme",
             "The screen's colours: auto, which asks the terminal for its background, dark, light, high-contrast, "
@@ -125,8 +136,8 @@ struct Setting: Hashable, Sendable {
         Setting(
             "profiles",
             "Ways to connect, by name: --profile NAME. The one called default counts when none is named. retention, join, "
-                + "mutes, highlights, bell, notifications, typing, idleAfter, followUnread, theme and symbols may stand in a "
-                + "profile too, and count there instead.",
+                + "mutes, highlights, bell, notifications, typing, idleAfter, followUnread, followLetters, theme and symbols may "
+                + "stand in a profile too, and count there instead.",
             .profiles),
     ]
 
@@ -175,6 +186,11 @@ struct Setting: Hashable, Sendable {
             "namespace", "The stream of the topics, with hash, on a network without the service that knows them.",
             .example("\"work\"")),
         Setting("hash", "What the topics' subjects begin with there.", .example("\"h\"")),
+        Setting(
+            "api",
+            "What JetStream's subjects begin with on a network whose services tell namespace and hash: these two then count "
+                + "only while no service answers. parley join writes it.",
+            .example("\"net.API\"")),
         Setting("tlsAuthority", "A PEM file of authorities to trust.", .example("\"~/authority.pem\"")),
         Setting("tlsCertificate", "A PEM file with the client's certificate.", .example("\"~/me.pem\"")),
         Setting("tlsKey", "The PEM file of its private key.", .example("\"~/me.key\"")),
@@ -188,6 +204,7 @@ struct Setting: Hashable, Sendable {
         Setting("typing", "As beside the profiles.", .example("false")),
         Setting("idleAfter", "As beside the profiles.", .example("900")),
         Setting("followUnread", "As beside the profiles.", .example("500")),
+        Setting("followLetters", "As beside the profiles.", .example("false")),
         Setting("theme", "As beside the profiles.", .example("\"dark\"")),
         Setting("symbols", "As beside the profiles.", .example("\"ascii\"")),
     ]

@@ -96,25 +96,14 @@ extension TokenCommand {
         init(_ words: String) { self.words = words }
 
         init(_ error: ShellCommandError) {
-            switch error {
-            case .notStarted: words = "The token command could not be started: the system has no process left for it."
-            case .failed(let code, let complaint):
-                words = "The token command failed with exit status \(code)\(Self.clause(complaint)). Run it in a shell."
-            case .signalled(let number, let complaint):
-                words = "The token command was ended by signal \(number)\(Self.clause(complaint)). Run it in a shell."
-            case .timedOut(let limit):
-                words = "The token command did not end within \(limit.components.seconds) s. It may not ask questions."
-            case .tooMuchOutput:
-                words =
-                    "The token command printed more than \(ShellCommand.maximumOutput >> 10) KiB. It prints a token alone."
-            case .cancelled: words = "The token command was cancelled."
-            }
-        }
-
-        private static func clause(_ complaint: String?) -> String {
-            guard var words = complaint.map({ TokenCommand.shown($0) }), !words.isEmpty else { return "" }
-            while words.hasSuffix(".") { words.removeLast() }
-            return " (\(words))"
+            let advice =
+                switch error {
+                case .failed, .signalled: " Run it in a shell."
+                case .timedOut: " It may not ask questions."
+                case .tooMuchOutput: " It prints a token alone."
+                case .notStarted, .cancelled: ""
+                }
+            words = error.words(of: "The token command") { TokenCommand.shown($0) } + advice
         }
     }
 

@@ -77,7 +77,7 @@ struct Doctor {
             return .tmux(passesOn: words.flatMap { $0 == "on" ? true : $0 == "off" ? false : nil })
         }
         let answer = await blocking { TerminalProbe.askFocus() }
-        return answer.map { .answered($0) } ?? .unknown
+        return .of(answer, isInScreen: environment["STY"].map { !$0.isEmpty } ?? false)
     }
 
     /// Runs the token command once, and says what came of it.

@@ -10,6 +10,14 @@ enum TerminalFindings {
         case answered(TerminalProbe.FocusAnswer)
         /// Whether tmux, which is in between, passes on what its terminal reports; nil where it does not say.
         case tmux(passesOn: Bool?)
+        /// GNU screen is in between, and has said nothing of it.
+        case screen
+
+        /// What an answer says; nil for none.
+        static func of(_ answer: TerminalProbe.FocusAnswer?, isInScreen: Bool) -> FocusWord {
+            guard let answer else { return .unknown }
+            return isInScreen && answer != .reports ? .screen : .answered(answer)
+        }
     }
 
     static func all(
@@ -79,6 +87,9 @@ enum TerminalFindings {
         case .answered(.unanswered):
             let words = "the terminal has not answered in time"
             return Finding(name, .warning, "\(words); where it reports none, \(present)", fix: wayOut)
+        case .screen:
+            let words = "screen does not pass it on: \(present)\(untilDetached)"
+            return Finding(name, .warning, words, fix: wayOut)
         case .tmux(passesOn: true?): return Finding(name, .ok, "tmux passes on what its terminal reports")
         case .tmux(passesOn: let passesOn):
             let words = passesOn == nil ? "tmux does not say whether it passes it on" : "tmux does not pass it on"

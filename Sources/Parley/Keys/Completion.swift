@@ -12,14 +12,16 @@ struct Completion: Hashable, Sendable {
     /// `from:`; nil when there is nothing to complete.
     static func of(
         _ text: String, topics: @autoclosure () -> [String], names: @autoclosure () -> [String] = [],
-        muted: @autoclosure () -> [String] = [], postboxes: @autoclosure () -> [String] = []
+        muted: @autoclosure () -> [String] = [], postboxes: @autoclosure () -> [String] = [],
+        addresses: @autoclosure () -> [String] = []
     ) -> Completion? {
         guard text.hasPrefix("/"), !text.hasPrefix("//"), !text.contains("\n") else { return nil }
         guard let space = text.firstIndex(of: " ") else {
             return complete(
                 prefix: "/", word: String(text.dropFirst()), among: SlashCommand.entries.map(\.name), isFinal: true)
         }
-        let name = text[text.index(after: text.startIndex)..<space]
+        let typed = text[text.index(after: text.startIndex)..<space]
+        let name = SlashCommand.command(named: typed)
         let word = String(text[text.index(after: space)...])
         if name == "search" {
             guard let filter = ["in:", "from:"].first(where: { value(of: $0, in: text) != nil }),
@@ -32,26 +34,28 @@ struct Completion: Hashable, Sendable {
         if name == "postbox", let verb = PostboxAct.verbs.first(where: { word.hasPrefix($0 + " ") }), verb != "create" {
             let begun = String(word.dropFirst(verb.count + 1))
             guard !begun.contains(" ") else { return nil }
-            return complete(prefix: "/postbox \(verb) ", word: begun, among: postboxes(), isFinal: false)
+            return complete(prefix: "/\(typed) \(verb) ", word: begun, among: postboxes(), isFinal: false)
         }
         guard !word.contains(" ") else { return nil }
         let words: [String]
         switch name {
-        case "join", "leave", "mute": words = topics()
+        case "join", "leave", "close", "mute": words = topics()
         case "unmute": words = muted()
         case "help": words = SlashCommand.entries.map(\.name)
         case "ignore", "unignore": words = names()
         case "post":
             // Everyone begins with one postbox, and others have to be known.
-            if let slash = word.firstIndex(of: "/") {
-                return complete(prefix: "/post ", word: word, among: ["\(word[...slash])personal"], isFinal: true)
+            guard let slash = word.firstIndex(of: "/") else {
+                return complete(prefix: "/\(typed) ", word: word, among: names(), isFinal: true)
             }
-            words = names().map { "\($0)/" }
+            let first = "\(word[...slash])\(SlashCommand.firstPostbox)"
+            let others = addresses().filter { $0 != first }
+            return complete(prefix: "/\(typed) ", word: word, among: [first] + others, isFinal: true)
         case "notify": words = NotificationAct.words
         case "postbox": words = PostboxAct.verbs.map { "\($0) " }
         default: return nil
         }
-        return complete(prefix: "/\(name) ", word: word, among: words, isFinal: false)
+        return complete(prefix: "/\(typed) ", word: word, among: words, isFinal: false)
     }
 
     /// What follows a filter at the end of a search.

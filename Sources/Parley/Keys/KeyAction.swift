@@ -8,11 +8,13 @@ enum KeyAction: String, Hashable, Sendable {
     case openPostbox
     case foldTopics
     case connectionLog
+    case openLab
     case nextPane
     case previousPane
     case nextTopic
     case previousTopic
     case nextUnread
+    case firstUnread
     case previousPlace
     case pageUp
     case pageDown
@@ -116,4 +118,33 @@ enum KeyAction: String, Hashable, Sendable {
     case sortBy
     case forward
     case save
+
+    // Lab
+    case labCut
+    case labRestore
+    case labOnce
+    case labRefuse
+    case labSilence
+    case labLoseSent
+    case labLoseReceived
+    case labLoseBoth
+    case labDelay
+    case labJitter
+    case labThrottle
+    case labSplit
+    case labHalfClose
+    case labKillServer
+    case labStopLeader
+    case labFillDisk
+    case labExpire
+    case labRevoke
+    case labKick
+    case labLogin
+    case labBan
+    case labBlock
+    case labBackground
+    case labConnect
+    case labLonger
+    case labShorter
+    case labEnd
 }

@@ -1,3 +1,4 @@
+import JSON5
 import Terminal
 
 /// Which keys stand for what: the tables, with what the configuration says instead. Dispatch, help and hints ask it.

@@ -6,6 +6,8 @@ enum SlashCommand: Hashable, Sendable {
     case leave(String?)
     case say(String)
     case post(user: String, postbox: String, subject: String?, text: String)
+    /// Begins a letter to somebody, by the address that it goes to.
+    case write(to: String)
     /// The unsent line with a number, or all of them.
     case resend(Int?)
     case discard(Int?)
@@ -45,12 +47,15 @@ enum SlashCommand: Hashable, Sendable {
     case delete(Int?)
     /// The file for the letter; empty for a name of its own.
     case save(String)
-    case topics
+    /// All topics, or the joined one with a number or name.
+    case topics(String)
     case next
     case keyValue(KeyValueRequest)
     case close
+    case disconnect
     case reconnect
     case log
+    case lab(LabRequest)
     case errors
     /// Nothing, or what the person wants to know of.
     case help(String)
@@ -72,8 +77,10 @@ enum SlashCommand: Hashable, Sendable {
         Entry(name: "leave", arguments: "[TOPIC]", words: "leave this topic, or that one"),
         Entry(name: "say", arguments: "TEXT", words: "send TEXT as it is; a line that begins with // does the same"),
         Entry(
-            name: "post", arguments: "USER/POSTBOX TEXT",
-            words: "put a letter into somebody's postbox; Subject: WORDS | before TEXT is its subject"),
+            name: "post", arguments: "USER[/POSTBOX] [TEXT]",
+            words:
+                "put a letter into somebody's postbox, personal where none is named; Subject: WORDS | before TEXT is "
+                + "its subject; without TEXT, begin one"),
         Entry(name: "resend", arguments: "[NUMBER]", words: "send this topic's unsent lines again, or that one"),
         Entry(name: "discard", arguments: "[NUMBER]", words: "drop this topic's unsent lines, or that one"),
         Entry(name: "unsent", arguments: "", words: "list this topic's unsent lines, with their numbers"),
@@ -88,7 +95,8 @@ enum SlashCommand: Hashable, Sendable {
             name: "find", arguments: "[LETTERS]",
             words: "go to what has them here, in what is read whole and the open letter too; alone, or by n and N, it "
                 + "goes on"),
-        Entry(name: "topics", arguments: "", words: "list your topics, with what is unread"),
+        Entry(
+            name: "topics", arguments: "[NUMBER]", words: "list your topics, with what is unread; or go to that one"),
         Entry(name: "next", arguments: "", words: "go to what calls you, or to the next topic with something unread"),
         Entry(
             name: "read", arguments: "[NUMBER]",
@@ -96,7 +104,7 @@ enum SlashCommand: Hashable, Sendable {
                 + "that message, counted from the newest"),
         Entry(
             name: "quote", arguments: "[NUMBER] [TEXT]",
-            words: "quote the newest message, or that one, counted from the newest; with TEXT, send that as the answer"),
+            words: "quote the newest message, or that one, counted from the newest, to answer it; TEXT stands below it"),
         Entry(name: "details", arguments: "[NUMBER]", words: "what is known of it: id, sequence, times"),
         Entry(name: "links", arguments: "", words: "list the links in view, newest first, or of what is read"),
         Entry(name: "link", arguments: "NUMBER", words: "copy that link of the list; without a screen, say it"),
@@ -127,9 +135,15 @@ enum SlashCommand: Hashable, Sendable {
         Entry(
             name: "kv", arguments: "get|put|delete|keys|watch …",
             words: "the keys and values that all users of the network share"),
-        Entry(name: "close", arguments: "", words: "disconnect and stay offline"),
+        Entry(
+            name: "close", arguments: "[TOPIC]",
+            words: "close what is in view: leave the topic, or go back; leave that topic"),
+        Entry(name: "disconnect", arguments: "", words: "disconnect and stay offline until /reconnect"),
         Entry(name: "reconnect", arguments: "", words: "connect now"),
         Entry(name: "log", arguments: "", words: "show what happened to the connection"),
+        Entry(
+            name: "lab", arguments: "[save FILE]",
+            words: "rehearse faults on this chat's connection; keep what was done as a scenario's file"),
         Entry(name: "errors", arguments: "", words: "list what went wrong, the newest first"),
         Entry(name: "help", arguments: "[SUBJECT]", words: "show the keys and commands, from a subject on"),
         Entry(name: "quit", arguments: "", words: "leave Parley"),
@@ -138,6 +152,10 @@ enum SlashCommand: Hashable, Sendable {
     /// Why a line is not a command.
     enum Failure: Error, Hashable, Sendable {
         case unknown(String)
+        /// A letter that was to go to a topic.
+        case topic(String)
+        /// A name that stands for several commands, and which these are.
+        case meant(String, String)
         case usage(String)
         /// A search that cannot be meant, and why.
         case search(String)
@@ -155,29 +173,101 @@ enum SlashCommand: Hashable, Sendable {
         var words: String {
             switch self {
             case .unknown(let name): Self.unknown(name)
+            case .topic(let name): SlashCommand.topicWords(name)
+            case .meant(let name, let commands): "/\(name) alone can be several commands: \(commands)."
             case .usage(let usage): "Write it as \(usage)"
             case .search(let words): words
             }
         }
     }
 
-    /// What other clients call these commands.
-    private static let otherNames = [
-        "query": "post", "msg": "post", "whisper": "post", "j": "join", "part": "leave", "wc": "leave", "names": "who",
-        "whois": "who", "list": "topics", "buffer": "topics", "window": "topics", "win": "topics", "exit": "quit",
-        "bye": "quit", "connect": "reconnect", "disconnect": "close", "lastlog": "search",
+    /// What other clients call these commands. They are these commands here too.
+    static let otherNames = [
+        "query": "post", "q": "post", "msg": "post", "whisper": "post", "dm": "post", "j": "join", "go": "join",
+        "part": "leave", "wc": "close", "names": "who", "whois": "who", "list": "topics", "buffer": "topics",
+        "window": "topics", "win": "topics", "exit": "quit", "bye": "quit", "connect": "reconnect", "reply": "quote",
+        "answer": "quote", "lastlog": "search", "grep": "search", "scrollback": "history",
     ]
+
+    /// The command that a name stands for: itself, or what other clients call it.
+    static func command(named name: some StringProtocol) -> String {
+        let small = name.lowercased()
+        return otherNames[small] ?? small
+    }
 
     /// Where to look for what other clients have commands for and this one has none.
     fileprivate static let otherWays = [
         "nick": "Your name comes with your credentials; --as, --creds or a profile is somebody else.",
         "me": "Write it as a line; there are no actions.",
         "set": "Settings are in the configuration file; parley config defaults explains them.",
+        "alias": "Keys are in the configuration file; parley config defaults lists them.",
+        "bind": "Keys are in the configuration file; parley config defaults lists them.",
+        "key": "Keys are in the configuration file; parley config defaults lists them.",
+        "hilight": "highlights in the configuration file are words that call you as your name does.",
+        "highlight": "highlights in the configuration file are words that call you as your name does.",
+        "reload": "A changed configuration file counts at once.",
+        "server": "Another server is another start: parley --server URL, or --profile NAME.",
+        "kick": "In a shell, parley network user does that.",
+        "ban": "In a shell, parley network user does that.",
+        "invite": "In a shell, parley network user does that.",
     ]
+
+    /// The postbox that everyone begins with: letters go there that name none.
+    static let firstPostbox = "personal"
+
+    /// Where a letter goes that is addressed by a word: `USER/POSTBOX`, or `USER` alone; nil for what is no address.
+    private static func address(_ word: String) -> (user: String, postbox: String)? {
+        let parts = word.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+        guard let user = parts.first, !user.isEmpty, parts.count <= 2 else { return nil }
+        guard let postbox = parts.dropFirst().first, !postbox.isEmpty else {
+            return isName(user) ? (user, firstPostbox) : nil
+        }
+        return (user, postbox)
+    }
+
+    /// How one writes in a topic, for whoever does it as in other clients.
+    static func topicWords(_ topic: String) -> String {
+        "Letters go to people. /topics \(topic.prefix(64)) goes to the topic; a line without / is said there."
+    }
+
+    /// A topic as somebody types it who knows channels: these begin with `#` in other clients.
+    static func topic(fromChannel text: String) -> String {
+        let bare = text.drop { $0 == "#" }
+        return bare.isEmpty ? text : String(bare)
+    }
+
+    /// A word that can be somebody's name, with nothing of an address in it.
+    static func isName(_ word: String) -> Bool {
+        (1...32).contains(word.utf8.count)
+            && word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "_-~".contains($0)) }
+    }
 
     /// The commands that a word may stand for that is none.
     fileprivate static func near(_ name: String) -> [String] {
-        otherNames[name.lowercased()].map { [$0] } ?? CommandNames(entries.map(\.name)).near(name)
+        CommandNames(entries.map(\.name)).near(name)
+    }
+
+    /// Names of other clients that begin no sentence: a letter that lacks its slash would be read by a whole topic.
+    private static let unlikeWords: Set = ["j", "q", "query", "msg", "whisper", "dm"]
+
+    /// Whether a text would be a command with a slash before it and is not rather a sentence: it begins with a command's
+    /// very name, and has behind it what that command takes.
+    static func lacksSlash(_ text: String) -> Bool {
+        let name = String(text.prefix { !$0.isWhitespace })
+        let isName = entries.contains { $0.name == name } || unlikeWords.contains(name)
+        guard isName, let command = try? parse("/\(text)") else { return false }
+        let words = text.split { $0.isWhitespace }.count - 1
+        if entries.contains(where: { $0.name == name && $0.arguments.isEmpty }) { return words == 0 }
+        return switch command {
+        case .join, .leave, .mute, .unmute, .ignore, .unignore, .topics, .save: words <= 1
+        default: true
+        }
+    }
+
+    /// To whom a letter goes that is addressed by a name alone; nil where the address has a slash.
+    static func bareRecipient(of text: String) -> String? {
+        let word = text.drop { !$0.isWhitespace }.drop { $0.isWhitespace }.prefix { !$0.isWhitespace }
+        return word.contains("/") ? nil : String(word)
     }
 
     /// Reads the text of the compose pane.
@@ -193,7 +283,9 @@ enum SlashCommand: Hashable, Sendable {
         let word = String(rest.prefix { !$0.isWhitespace })
         // All of it: a topic has no spaces, and a text with some is refused rather than half understood.
         let topic = String(argument.reversed().drop { $0.isWhitespace }.reversed())
-        switch name.lowercased() {
+        switch command(named: name) {
+        // In other clients it writes to somebody or leaves the program, so that alone it does neither.
+        case "post" where name.lowercased() == "q" && argument.isEmpty: throw .meant("q", "/quit or /query NAME")
         case "join":
             guard !topic.isEmpty else { throw usage("join") }
             return .join(topic)
@@ -203,11 +295,16 @@ enum SlashCommand: Hashable, Sendable {
             guard !argument.isEmpty else { throw usage("say") }
             return .say(argument)
         case "post":
-            let address = word.split(separator: "/", omittingEmptySubsequences: false)
             let (subject, letter) = LetterSubject.split(String(rest.dropFirst(word.count).drop { $0.isWhitespace }))
-            guard address.count == 2, !address[0].isEmpty, !address[1].isEmpty else { throw usage("post") }
-            guard !letter.isEmpty else { throw subject == nil ? usage("post") : .usage(LetterSubject.usage) }
-            return .post(user: String(address[0]), postbox: String(address[1]), subject: subject, text: letter)
+            // An address that was left out is not the first word of what stands below.
+            let gap = body.dropFirst(name.count).prefix { $0.isWhitespace }
+            if word.first == "#", word.count > 1 { throw .topic(Self.topic(fromChannel: word)) }
+            guard !gap.contains(where: \.isNewline), let (user, postbox) = address(word) else { throw usage("post") }
+            guard !letter.isEmpty else {
+                guard subject == nil else { throw .usage(LetterSubject.usage) }
+                return .write(to: "\(user)/\(postbox)")
+            }
+            return .post(user: user, postbox: postbox, subject: subject, text: letter)
         case "resend": return .resend(try number(topic, of: "resend"))
         case "discard": return .discard(try number(topic, of: "discard"))
         case "unsent": return .unsent
@@ -228,7 +325,7 @@ enum SlashCommand: Hashable, Sendable {
             guard let number = Int(word), number > 0 else { return .quote(nil, argument) }
             return .quote(number, String(rest.dropFirst(word.count).drop { $0.isWhitespace }))
         case "details": return .details(try number(topic, of: "details"))
-        case "topics": return .topics
+        case "topics": return .topics(topic)
         case "next": return .next
         case "links": return .links
         case "link":
@@ -259,12 +356,16 @@ enum SlashCommand: Hashable, Sendable {
         case "kv":
             guard let request = KeyValueRequest(argument) else { throw .usage(KeyValueRequest.usage) }
             return .keyValue(request)
-        case "close": return .close
+        case "close": return topic.isEmpty ? .close : .leave(topic)
+        case "disconnect": return .disconnect
         case "reconnect": return .reconnect
         case "log": return .log
+        case "lab":
+            guard let request = LabRequest(topic) else { throw usage("lab") }
+            return .lab(request)
         case "errors": return .errors
         case "help": return .help(topic)
-        case "quit", "exit": return .quit
+        case "quit": return .quit
         default: throw .unknown(String(name.prefix(32)))
         }
     }

@@ -103,7 +103,14 @@ extension ChatModel {
     private var commandCompletion: Completion? {
         Completion.of(
             compose.text, topics: topicsToComplete, names: namesToComplete, muted: mutes.map(\.text),
-            postboxes: inbox.boxes.map(\.name))
+            postboxes: inbox.boxes.map(\.name), addresses: addressesToComplete)
+    }
+
+    /// The postboxes of others that are known, since letters went there.
+    private var addressesToComplete: [String] {
+        var addresses = Set(listedSent.compactMap { letter in letter.person.map { "\($0)/\(letter.postbox)" } })
+        for case .letter(let user, let postbox, _, _) in outgoing.values { addresses.insert("\(user)/\(postbox)") }
+        return addresses.filter { SafeText($0).description == $0 && !$0.contains(where: \.isWhitespace) }.sorted()
     }
 
     /// The commands that the text may become while the name of one is written, as Tab completes it; none where what is

@@ -28,6 +28,9 @@ struct ConversationLayout: ScrollableRows {
     /// there is one.
     static let goesOn = SafeText("… /read reads the rest")
 
+    /// What the line says above what came while the person was elsewhere.
+    static let newWords = "new"
+
     /// One line of the pane.
     enum Line: Hashable {
         /// A line across the pane with words in it.
@@ -76,7 +79,7 @@ struct ConversationLayout: ScrollableRows {
         if index == 0, let words = beginningWords { lines.append(.separator(.beginning, words)) }
         if conversation.isHidden(row) { return lines }
         if let date = dateLine(above: index, row) { lines.append(.separator(.date, date)) }
-        if row.position == conversation.newMarker { lines.append(.separator(.new, "new")) }
+        if row.position == conversation.newMarker { lines.append(.separator(.new, Self.newWords)) }
         switch row {
         case .gap(_, let lost):
             lines.append(.separator(.gap, Self.gapWords(lost)))
@@ -142,6 +145,9 @@ struct ConversationLayout: ScrollableRows {
 
     /// The lines that a pane of `rows` shows, and how many rows of the conversation are below its edge.
     func viewport(rows: Int) -> (lines: [Line], rowsBelow: Int) { visibleLines(rows: rows, above: bottomEdge) }
+
+    /// Whether the line above what is new is in view in a pane of `rows`.
+    func showsMarker(rows: Int) -> Bool { viewport(rows: rows).lines.contains(.separator(.new, Self.newWords)) }
 
     /// The scroll position `lines` above the present one (below it when negative), kept inside the conversation.
     func scrolled(up lines: Int, rows: Int) -> Conversation.Scroll {

@@ -31,6 +31,8 @@ struct ChatModel: Equatable, Sendable {
     var suspension = Suspension()
     /// The topics that are not followed until they are in view.
     var restingTopics: Set<String> = []
+    /// Whether letters are not followed until the inbox is in view.
+    var lettersRest = false
     /// What calls the person while they look elsewhere.
     var calls = CallPacer()
     /// What of the configuration counts now; ``configure(_:)`` changes it.
@@ -51,6 +53,8 @@ struct ChatModel: Equatable, Sendable {
     var typing: ToldTyping?
     /// The postbox.
     var inbox = Inbox()
+    /// The lab; nil where it was not opened.
+    var lab: LabDesk?
     /// What the main pane shows.
     var view = MainView.welcome
     /// The places where the person was, the present one first.
@@ -117,6 +121,14 @@ struct ChatModel: Equatable, Sendable {
     var titleWords: TitleWords?
     /// Whether more comes than the screen can take.
     var isBehind = false
+    /// What the person did that could not be done, newest last: it has nothing to do with the connection.
+    var mistakes = MistakeList()
+    /// Whether what happens now answers to what the person did.
+    var answersPerson = false
+    /// Whether the text began behind Alt-/, which is how a terminal sends Escape and a slash that come together.
+    var mayLackSlash = false
+    /// What the text lacks of the end of the last paste.
+    var omittedBreaks: OmittedBreaks?
     /// Whether ^C was pressed just now on an empty compose pane.
     var quitIsArmed = false
     /// When the present attempt to connect began; nil while none is under way.
@@ -201,6 +213,8 @@ struct ChatModel: Equatable, Sendable {
             case configuration
             /// A second ^C quits.
             case quitting
+            /// What was typed cannot be done; it stands there to be mended.
+            case mistake
             /// Something that happened once.
             case event
         }
@@ -210,6 +224,8 @@ struct ChatModel: Equatable, Sendable {
         /// When it goes away by itself.
         let until: ContinuousClock.Instant
         var subject = Subject.event
+        /// Whether it answers to what the person has just done, so that they have looked for it.
+        var isAnswer = false
 
         /// So long it stays whatever is typed, since it may have come while somebody was typing.
         static let readingTime = Duration.seconds(2)
@@ -239,7 +255,8 @@ struct ChatModel: Equatable, Sendable {
     /// Adds to the connection log.
     mutating func note(_ text: String) { log.record(text, at: now) }
 
-    /// Says something on the bottom line for a while. A failure can be read in the log from then on.
+    /// Says something on the bottom line for a while. A failure can be read in the log from then on, or, where it answers to
+    /// what the person did, in the list of what went wrong.
     ///
     /// - Parameter time: how long; nil for as long as suits its kind.
     mutating func say(
@@ -248,9 +265,15 @@ struct ChatModel: Equatable, Sendable {
     ) {
         let wait = time ?? (kind == .failure ? .seconds(12) : .seconds(6))
         notice = Notice(
-            kind: kind, text: text, since: now.instant, until: now.instant.advanced(by: wait), subject: subject)
-        // The log has the connection's own failures with its states.
-        if kind == .failure, subject != .connection { log.record(text, isFailure: true, at: now) }
+            kind: kind, text: text, since: now.instant, until: now.instant.advanced(by: wait), subject: subject,
+            isAnswer: answersPerson)
+        guard kind == .failure else { return }
+        if answersPerson {
+            mistakes.record(text, at: now.wall)
+        } else if subject != .connection {
+            // The log has the connection's own failures with its states.
+            log.record(text, isFailure: true, at: now)
+        }
     }
 
     /// Says what went wrong by itself, unless the person has just been told what became of something that they did: that
@@ -265,6 +288,13 @@ struct ChatModel: Equatable, Sendable {
     /// Whoever types on has read what stands on the bottom line, and the hints come back.
     mutating func passNotice() {
         guard let notice, notice.since.duration(to: now.instant) >= Notice.readingTime else { return }
+        self.notice = nil
+    }
+
+    /// Whoever has gone on with the text has seen what they were just told of it; a failure stays for as long as it takes to
+    /// read it.
+    mutating func passAnswer() {
+        guard let notice, notice.isAnswer, notice.kind == .information else { return }
         self.notice = nil
     }
 

@@ -43,6 +43,9 @@ struct ConnectionLog: Equatable, Sendable {
         /// tmux or screen has no terminal any more.
         case detached
         case attached
+        /// The screen was locked, as logind tells.
+        case locked
+        case unlocked
 
         /// What the log says.
         var words: String {
@@ -55,6 +58,8 @@ struct ConnectionLog: Equatable, Sendable {
             case .idle: "nobody has done anything for a while"
             case .detached: "the terminal was detached"
             case .attached: "a terminal is attached"
+            case .locked: "the screen was locked"
+            case .unlocked: "the screen is unlocked"
             }
         }
     }
@@ -88,7 +93,15 @@ struct ConnectionLog: Equatable, Sendable {
     }
 
     /// Adds something that is no status.
-    mutating func record(_ life: Life, at now: Moment) { append(.life(life), at: now.wall) }
+    /// That the program goes on is told by the one who had it stop and by the system's signal: that is one entry.
+    mutating func record(_ life: Life, at now: Moment) {
+        if life == .continued, let last = entries.last, last.event == .life(.continued),
+            now.wall.milliseconds - last.at.milliseconds < 1_000
+        {
+            return
+        }
+        append(.life(life), at: now.wall)
+    }
 
     /// Adds a sentence. What is told to the person and noted within a second is one entry.
     mutating func record(_ sentence: String, isFailure: Bool = false, at now: Moment) {

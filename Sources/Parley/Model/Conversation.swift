@@ -23,13 +23,27 @@ struct Conversation: Equatable, Sendable {
     /// What calls the person.
     private var mention = Mention()
     /// The first message that came while the topic was out of view; "new" is written above it.
-    private(set) var newMarker: RowPosition? { didSet { changes.note() } }
+    private(set) var newMarker: RowPosition? {
+        didSet {
+            changes.note()
+            if newMarker != oldValue { hasSeenMarker = false }
+        }
+    }
+    /// Whether "new" was in view.
+    private var hasSeenMarker = false
     /// The subscription's state.
     var subscription = Subscription.joining { didSet { changes.note() } }
     /// What is known of older messages.
     var history = History.unknown { didSet { changes.note() } }
     /// Where the person looks.
-    var scroll = Scroll.bottom { didSet { changes.note() } }
+    var scroll = Scroll.bottom {
+        didSet {
+            changes.note()
+            if scroll == .bottom { holdsMarker = false }
+        }
+    }
+    /// Whether the person reads on from what was new, so that "new" stays there while others come below it.
+    private var holdsMarker = false
     /// The unsent line that the person went to.
     private var chosen: String? { didSet { changes.note() } }
     /// Up to which message all is known that the local store had at the start, by the server's clock; nil where it had
@@ -424,9 +438,38 @@ struct Conversation: Equatable, Sendable {
         mentions = unseen.suffix(Self.mentionLimit)
     }
 
-    /// The person looks away: what comes next is new, what was marked new is not any more.
-    mutating func lookAway() {
-        if unread == 0, newMarker != nil { newMarker = nil }
+    /// The person went to what is new, and reads on from there.
+    mutating func holdMarker() { holdsMarker = scroll != .bottom }
+
+    /// Whether "new" is somewhere and was not in view yet.
+    var awaitsMarkerSeen: Bool { newMarker != nil && !hasSeenMarker }
+
+    /// Whether "new" can be in view in a pane of `rows`: not more messages are between it and the pane's end. Where some are
+    /// hidden, they have to be measured.
+    func mayShowMarker(rows: Int) -> Bool {
+        guard let newMarker else { return false }
+        var end = count
+        if case .row(let edge, _) = scroll { end = min(count, index(atOrAfter: edge) + 1) }
+        let place = index(atOrAfter: newMarker)
+        return place <= end && (end - place < rows || !ignored.isEmpty)
+    }
+
+    /// "New" was in view.
+    mutating func sawMarker() { hasSeenMarker = true }
+
+    /// The person looks away: what comes next is new.
+    ///
+    /// - Parameter isLeft: whether they have left it for something else: what was marked new, and read from there to the end, is
+    ///   not new any more then.
+    mutating func lookAway(isLeft: Bool = true) {
+        holdsMarker = false
+        if isLeft, unread == 0, newMarker != nil, hasSeenMarker { newMarker = nil }
+    }
+
+    /// The person has answered, so that nothing is new any more.
+    mutating func answered() {
+        holdsMarker = false
+        newMarker = nil
     }
 
     /// The program runs again after it was suspended until `time`: what others sent meanwhile is still to come.
@@ -448,10 +491,17 @@ struct Conversation: Equatable, Sendable {
 
     private mutating func noteUnread(_ line: StoredLine) {
         let position = RowPosition.message(line.sequence)
-        let isFirst = unread == 0 && !((isCatchingUp || missedThrough != nil) && newMarker != nil)
+        let staysThere = isCatchingUp || missedThrough != nil || holdsMarker || awaitsMarkerSeen && canShowMarker
+        let isFirst = unread == 0 && !(staysThere && newMarker != nil)
         if isFirst { newMarker = position } else if let marker = newMarker { newMarker = min(marker, position) }
         unread += 1
         if line.isMention { noteMention(position) }
+    }
+
+    /// Whether "new" is above a message that is here to be seen: nobody comes to see it where that was dropped or is hidden.
+    private var canShowMarker: Bool {
+        guard let newMarker, let row = row(at: index(atOrAfter: newMarker)) else { return false }
+        return row.position == newMarker && !isHidden(row)
     }
 
     private mutating func noteMention(_ position: RowPosition) {

@@ -12,6 +12,9 @@ extension Inbox {
         boxes.first { $0.id == id }?.fullName ?? id
     }
 
+    /// The most postboxes that are shown.
+    static let boxLimit = 1_000
+
     /// The postboxes after one was changed, where the network has not said which there are then.
     func boxes(after act: PostboxAct, _ changed: Postbox) -> [Postbox] {
         let others = boxes.filter { $0.id != changed.id }

@@ -3,7 +3,11 @@ import Relay
 /// The postbox as the person sees it: its boxes with their counts, one page of letters, marks, and a running deletion.
 struct Inbox: Equatable, Sendable {
     /// The person's postboxes.
-    var boxes: [Postbox] = []
+    private(set) var boxes: [Postbox] = []
+    /// As of when they are: when the network told them last; nil where it never has.
+    private(set) var boxesAsOf: Timestamp?
+    /// Whether the network has not said that they are so now: they are from an earlier start, or it did not answer.
+    private(set) var areBoxesOld = false
     /// Letters in each postbox, by its id, as the network counts them.
     var counts: [String: Int] = [:]
     /// Letters of each postbox that were read, by its id, as far as this machine knows.
@@ -107,6 +111,27 @@ struct Inbox: Equatable, Sendable {
         let id: String
         let postbox: String
     }
+
+    // MARK: The postboxes
+
+    /// Takes in which postboxes there are now.
+    mutating func take(_ boxes: [Postbox], at moment: Timestamp) {
+        self.boxes = Array(boxes.prefix(Self.boxLimit))
+        boxesAsOf = moment
+        areBoxesOld = false
+    }
+
+    /// Takes in what this machine keeps of the postboxes and of how many letters they have, where the network has not
+    /// said it.
+    mutating func take(_ kept: KeptPostboxes, counts: [String: Int]) {
+        if self.counts.isEmpty { self.counts = counts }
+        guard boxesAsOf == nil else { return }
+        take(kept.items, at: kept.asOf)
+        areBoxesOld = true
+    }
+
+    /// The network was asked for the postboxes, and did not answer.
+    mutating func boxesWereNotTold() { areBoxesOld = boxesAsOf != nil }
 
     // MARK: What is known
 

@@ -3,7 +3,8 @@ import Terminal
 
 extension Inbox {
     /// What of a page is shown: letters that have each of some words, in the sender, the postbox, the subject or the
-    /// text, and in the persona where there are several; `is:unread` means those that were not read.
+    /// text, and in the persona where there are several. `from:bob` means the sender alone, `in:work` the postbox,
+    /// `persona:shop` the persona, and `is:unread` those that were not read.
     struct Filter: Sendable {
         /// What was typed.
         private(set) var editor = LineEditor(limit: 256, historyLimit: 0)
@@ -17,8 +18,17 @@ extension Inbox {
         /// One word.
         enum Term: Hashable, Sendable {
             case unread
-            /// In small letters.
+            /// Anywhere in it, in small letters.
             case word(String)
+            /// In one part of it.
+            case part(Part, String)
+        }
+
+        /// A part of a letter that a word can be meant for; its raw value stands before the word.
+        enum Part: String, CaseIterable, Hashable, Sendable {
+            case sender = "from:"
+            case postbox = "in:"
+            case persona = "persona:"
         }
 
         /// Unicode scalars of a letter that are looked through at most. A single character may have any number of them.
@@ -54,7 +64,12 @@ extension Inbox {
             terms = words.compactMap { word in
                 if word == "is:unread" { return .unread }
                 // It is still being written.
-                return word.hasPrefix("is:") && "is:unread".hasPrefix(word) ? nil : .word(String(word))
+                if word.hasPrefix("is:"), "is:unread".hasPrefix(word) { return nil }
+                guard let part = Part.allCases.first(where: { word.hasPrefix($0.rawValue) }) else {
+                    return .word(String(word))
+                }
+                let rest = word.dropFirst(part.rawValue.count)
+                return rest.isEmpty ? nil : .part(part, String(rest))
             }
             isUnfinished = terms.count < words.count
         }
@@ -64,17 +79,32 @@ extension Inbox {
         /// - Parameter isRead: whether it is known to be read, where the inbox itself may not know.
         func lets(through letter: PostboxMessage, of inbox: Inbox, isRead: Bool = false) -> Bool {
             if isUnread, isRead || !inbox.isUnread(letter) { return false }
-            let words: [[UInt8]] = terms.compactMap {
-                if case .word(let word) = $0 { Array(word.utf8) } else { nil }
+            var words: [[UInt8]] = []
+            for term in terms {
+                switch term {
+                case .unread: break
+                case .word(let word): words.append(Array(word.utf8))
+                case .part(let part, let word):
+                    let text = Self.text(of: part, letter, in: inbox)
+                    guard Self.has(Array(text.lowercased().utf8), Array(word.utf8)) else { return false }
+                }
             }
             guard !words.isEmpty else { return true }
             let parts = [
-                Self.beginning(of: letter.from), inbox.fullName(ofBox: letter.postboxId),
+                Self.text(of: .sender, letter, in: inbox), Self.text(of: .postbox, letter, in: inbox),
                 inbox.hasPersonas ? letter.sudoId : "", LetterSubject.shown(letter.subject) ?? "",
                 Self.beginning(of: letter.message),
             ]
             let text = Array(parts.joined(separator: "\n").lowercased().utf8)
             return words.allSatisfy { Self.has(text, $0) }
+        }
+
+        private static func text(of part: Part, _ letter: PostboxMessage, in inbox: Inbox) -> String {
+            switch part {
+            case .sender: beginning(of: letter.from)
+            case .postbox: inbox.fullName(ofBox: letter.postboxId)
+            case .persona: letter.sudoId
+            }
         }
 
         private static func beginning(of text: String?) -> String {

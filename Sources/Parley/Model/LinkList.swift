@@ -50,14 +50,17 @@ struct LinkList: Hashable, Sendable {
         entries.indices.contains(number - 1) ? entries[number - 1].link : nil
     }
 
-    /// As they are listed over the panes.
-    var lines: [HelpText.Line] {
-        entries.enumerated().flatMap { index, entry -> [HelpText.Line] in
+    /// As they are listed over the panes; Enter is for the selected one.
+    var listing: Listing {
+        var lines: [HelpText.Line] = []
+        var places: [Int] = []
+        for (index, entry) in entries.enumerated() {
             let name = entry.name.isEmpty ? "" : "  \(entry.name.prefix(64))"
-            var lines = [HelpText.Line.entry("\(index + 1)\(name)", entry.link.text)]
+            lines.append(.entry("\(index + 1)\(name)", entry.link.text))
             if entry.link.hidesHost { lines.append(.entry("", "↑ leads to \(entry.link.host)")) }
             if let file = entry.link.file { lines.append(.entry("", "↑ \(file.words)")) }
-            return lines
+            places += Array(repeating: index, count: lines.count - places.count)
         }
+        return Listing(title: title, lines: lines, selected: 0, content: .links(places))
     }
 }

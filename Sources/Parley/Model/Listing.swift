@@ -3,7 +3,7 @@ import Terminal
 
 /// A list that lies over the panes and is made when it is opened: what is known of a message, what went wrong.
 struct Listing: Equatable, Sendable {
-    let title: String
+    var title: String
     var lines: [HelpText.Line]
     /// The first row that is shown.
     var scroll = 0
@@ -19,6 +19,10 @@ struct Listing: Equatable, Sendable {
         case sentLetters
         /// The postboxes of these names.
         case postboxes([String])
+        /// The joined topics of these names.
+        case topics([String])
+        /// Of the links that were listed last, the place of the one to which each line belongs.
+        case links([Int])
     }
 
     /// Selects a line on a screen of some size, and shows all of it.
@@ -57,7 +61,10 @@ extension ChatModel {
             if writing.hasText(for: conversation.name) { words.append("something is being written there") }
             return HelpText.Line.entry(conversation.name, words.joined(separator: ", "))
         }
-        overlay = .listing(Listing(title: "Your topics", lines: lines))
+        let names = (0..<conversations.count).compactMap { conversations.shown(at: $0)?.name }
+        var listing = Listing(title: "Your topics", lines: lines, content: .topics(names))
+        listing.select(names.firstIndex { view == .conversation($0) } ?? 0, on: size)
+        overlay = .listing(listing)
     }
 
     /// Lists what went wrong since the program began, the newest first.
@@ -65,15 +72,17 @@ extension ChatModel {
         let year = CivilTime(now.wall, zone: zone).year
         var lines: [HelpText.Line] = []
         var day: Int?
-        for entry in log.entries.reversed() {
-            guard let words = entry.event.mishap else { continue }
+        let failures = log.entries.compactMap { entry in
+            entry.event.mishap.map { MistakeList.Entry(at: entry.at, words: $0) }
+        }
+        for entry in mistakes.merged(with: failures).reversed() {
             guard lines.count < Self.errorLimit else { break }
             let civil = CivilTime(entry.at, zone: zone)
             if day != civil.dayNumber {
                 day = civil.dayNumber
                 lines.append(.heading(civil.dateLine(currentYear: year)))
             }
-            lines.append(.entry(civil.clock, words))
+            lines.append(.entry(civil.clock, entry.words))
         }
         guard !lines.isEmpty else { return say("Nothing has gone wrong since Parley was opened.") }
         overlay = .listing(Listing(title: "What went wrong, the newest first", lines: lines))

@@ -41,6 +41,9 @@ struct CallPacer: Hashable, Sendable {
     /// When what was held back comes; nil where nothing was.
     var due: ContinuousClock.Instant? { held == nil ? nil : last?.advanced(by: Self.pause) }
 
+    /// Whether something was held back that rings the bell as well: all but the session's end.
+    var holdsNews: Bool { counts[.mention, default: 0] + counts[.letter, default: 0] > 0 }
+
     /// Takes a call in.
     ///
     /// - Returns: the notification that comes of it now; nil where it is held back.

@@ -4,8 +4,12 @@ struct Question: Equatable, Sendable {
     enum Act: Equatable, Sendable {
         case quit
         case disconnect
+        /// Put the connection behind the lab's proxy.
+        case openLab
         case delete([String])
         case deletePostbox(String)
+        /// Have letters leave that could still be brought back, and quit.
+        case quitDeleting
         /// Leave while letters are being deleted, of which nobody will tell what became of them.
         case leaveDeletion
         /// Write a letter over a file that is there.

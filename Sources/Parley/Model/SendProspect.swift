@@ -19,10 +19,8 @@ extension ChatModel {
         if text.first == "/", !text.hasPrefix("//") {
             // A half-written command promises nothing yet.
             guard let command = try? SlashCommand.parse(text), command.isSent else { return .goes }
-            switch command {
-            case .say, .quote: return prospectOfLine
-            default: return prospectOfMessage
-            }
+            if case .say = command { return prospectOfLine }
+            return prospectOfMessage
         }
         return prospectOfLine
     }
@@ -45,11 +43,12 @@ extension SlashCommand {
     fileprivate var isSent: Bool {
         switch self {
         case .say, .post: true
-        case .quote(_, let text): !text.isEmpty
         case .keyValue(let request): request.change != nil
-        case .join, .leave, .resend, .discard, .unsent, .edit, .history, .more, .search, .find, .open, .read, .details,
+        case .join, .leave, .write, .quote, .resend, .discard, .unsent, .edit, .history, .more, .search, .find, .open,
+            .read, .details,
             .links, .link, .who, .ignore, .unignore, .mute, .unmute, .notify, .suspendAfter, .away, .back, .inbox,
-            .postbox, .sent, .delete, .save, .topics, .next, .close, .reconnect, .log, .errors, .help, .quit:
+            .postbox, .sent, .delete, .save, .topics, .next, .close, .disconnect, .reconnect, .log, .lab, .errors,
+            .help, .quit:
             false
         }
     }

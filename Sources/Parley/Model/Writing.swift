@@ -70,7 +70,7 @@ extension ChatModel {
                 let name = excerpt.conversation.name
                 if conversations.index(of: name) != nil { return name }
             case .welcome, .inbox: return ""
-            case .search, .reader: break
+            case .search, .reader, .lab: break
             }
         }
         return ""

@@ -11,7 +11,7 @@ struct ConversationPane: Pane {
         .bind(.toBeginning, [Key(.home)], "oldest message"),
         .bind(.toEnd, [Key(.end)], "newest message", hint: "newest"),
         .bind(.copy, [Key(.character("y"))], "copy the selected message", hint: "copy"),
-        .bind(.quote, [Key(.character("q"))], "quote it in the text", hint: "quote"),
+        .bind(.quote, [Key(.character("q"))], "reply: quote it in the text", hint: "quote"),
         .bind(.details, [Key(.character("i"))], "what is known of it: id, sequence, times", hint: "details"),
         .bind(.findPrevious, [Key(.character("n"))], "behind /find: the message above that has it", hint: "above"),
         .bind(.findNext, [Key(.character("N"))], "behind /find: the one below", hint: "below"),

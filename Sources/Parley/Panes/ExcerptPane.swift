@@ -61,7 +61,7 @@ struct ExcerptPane: Pane {
         .bind(.toBeginning, [Key(.home)], "the message that was found", hint: "what was found"),
         .bind(.toEnd, [Key(.end)], "newest message of the conversation", hint: "newest"),
         .bind(.copy, [Key(.character("y"))], "copy what was found, or what /find has led to", hint: "copy"),
-        .bind(.quote, [Key(.character("q"))], "quote it in the text", hint: "quote"),
+        .bind(.quote, [Key(.character("q"))], "reply: quote it in the text", hint: "quote"),
         .bind(.findPrevious, [Key(.character("n"))], "behind /find: the message above that has it", hint: "above"),
         .bind(.findNext, [Key(.character("N"))], "behind /find: the one below", hint: "below"),
         .bind(.open, [Key(.enter)], "go back to the text"),

@@ -11,7 +11,7 @@ struct InboxPane: Pane {
         .bind(.undo, [.alt("u")], "undo the last deletion, for some seconds", hint: "undo"),
         .bind(.mark, [.plain(" "), Key(.insert)], "mark, or unmark", hint: "mark"),
         .bind(.delete, [Key(.delete), .alt("d")], "delete the marked letters, or this one", hint: "delete"),
-        .bind(.reply, [.alt("r")], "reply", hint: "reply"),
+        .bind(.reply, [.alt("r")], "reply to the letter", hint: "reply"),
         .bind(.nextPage, [.alt("n")], "next page", hint: "next page"),
         .bind(.previousPage, [.alt("p")], "previous page"),
         .bind(.firstPage, [.alt("<"), Key(.home, .control)], "first page"),
@@ -78,6 +78,12 @@ struct InboxPane: Pane {
             return [.open, .up, .down, .filter, .markMatching].contains(action)
         }
         return key != .plain(" ") || model.compose.isEmpty
+    }
+
+    /// Within the words of a filter that is typed, keys change these before they mean what they do everywhere.
+    func keeps(_ key: Key, in model: ChatModel) -> Bool {
+        guard let filter = model.inbox.filter, filter.isTyped else { return false }
+        return filter.editor.keepsForChanging(key)
     }
 
     /// What is typed goes to the filter while that has the keys, otherwise to the text.

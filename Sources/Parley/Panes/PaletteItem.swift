@@ -17,6 +17,8 @@ struct PaletteItem: Hashable, Sendable {
         case place(Place)
         /// Where somebody was last seen.
         case line(topic: String, RowPosition)
+        /// Somebody to write to.
+        case person(String)
     }
 
     let target: Target
@@ -34,8 +36,20 @@ extension KeyAction {
         switch self {
         case .help: "help"
         case .connectionLog: "log"
+        case .openLab: "lab"
         case .quit: "quit"
         default: nil
+        }
+    }
+
+    /// The command that does the same while nothing stands behind it; it is listed beside the key.
+    fileprivate var shortFor: String? {
+        switch self {
+        case .openPostbox: "inbox"
+        case .nextUnread: "next"
+        case .readWhole: "read"
+        case .edit: "edit"
+        default: command
         }
     }
 
@@ -68,13 +82,17 @@ extension ChatModel {
     /// works in the panes that are shown, and what works in others. What was chosen last comes before them.
     func commandItems() -> [PaletteItem] {
         let everywhere = settings.keys.everywhere
+        let compose = settings.keys.entries(of: ComposePane.self)
         let commands = SlashCommand.entries.map { entry in
-            let keys = everywhere.first { $0.action.command == entry.name }
+            let keys = (everywhere + compose).first { $0.action.shortFor == entry.name }
             return PaletteItem(
                 target: .command(entry), title: entry.usage, detail: entry.words, note: keys.map(Self.note) ?? "")
         }
         let actions = everywhere.filter { $0.action != .commands && $0.action.command == nil }.compactMap(item)
-        let panes = Panes.all.filter { $0.title != PalettePane.title }
+        // Without the lab in view its keys do nothing, and there are many.
+        let panes = Panes.all.filter { pane in
+            pane.title != PalettePane.title && (pane.title != LabPane.title || view == .lab)
+        }
         let sorted = panes.filter { isShown($0.title) } + panes.filter { !isShown($0.title) }
         func items(_ entries: [KeyMap.Entry], of title: String) -> [PaletteItem] {
             entries.map { entry in
@@ -153,6 +171,9 @@ extension ChatModel {
     private static let peopleLines = 20_000
 
     /// Who has written of late, and where last; who wrote last comes first. Names are what the senders claim.
+    ///
+    /// Each is there to be written to, and where that name has written last. Whoever has not written here yet, but is here or
+    /// has sent a letter, comes after them.
     private func peopleItems() -> [PaletteItem] {
         let share = max(10, Self.peopleLines / max(1, conversations.count))
         var last: [String: (line: StoredLine, conversation: String)] = [:]
@@ -163,12 +184,26 @@ extension ChatModel {
             }
         }
         let sorted = last.values.sorted { ($1.line.time, $0.line.name) < ($0.line.time, $1.line.name) }
-        return sorted.prefix(Self.peopleLimit).map { seen in
+        let seen = sorted.prefix(Self.peopleLimit).flatMap { seen in
             let clock = CivilTime(seen.line.time, zone: zone).shortStamp.drop { $0 == " " }
-            return PaletteItem(
+            let place = PaletteItem(
                 target: .line(topic: seen.conversation, .message(seen.line.sequence)),
-                title: String(seen.line.name.prefix(64)), detail: "person", note: "\(seen.conversation) \(clock)")
+                title: String(seen.line.name.prefix(64)), detail: "where last seen",
+                note: "\(seen.conversation) \(clock)")
+            return [writingItem(seen.line.name), place].compactMap(\.self)
         }
+        let others = namesToComplete.filter { last[$0] == nil }
+        return seen + others.prefix(Self.peopleLimit).compactMap(writingItem)
+    }
+
+    /// Writes to somebody: a letter; while something is being written, the name goes into that. Nil for a name that nobody
+    /// can be written to by.
+    private func writingItem(_ name: String) -> PaletteItem? {
+        guard SlashCommand.isName(name), name != identity.user else { return nil }
+        let detail =
+            compose.hasContent
+            ? "put @\(name) into the text" : "write a letter to \(name)/\(SlashCommand.firstPostbox)"
+        return PaletteItem(target: .person(name), title: name, detail: detail)
     }
 
     // MARK: Going there
@@ -189,6 +224,25 @@ extension ChatModel {
             let isThere = inbox.boxes.contains { $0.id == box }
             return openInbox(isThere ? box : nil)
         }
+    }
+
+    /// Begins a letter to somebody; while something is being written, their name goes into that.
+    mutating func writeTo(_ name: String) {
+        guard compose.hasContent else { return write(to: "\(name)/\(SlashCommand.firstPostbox)") }
+        focus = .compose
+        let before = compose.editor.textBeforeCursor.last
+        compose.editor.insert((before.map { $0.isWhitespace } ?? true ? "" : " ") + "@\(name) ")
+    }
+
+    /// Goes to a joined topic, by its number or name.
+    mutating func goToTopic(named text: String) -> [ChatEffect] {
+        if let number = Int(text), number > 0 { return goToTopic(number) }
+        let name = SlashCommand.topic(fromChannel: text)
+        guard conversations.index(of: name) != nil else {
+            say("\(name.prefix(64)) is not joined. /join TOPIC joins a topic, /topics lists yours.", .failure)
+            return []
+        }
+        return go(to: .topic(name))
     }
 
     /// Goes to the topic that has a number, from 1.
@@ -239,7 +293,7 @@ extension ChatModel {
         switch view {
         case .conversation(let name): place = .topic(name)
         case .inbox(let box): place = .letters(box)
-        case .welcome, .search, .excerpt, .reader: return
+        case .welcome, .search, .excerpt, .reader, .lab: return
         }
         guard visits.first != place else { return }
         visits.removeAll { $0 == place }

@@ -129,8 +129,8 @@ struct PalettePane: Pane {
         }
     }
 
-    /// Within what was typed it deletes the rest of it, as in any text.
-    func keeps(_ key: Key, in model: ChatModel) -> Bool { palette.editor.keepsForDeleting(key) }
+    /// Within what was typed it changes that, as in any text.
+    func keeps(_ key: Key, in model: ChatModel) -> Bool { palette.editor.keepsForChanging(key) }
 
     func type(_ key: Key, on model: inout ChatModel) -> [ChatEffect] {
         var palette = palette
@@ -227,6 +227,10 @@ struct PalettePane: Pane {
         case .line(let topic, let position):
             model.overlay = nil
             return model.goToLine(position, in: topic)
+        case .person(let name):
+            model.overlay = nil
+            model.writeTo(name)
+            return []
         }
     }
 
@@ -297,7 +301,11 @@ struct PalettePane: Pane {
         switch action {
         case .copy, .quote, .details:
             let up = model.settings.keys.label(of: .up, in: ConversationPane.self)
-            model.say("No message is selected" + (up.map { "; \($0) in the conversation goes to one." } ?? "."))
+            let pane = model.focus == .compose ? model.settings.keys.label(of: .previousPane) : nil
+            let way = up.map { up in
+                pane.map { "; \($0) and then \(up) go to one." } ?? "; \(up) in the conversation goes to one."
+            }
+            model.say("No message is selected\(way ?? ".")")
         case .findPrevious, .findNext: model.say("Nothing is looked for here. /find LETTERS begins.")
         case .sendAgain, .dropLine: model.say("Nothing is unsent here.")
         case .complete, .completePrevious: model.say("There is nothing to complete.")
@@ -309,8 +317,15 @@ struct PalettePane: Pane {
 }
 
 extension LineEditor {
-    /// Whether a key that has another meaning elsewhere deletes what stands behind the cursor.
-    func keepsForDeleting(_ key: Key) -> Bool { key == .control("k") && cursor < count }
+    /// Whether a key that has another meaning elsewhere changes the text: deletes what stands behind the cursor, or puts a
+    /// word there into capitals. With a number it is meant for the text in any case.
+    func keepsForChanging(_ key: Key) -> Bool {
+        switch key {
+        case .control("k"): cursor < count
+        case .alt("u"): pendingArgument != nil || text.dropFirst(cursor).contains { $0.isLetter || $0.isNumber }
+        default: false
+        }
+    }
 }
 
 extension ChatModel {

@@ -3,7 +3,7 @@ enum Panes {
     /// All of them, in the order of the help.
     static let all: [any Pane.Type] = [
         ComposePane.self, SidebarPane.self, ConversationPane.self, InboxPane.self, SearchPane.self,
-        ExcerptPane.self, ReaderPane.self, LogPane.self, PalettePane.self,
+        ExcerptPane.self, ReaderPane.self, LogPane.self, LabPane.self, PalettePane.self,
     ]
 }
 
@@ -19,6 +19,8 @@ enum MainView: Equatable, Sendable {
     case excerpt(Excerpt)
     /// A message as a whole, over what `trail` leads back to.
     case reader(Reader)
+    /// The lab, which the model has for itself: it goes on while it is not in view.
+    case lab
 
     /// The pane that shows it.
     var pane: any Pane {
@@ -29,6 +31,7 @@ enum MainView: Equatable, Sendable {
         case .search(let search): SearchPane(search: search)
         case .excerpt(let excerpt): ExcerptPane(excerpt: excerpt)
         case .reader(let reader): ReaderPane(reader: reader)
+        case .lab: LabPane()
         }
     }
 }

@@ -95,7 +95,7 @@ struct ReaderPane: Pane {
         .bind(.findNext, [Key(.character("n"))], "behind /find: the next line that has it", hint: "next"),
         .bind(.findPrevious, [Key(.character("N"))], "behind /find: the one before", hint: "before"),
         .bind(.copy, [Key(.character("y"))], "copy it", hint: "copy"),
-        .bind(.quote, [Key(.character("q"))], "quote it in the text", hint: "quote"),
+        .bind(.quote, [Key(.character("q"))], "reply: quote it in the text", hint: "quote"),
         .bind(.open, [Key(.enter)], "go back to the text"),
     ]
 

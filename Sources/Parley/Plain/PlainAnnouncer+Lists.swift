@@ -23,7 +23,7 @@ extension PlainAnnouncer {
             return lines
         case .excerpt(let excerpt) where excerpt.request == nil:
             return command == .history ? older(around: excerpt, &model) : newer(around: excerpt, &model)
-        case .conversation, .excerpt, .inbox, .search, .welcome, .reader: return []
+        case .conversation, .excerpt, .inbox, .search, .welcome, .reader, .lab: return []
         }
     }
 
@@ -179,7 +179,8 @@ extension PlainAnnouncer {
         case .keptPage(let request, _):
             return request == awaitedPage ? ["Without a connection, as kept here:"] + letters(model) : []
         case .pageFailed(_, let error): return ["The letters could not be listed. \(error.words)"]
-        case .boxes, .counts, .read, .portion, .portionFailed, .deletion, .deletionFailed, .saving, .subscription:
+        case .boxes, .keptBoxes, .counts, .read, .portion, .portionFailed, .deletion, .deletionFailed, .saving,
+            .subscription:
             return []
         }
     }

@@ -79,7 +79,7 @@ struct PlainAnnouncer {
             return ["You are in \(name)."]
         case .inbox: return model.inbox.isLoaded ? letters(model) : []
         case .reconnect: return ["Connecting …"]
-        case .close where model.status.state == .disconnected:
+        case .disconnect where model.status.state == .disconnected:
             return ["Disconnected already. /reconnect connects again."]
         case .log: return ["Nothing has happened to the connection yet."]
         default: return []

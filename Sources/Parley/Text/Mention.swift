@@ -4,7 +4,8 @@ import Relay
 ///
 /// A name counts as a whole word, in any case of its letters: `@bob`, `bob: hello`, `is bob here?`. It does not count in
 /// code, in links and paths, nor as a part of another name (`bob-smith`, `bob@example.org`, `bob.example.org`). A name of one
-/// or two letters may be a word of the language; it counts behind an `@`, or at a line's beginning before `:` or `,`.
+/// or two letters may be a word of the language, and what many machines call an account (`root`, `admin`) is one; it counts
+/// behind an `@`, or at a line's beginning before `:` or `,`.
 ///
 /// Anybody can write a text, so the work on one is bounded.
 struct Mention: Hashable, Sendable {
@@ -22,6 +23,14 @@ struct Mention: Hashable, Sendable {
         let needsAddress: Bool
     }
 
+    /// Accounts that machines have by themselves or by habit, and whose names are words that people write of something else.
+    private static let accounts: Set<String> = [
+        "root", "admin", "administrator", "user", "guest", "test", "tester", "system", "operator", "staff", "service",
+        "server", "client", "host", "local", "default", "demo", "dev", "build", "builder", "backup", "mail", "news",
+        "web",
+        "bot", "nobody", "daemon", "game", "games", "man", "sync", "master", "main", "you", "all", "here", "everyone",
+    ]
+
     private let terms: [Term]
 
     /// Looks for nothing.
@@ -36,8 +45,9 @@ struct Mention: Hashable, Sendable {
             let scalars = word.unicodeScalars.prefix(256).map(Self.small)
             guard scalars.contains(where: Self.isWord) else { continue }
             let isShort = scalars.count < 3 && !scalars.contains(where: SearchText.isUnspaced)
+            let isOrdinary = isShort || Self.accounts.contains(word.lowercased())
             let ascii = scalars.allSatisfy(\.isASCII) ? scalars.map { UInt8(truncatingIfNeeded: $0.value) } : nil
-            terms.append(Term(scalars: scalars, ascii: ascii, needsAddress: place == 0 && isShort))
+            terms.append(Term(scalars: scalars, ascii: ascii, needsAddress: place == 0 && isOrdinary))
         }
         self.terms = terms
     }

@@ -9,6 +9,8 @@ enum ChatEffect: Equatable, Sendable {
     case unsubscribe(topic: String)
     /// Have a topic rest while it is out of view, or follow it again, behind what came last.
     case follow(topic: String, Bool)
+    /// Have letters rest while none is in view, or follow them again, behind what came last.
+    case followLetters(Bool)
     /// Fetch up to `limit` messages of `topic` that are older than `before`, or the newest ones: from the local store, and
     /// from the network where that has none.
     case loadHistory(topic: String, before: UInt64?, limit: Int)
@@ -93,6 +95,18 @@ enum ChatEffect: Equatable, Sendable {
     case disconnect
     case reconnect
 
+    // The lab
+    /// Put the connection behind the lab's proxy and begin a rehearsal; `lab` tells what becomes of it.
+    case openLab
+    /// Do something in it, one after the other.
+    case labActs([LabDeed])
+    /// Tell how it goes about once a second, or no more.
+    case watchLab(Bool)
+    /// Write what was done into a file, as a scenario.
+    case saveLab(path: String)
+    /// End it: everything is restored, and the connection goes to the server itself again.
+    case endLab
+
     // Process and terminal
     case suspendProcess
     case quit
@@ -101,6 +115,8 @@ enum ChatEffect: Equatable, Sendable {
     case bell
     /// Notify the person, who looks elsewhere; `notified` tells of a test by what that was done.
     case notify(TerminalNotification, isTest: Bool = false)
+    /// Notify the person by a line for the shell, too.
+    case runNotifier(String, TerminalNotification)
     /// Have the person write on at a text in their editor; `edited` tells what became of it.
     case edit(String)
     /// Give a text to the terminal's clipboard.

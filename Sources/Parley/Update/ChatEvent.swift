@@ -1,4 +1,5 @@
 import Relay
+import RelayLab
 import Terminal
 
 /// Everything that can happen to the interactive client: the terminal's input, the core's news, and the passing of time.
@@ -22,6 +23,10 @@ enum ChatEvent: Equatable, Sendable {
     case resumed
     /// A terminal was attached to tmux or screen, in which the client runs, or none is any more.
     case attached(Bool)
+    /// The screen in front of the person was locked, or is so no more.
+    case locked(Bool)
+    /// The machine has woken up.
+    case woke
     /// The person's editor has ended.
     case edited(TextEditor.Outcome)
     /// By what the terminal was given a notification that was a test.
@@ -42,6 +47,8 @@ enum ChatEvent: Equatable, Sendable {
     case people(topic: String, PresenceRoster)
     /// What the local store has of what is looked for.
     case search(SearchNews)
+    /// News of the lab.
+    case lab(LabNews)
     /// News of the configuration file.
     case configuration(ConfigurationNews)
     /// Whether more comes than the screen can take; it lags behind then, and loses nothing.
@@ -72,6 +79,20 @@ enum ChatEvent: Equatable, Sendable {
         case historyFailed(RelayError)
         /// The subscription has failed; it is tried again.
         case failed(RelayError)
+    }
+
+    /// News of the lab.
+    enum LabNews: Equatable, Sendable {
+        /// The connection goes through the proxy. What cannot be done here, and why.
+        case opened([LabAct.Name: String])
+        /// How the run goes.
+        case glance(LabGlance)
+        /// It is over, and the connection goes to the server itself again.
+        case over(LabGlance)
+        /// It could not be begun.
+        case failed(String)
+        /// Something could not be done.
+        case refused(String)
     }
 
     /// News of the configuration file.
@@ -115,6 +136,8 @@ enum ChatEvent: Equatable, Sendable {
     enum PostboxNews: Equatable, Sendable {
         /// The person's postboxes.
         case boxes([Postbox])
+        /// What this machine keeps of them, and how many letters of each it keeps, by its id.
+        case keptBoxes(KeptPostboxes, counts: [String: Int])
         /// Letters in each postbox by its id, as the network counts them now.
         case counts([String: Int])
         /// Which of some letters were read earlier, and how many of each postbox by its id; nil where that has changed.
@@ -143,7 +166,7 @@ extension ChatEvent {
     /// Whether a person waits for it: what is kept, when the client opens, and the answers to what was asked for.
     var isAnswer: Bool {
         switch self {
-        case .opened, .search, .postboxes: true
+        case .opened, .search, .postboxes, .lab: true
         case .topic(_, let news):
             switch news {
             case .kept, .keptHistory, .history, .historyFailed: true
@@ -153,7 +176,7 @@ extension ChatEvent {
             switch news {
             case .page, .pageFailed, .keptPage, .deletion, .deletionFailed, .saving: true
             // Letters are marked behind what the person does.
-            case .boxes, .counts, .read, .portion, .portionFailed, .created, .subscription: false
+            case .boxes, .keptBoxes, .counts, .read, .portion, .portionFailed, .created, .subscription: false
             }
         default: false
         }

@@ -44,6 +44,12 @@ extension ChatModel {
         return change + noteAttention(attention.handle(isAttached ? FocusTracker.Event.attached : .detached))
     }
 
+    /// The screen in front of the person was locked, or is so no more.
+    mutating func screenChanged(isLocked: Bool) -> [ChatEffect] {
+        log.record(isLocked ? .locked : .unlocked, at: now)
+        return noteAttention(attention.handle(isLocked ? FocusTracker.Event.locked : .unlocked))
+    }
+
     /// The connection's state has changed.
     mutating func absenceFollows(_ status: ConnectionStatus) {
         switch status.state {
@@ -71,6 +77,8 @@ extension ChatModel {
             note("The connection was suspended meanwhile; \(Self.choice)")
             say("The connection rested meanwhile; \(Self.choice)")
         } else {
+            // The row above the text says it already, where there is one.
+            guard !hasScreen || layout(on: size).rule == nil else { return true }
             let words = sentence.prefix(1).uppercased() + String(sentence.dropFirst())
             say(words + wayToFirst(" ", " goes to the first.", otherwise: "."))
         }

@@ -35,11 +35,21 @@ extension ChatModel {
         guard hasScreen, isElsewhere, settings.notifications.wants(kind) else { return [] }
         let notification = TerminalNotification(title: title, body: String(text.prefix(Self.calledTextLimit)))
         let due = calls.take(PersonCall(kind: kind, notification: notification), at: now.instant)
-        return due.map { [.notify($0)] } ?? []
+        return due.map { called($0) } ?? []
     }
 
-    /// Notifies of what was held back, where its time has come.
-    mutating func callAgain() -> [ChatEffect] { calls.release(at: now.instant).map { [.notify($0)] } ?? [] }
+    /// Notifies of what was held back, where its time has come; the bell that was held back with it rings too.
+    mutating func callAgain() -> [ChatEffect] {
+        guard let due = calls.due, due <= now.instant else { return [] }
+        let rings = calls.holdsNews
+        guard let notification = calls.release(at: now.instant) else { return [] }
+        return called(notification) + (rings ? ring() : [])
+    }
+
+    private func called(_ notification: TerminalNotification, isTest: Bool = false) -> [ChatEffect] {
+        let command = settings.notifications.command.map { ChatEffect.runNotifier($0, notification) }
+        return [.notify(notification, isTest: isTest)] + (command.map { [$0] } ?? [])
+    }
 
     // MARK: The command
 
@@ -48,12 +58,14 @@ extension ChatModel {
         let setting = settings.notifications
         var lines: [HelpText.Line] = []
         func entry(_ kind: String, _ isOn: Bool) {
-            lines.append(.entry(kind, isOn && setting.by != .nothing ? "notified of" : "not notified of"))
+            let isNotified = isOn && (setting.by != .nothing || setting.command != nil)
+            lines.append(.entry(kind, isNotified ? "notified of" : "not notified of"))
         }
         entry("mentions", setting.mentions)
         entry("letters", setting.letters)
         entry("ends", setting.ends)
         lines.append(.entry("by", setting.by.words))
+        if let command = setting.command { lines.append(.entry("and by", SafeText(command).description)) }
         lines.append(.entry("bell", settings.bell == .nothing ? "silent, whatever rings" : "for mentions and letters"))
         lines.append(.entry("when", attention.isReported ? Self.whenReported : Self.whenUnreported))
         overlay = .listing(Listing(title: "Notifications", lines: lines))
@@ -72,11 +84,14 @@ extension ChatModel {
             return []
         }
         let place = "\(identity.user)@\(identity.network)"
-        return [.notify(TerminalNotification(title: "Parley", body: "This is a test for \(place)."), isTest: true)]
+        return called(TerminalNotification(title: "Parley", body: "This is a test for \(place)."), isTest: true)
     }
 
     /// Says by what the test was done.
     mutating func notified(by methods: [NotificationMethod]) {
+        if settings.notifications.command != nil, methods.isEmpty || settings.notifications.by == .nothing {
+            return say("The command of the configuration runs; the terminal was sent nothing.")
+        }
         guard !methods.isEmpty else {
             let isOff = settings.notifications.by == .nothing
             return say(

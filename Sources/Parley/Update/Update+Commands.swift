@@ -8,16 +8,17 @@ extension ChatModel {
         // What was said of the text before this one is over.
         notice = nil
         dismissAbsence()
+        if mendSlash() { return [] }
         let text = compose.text
         do {
             if let command = try SlashCommand.parse(text) {
-                guard mayRun(command) else { return [] }
+                guard mayRun(command, writtenAs: text) else { return [] }
                 _ = compose.editor.take()
                 return run(command)
             }
         } catch {
             compose.editor.remember()
-            say(error.words, .failure)
+            say(error.words, .failure, about: .mistake)
             return []
         }
         return send(SlashCommand.message(in: text))
@@ -32,18 +33,28 @@ extension ChatModel {
     }
 
     /// Whether a command can run at once. Where it cannot, the person is asked or told why, and the text stays.
-    private mutating func mayRun(_ command: SlashCommand) -> Bool {
+    private mutating func mayRun(_ command: SlashCommand, writtenAs written: String) -> Bool {
         switch command {
         case .say(let text):
             guard let topic = writableTopic(), fits(text) else { return false }
             return !isLong(text, for: topic, .run(command))
         case .quote(let number, let text): return mayQuote(number, text)
+        case .write: return isForPerson(written)
         case .post(let user, let postbox, let subject, let text):
-            guard fits(subject: subject), fits(text) else { return false }
+            guard isForPerson(written), fits(subject: subject), fits(text) else { return false }
             return !isLong(text, for: "\(user)/\(postbox)", .run(command))
         case .postbox(let act): return mayDo(act)
         default: return true
         }
+    }
+
+    /// Whether a letter is not for a topic by mistake; says so where it is. Whoever names a postbox means a person.
+    private mutating func isForPerson(_ written: String) -> Bool {
+        guard let name = SlashCommand.bareRecipient(of: written), conversations.index(of: name) != nil,
+            !namesToComplete.contains(name)
+        else { return true }
+        say(SlashCommand.topicWords(name), .failure, about: .mistake)
+        return false
     }
 
     /// Whether a text has so many lines that it goes after a question only, and asks it.
@@ -85,13 +96,14 @@ extension ChatModel {
 
     mutating func run(_ command: SlashCommand) -> [ChatEffect] {
         switch command {
-        case .join(let topic): return join(topic)
-        case .leave(let topic): return leave(topic)
+        case .join(let topic): return joinChannel(topic)
+        case .leave(let topic): return leave(topic.map { SlashCommand.topic(fromChannel: $0) })
         case .say(let text):
             guard let topic = writableTopic() else { return [] }
             return publish(text, to: topic)
         case .post(let user, let postbox, let subject, let text):
             return post(user: user, postbox: postbox, subject: subject, text: text)
+        case .write(let address): write(to: address)
         case .resend(let number): return resend(number)
         case .discard(let number): return discard(number)
         case .unsent: listUnsent()
@@ -114,7 +126,8 @@ extension ChatModel {
                 askToDelete()
             }
         case .save(let file): return awaited(save(to: file))
-        case .topics: listTopics()
+        case .topics(""): listTopics()
+        case .topics(let topic): return goToTopic(named: topic)
         case .next: return showNextUnread()
         case .edit:
             guard hasScreen else {
@@ -133,8 +146,8 @@ extension ChatModel {
         case .who: showPeople()
         case .ignore(let name): return ignore(name)
         case .unignore(let name): return unignore(name)
-        case .mute(let topic): return mute(topic)
-        case .unmute(let topic): return unmute(topic)
+        case .mute(let topic): return mute(topic.map { SlashCommand.topic(fromChannel: $0) })
+        case .unmute(let topic): return unmute(topic.map { SlashCommand.topic(fromChannel: $0) })
         case .notify(.show): showNotifications()
         case .notify(.test): return testNotification()
         case .notify(.keep(let keeps)): return keepConnection(keeps)
@@ -142,12 +155,14 @@ extension ChatModel {
         case .away(let text): return setPresence(.away(text))
         case .back: return setPresence(.here)
         case .keyValue(let request): return request.change.map { changeKey($0) } ?? [.keyValue(request)]
-        case .close: return close()
+        case .close: return closeView()
+        case .disconnect: return disconnectUnlessUnsent()
         case .reconnect:
             say("Connecting …", about: .connection)
             return [.reconnect]
         case .read(let number): return read(number)
         case .log: openLog()
+        case .lab(let request): return run(request)
         case .errors: showErrors()
         case .help(let subject): openHelp(subject)
         case .quit: return quit()
@@ -155,16 +170,64 @@ extension ChatModel {
         return []
     }
 
+    /// Closes what is in view, and says how to come back: a topic is left, from everything else it goes back.
+    private mutating func closeView() -> [ChatEffect] {
+        guard case .conversation(let name) = view else {
+            // Where nothing was open on the way, the topic before it is what is left behind it.
+            guard !escape() else { return [] }
+            switch view {
+            case .inbox, .search, .excerpt, .reader, .lab: show(fallbackView)
+            case .welcome, .conversation: break
+            }
+            return []
+        }
+        let effects = leave(name)
+        say("Left \(name). /join \(name) comes back; /disconnect is what goes offline.")
+        return effects
+    }
+
+    /// Joins a topic by the name that a channel has elsewhere, and says what of it is none here.
+    private mutating func joinChannel(_ text: String) -> [ChatEffect] {
+        let topic = SlashCommand.topic(fromChannel: text)
+        let effects = join(topic)
+        if topic != text, view == .conversation(topic) { say("This is \(topic): topics have no # here.") }
+        return effects
+    }
+
     /// Disconnects; asks first where that gives up what is queued.
-    private mutating func close() -> [ChatEffect] {
-        guard !outgoing.isEmpty else { return [.disconnect] }
-        ask(.disconnect, "\(Self.unsentWords(outgoing.count)). Closing gives up the attempt. Close?")
+    private mutating func disconnectUnlessUnsent() -> [ChatEffect] {
+        guard !outgoing.isEmpty else { return disconnect() }
+        ask(.disconnect, "\(Self.unsentWords(outgoing.count)). Disconnect anyway?")
         return []
     }
 
-    /// Quits; asks first where something is not sent. Letters that are being deleted are waited for: what could still be
-    /// undone leaves now.
+    private mutating func disconnect() -> [ChatEffect] {
+        if hasScreen {
+            let isAgain = status.state == .disconnected
+            say(isAgain ? "Disconnected already; /reconnect connects again." : "Disconnected until /reconnect.")
+        }
+        return [.disconnect]
+    }
+
+    /// Quits; asks first where something is not sent. Letters that are being deleted are waited for; where they can still be
+    /// undone, the question is whether they are to leave at all.
     mutating func quit() -> [ChatEffect] {
+        if let pending = inbox.pending {
+            let count = pending.members.count
+            let undo = settings.keys.label(of: .undo, in: InboxPane.self).map { " (\($0) undoes it)" } ?? ""
+            ask(
+                .quitDeleting,
+                "\(Wording.count(count, "letter")) \(count == 1 ? "is" : "are") about to be deleted\(undo). Delete and quit?"
+            )
+            // While that is asked nothing leaves.
+            inbox.pending?.hold()
+            return []
+        }
+        return quitAfterDeletion()
+    }
+
+    /// Quits, as soon as what is being deleted is; asks where that takes its time.
+    private mutating func quitAfterDeletion() -> [ChatEffect] {
         let effects = settleDeletions()
         if let deletion = inbox.deletion {
             let count = deletion.leaving
@@ -192,7 +255,14 @@ extension ChatModel {
     // MARK: Questions
 
     mutating func ask(_ act: Question.Act, _ text: String) {
+        // Another question takes the place of one that nobody has answered.
+        if asksToDeleteAndQuit { inbox.pending?.release(now: now.instant) }
         overlay = .question(Question(act: act, text: text))
+    }
+
+    /// Whether it is asked if letters that can still be brought back are to leave: meanwhile they do not.
+    var asksToDeleteAndQuit: Bool {
+        if case .question(let question)? = overlay { question.act == .quitDeleting } else { false }
     }
 
     /// Does what a question asked about.
@@ -200,9 +270,11 @@ extension ChatModel {
         overlay = nil
         switch question.act {
         case .quit: return [.quit]
+        case .quitDeleting: return quitAfterDeletion()
         case .leaveDeletion: return quitUnlessUnsent()
         case .overwrite(let text, let path): return awaited([.saveLetter(text: text, path: path, overwrites: true)])
-        case .disconnect: return [.disconnect]
+        case .disconnect: return disconnect()
+        case .openLab: return beginLab()
         case .delete(let ids): return deleteAsked(ids)
         case .deletePostbox(let name): return deletePostbox(name)
         case .send(let text, let topic):

@@ -1,4 +1,5 @@
 import Relay
+import Terminal
 
 // Letters are deleted: a few can be undone for some seconds, many are asked about.
 extension ChatModel {
@@ -65,11 +66,16 @@ extension ChatModel {
         return delete(pending.ids, marks: pending.marked)
     }
 
-    /// Has it leave when its time is over, or the postbox is not in view any more.
+    /// Has it leave when its time is over.
     mutating func settleDueDeletions() -> [ChatEffect] {
-        guard let pending = inbox.pending, !pending.isHeld else { return [] }
-        let isInView = (trail + [view]).contains { if case .inbox = $0 { true } else { false } }
-        return pending.deadline <= now.instant || !isInView ? settleDeletions() : []
+        guard let pending = inbox.pending, !pending.isHeld, pending.deadline <= now.instant else { return [] }
+        return settleDeletions()
+    }
+
+    /// Whether a key brings back what was deleted, wherever the person has gone meanwhile.
+    func undoesDeletion(_ key: Key) -> Bool {
+        guard inbox.pending != nil, inbox.filter?.isTyped != true else { return false }
+        return settings.keys.action(of: key, in: InboxPane.self) == .undo
     }
 
     // MARK: Asking

@@ -12,7 +12,7 @@ extension ChatModel {
             guard conversation.append(line, name: user) else { return false }
             conversation.scroll = .bottom
             conversation.markRead()
-            conversation.lookAway()
+            conversation.answered()
             return true
         }
         guard isTaken == true else {
@@ -21,7 +21,7 @@ extension ChatModel {
         }
         switch view {
         case .excerpt, .reader: show(.conversation(name))
-        case .welcome, .conversation, .inbox, .search: break
+        case .welcome, .conversation, .inbox, .search, .lab: break
         }
         landing = nil
         hand(.line(conversation: name), id)
@@ -128,7 +128,8 @@ extension ChatModel {
     private mutating func giveBack(_ command: String, _ what: String, _ words: String) {
         if compose.isEmpty {
             compose.set(command)
-            say("✗ \(what). \(words)", .failure)
+            // Whoever writes something else now does not write it behind this.
+            say("✗ \(what). \(words)", .failure, about: .mistake)
         } else {
             say("✗ \(what); Up brings it back. \(words)", .failure)
         }

@@ -19,7 +19,7 @@ extension ChatModel {
         case .conversation(let name): begin(Find(text: TextFind(words), conversation: name))
         case .excerpt(let excerpt):
             begin(Find(text: TextFind(words), conversation: excerpt.conversation.name, isInExcerpt: true))
-        case .welcome: say("Open a topic first.", .failure)
+        case .welcome, .lab: say("Open a topic first.", .failure)
         }
     }
 

@@ -51,15 +51,26 @@ extension ChatModel {
             return inbox.setFilter(filter)
         }
         focus = .compose
-        var pasted = Substring(text)
+        let isAtEnd = compose.editor.cursor == compose.editor.count
+        let whole = isAtEnd ? breaksBeforeRest + text : text
+        var pasted = Substring(whole)
         // Whole lines are copied with the break behind the last one; it belongs to the text only where that goes on.
-        if compose.editor.cursor == compose.editor.count {
-            while pasted.last?.isNewline == true { pasted.removeLast() }
-        }
+        if isAtEnd { while pasted.last?.isNewline == true { pasted.removeLast() } }
         let cut = compose.editor.insert(String(pasted))
+        let breaks = String(whole[pasted.endIndex...])
+        omittedBreaks = OmittedBreaks(breaks: breaks, bytes: compose.editor.utf8Count, at: now.instant)
         if cut > 0 {
             sayFull("The last \(Wording.count(cut, "character")) of the paste \(cut == 1 ? "is" : "are") missing")
         }
+    }
+
+    /// The breaks that the paste a moment ago has left out, where this is the rest of it: a long one, or one that a link has
+    /// kept waiting, comes in parts.
+    private var breaksBeforeRest: String {
+        guard let omitted = omittedBreaks, omitted.bytes > 0, omitted.bytes == compose.editor.utf8Count,
+            omitted.at.duration(to: now.instant) <= PasteWatch.reach
+        else { return "" }
+        return omitted.breaks
     }
 
     /// Says that the text can take no more.
@@ -73,10 +84,15 @@ extension ChatModel {
         // Another key has made it untrue.
         withdrawNotice(about: .quitting)
         if logScroll == nil, palette == nil, let overlay { return press(key, over: overlay) }
+        if chord.isEmpty, overlay == nil, undoesDeletion(key) {
+            undoDeletion()
+            return []
+        }
         let pane = pane
         if chord.isEmpty, pane.awaitsKey(in: self) { return pane.type(key, on: &self) }
         let keys = chord + [key]
         chord = []
+        noteSlash(key)
         switch settings.keys.meaning(of: keys, in: type(of: pane), where: { pane.takes(key, as: $0, in: self) }) {
         case .own(let action): return pane.perform(action, on: &self)
         case .everywhere(let action):
@@ -109,6 +125,8 @@ extension ChatModel {
             case Key(.character("y")), Key(.character("Y")): return answerYes(question)
             case Key(.character("n")), Key(.character("N")), Key(.escape), Key(.enter), .control("c"):
                 self.overlay = nil
+                // It can be undone again for as long as before.
+                if question.act == .quitDeleting { inbox.pending?.release(now: now.instant) }
             default: break
             }
         case .help(let scroll):
@@ -199,11 +217,13 @@ extension ChatModel {
             return openInbox(nil)
         case .foldTopics: foldTopics()
         case .connectionLog: if logScroll == nil { openLog() } else { closeLog() }
+        case .openLab: toggleLab()
         case .nextPane: nextPane()
         case .previousPane: focus = isSidebarHidden && focus == .main ? .compose : focus.previous
         case .nextTopic: walkTopics(by: 1)
         case .previousTopic: walkTopics(by: -1)
         case .nextUnread: return showNextUnread()
+        case .firstUnread: showFirstUnread()
         case .pageUp: return mainPane.scroll(up: pageRows, on: &self)
         case .pageDown: return mainPane.scroll(up: -pageRows, on: &self)
         case .readWhole: readWhole()
@@ -251,13 +271,17 @@ extension ChatModel {
     }
 
     /// Goes back: closes what is open, returns to what a search was begun or left from, or to the text.
-    mutating func escape() {
+    ///
+    /// - Returns: whether something else was stopped, closed or returned to than the text.
+    @discardableResult
+    mutating func escape() -> Bool {
         if notice != nil { notice = nil }
         dismissAbsence()
         tour = nil
-        if stopDeletion() || stopMarking() { return }
-        if view.pane.escape(on: &self) { return }
-        if let back = trail.popLast() {
+        if stopDeletion() || stopMarking() { return true }
+        if view.pane.escape(on: &self) { return true }
+        let back = trail.popLast()
+        if let back {
             if let found, let scroll = found.scrollBefore {
                 conversations.update(found.conversation) { $0.scroll = scroll }
             }
@@ -265,9 +289,19 @@ extension ChatModel {
             (found, landing) = (nil, nil)
         }
         focus = trail.isEmpty ? .compose : .main
+        return back != nil
     }
 
     private var pageRows: Int { max(1, layout(on: size).main.rows - 1) }
+}
+
+/// The breaks at the end of a paste that are not in the text.
+struct OmittedBreaks: Hashable, Sendable {
+    let breaks: String
+    /// How many bytes the text had then: it was not changed while it has these.
+    let bytes: Int
+    /// When that was.
+    let at: ContinuousClock.Instant
 }
 
 extension InputEvent {

@@ -31,7 +31,7 @@ extension ChatModel {
         }
         let address = SafeAddress.of(from)
         // A letter names its sender and none of the sender's postboxes: everyone begins with this one.
-        let command = address.contains("/") ? "/post \(address) " : "/post \(address)/personal "
+        let command = address.contains("/") ? "/post \(address) " : "/post \(address)/\(SlashCommand.firstPostbox) "
         let text = quotes ? Self.quotation(of: letter.message, within: .letter) + "\n\n" : ""
         let subject = LetterSubject.shown(letter.subject).map { LetterSubject.replying($0) }
         beginLetter(command + LetterSubject.joined(subject, text))
@@ -86,7 +86,7 @@ extension ChatModel {
             letter = saved(reader)
         case .search(let search) where search.openLetter != nil:
             letter = search.openLetter.flatMap { saved(self.reader(of: $0)) }
-        case .conversation, .excerpt, .reader, .search, .welcome:
+        case .conversation, .excerpt, .reader, .search, .welcome, .lab:
             letter = nil
             sayPostboxFirst()
         }
@@ -110,6 +110,16 @@ extension ChatModel {
             ask(.overwrite(text: text, path: path), "\(path.prefix(256)) is there already. Write over it?")
         case .failed(let words): say(words, .failure)
         }
+    }
+
+    /// Begins a letter to an address.
+    mutating func write(to address: String) {
+        guard hasScreen else {
+            return say("Without a screen the text goes with it: /post USER[/POSTBOX] TEXT", .failure)
+        }
+        let isFree = !compose.hasContent
+        beginLetter("/post \(address) ")
+        if isFree { say("A letter to \(address): write it here, and Enter sends it.") }
     }
 
     /// Begins a letter in the compose pane, unless something is being written there.

@@ -8,7 +8,7 @@ extension ChatModel {
         guard let links = linksInView() else { return say("Open a topic first.", .failure) }
         listedLinks = links
         guard !links.entries.isEmpty else { return say("There is no link in view.") }
-        overlay = .listing(Listing(title: links.title, lines: links.lines))
+        overlay = .listing(links.listing)
     }
 
     /// Hands a link of the list to the person; of what is in view where nothing was listed here.
@@ -32,7 +32,7 @@ extension ChatModel {
 
     /// Gives a link to the terminal's clipboard and shows it on the bottom line, where the mouse can take it if the
     /// terminal has none.
-    private mutating func take(_ link: Link) -> [ChatEffect] {
+    mutating func take(_ link: Link) -> [ChatEffect] {
         let effects = copy(link.text)
         if SafeText(link.text).width <= size.columns - 2 { say(link.text) }
         return effects

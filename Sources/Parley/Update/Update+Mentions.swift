@@ -4,7 +4,7 @@ import Relay
 extension ChatModel {
     /// Somebody who did nothing for so long may not be looking, whatever a terminal says of its focus.
     static let lookingTime = Duration.seconds(60)
-    /// The bell rings no more often than this.
+    /// The bell rings no more often than this, and for somebody who is elsewhere no more often than they are notified.
     private static let bellPause = Duration.seconds(3)
 
     /// What calls the person.
@@ -25,7 +25,8 @@ extension ChatModel {
     /// Rings the bell, unless it rang a moment ago or the person wants none.
     mutating func ring() -> [ChatEffect] {
         guard settings.bell != .nothing else { return [] }
-        if let lastBell, lastBell.duration(to: now.instant) < Self.bellPause { return [] }
+        let pause = isElsewhere ? CallPacer.pause : Self.bellPause
+        if let lastBell, lastBell.duration(to: now.instant) < pause { return [] }
         lastBell = now.instant
         return [.bell]
     }
@@ -54,6 +55,7 @@ extension ChatModel {
             var seen = position
             if case .row(let edge, _) = scroll { seen = max(seen, edge) }
             conversation.seeMentions(through: seen)
+            conversation.holdMarker()
         }
         land(at: position, in: name)
     }

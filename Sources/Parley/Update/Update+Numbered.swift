@@ -44,7 +44,7 @@ extension ChatModel {
         return nil
     }
 
-    /// Whether a message can be quoted: it is there, and where a text goes with it, both are one message.
+    /// Whether a message can be quoted: it is there, and where a text goes with it, both have room in one message.
     mutating func mayQuote(_ number: Int?, _ text: String) -> Bool {
         guard let row = message(number) else { return false }
         return text.isEmpty || fits(Self.answer(text, to: row)) && writableTopic() != nil
@@ -52,19 +52,27 @@ extension ChatModel {
 
     private static func answer(_ text: String, to row: ConversationRow) -> String { "\(quotation(of: row))\n\(text)" }
 
-    /// Quotes a message: before the text that is written on, or with one that is sent as the answer.
+    /// Quotes a message before the text that is written on. Without a screen nobody could write on: the text that goes with
+    /// it is sent as the answer.
     mutating func quote(_ number: Int?, _ text: String) -> [ChatEffect] {
         guard let row = message(number) else { return [] }
-        guard text.isEmpty else {
-            guard let topic = writableTopic() else { return [] }
-            return publish(Self.answer(text, to: row), to: topic)
+        guard !hasScreen else {
+            // Behind a quotation it would be no command any more: a letter to one would be a line for all.
+            guard !compose.isCommand else {
+                say("A command is being written: send it first, or clear it.", .failure)
+                return []
+            }
+            // What was being written when the palette asked for it stands behind the answer.
+            if !text.isEmpty { compose.set(compose.isEmpty ? text : "\(text)\n\(compose.text)") }
+            quote(row)
+            return []
         }
-        guard hasScreen else {
+        guard !text.isEmpty else {
             say("Without a screen the answer goes with it: /quote [NUMBER] TEXT", .failure)
             return []
         }
-        beginWith(Self.quotation(of: row))
-        return []
+        guard let topic = writableTopic() else { return [] }
+        return publish(Self.answer(text, to: row), to: topic)
     }
 
     /// Reads a letter or message whole: the one with a number, or what is selected or cut short.
@@ -75,7 +83,7 @@ extension ChatModel {
             if let reader = message(number).flatMap({ reader(of: $0) }) { read(reader) }
             return []
         case .search where number != nil: return openFound(number ?? 0)
-        case .inbox, .search, .welcome, .reader: break
+        case .inbox, .search, .welcome, .reader, .lab: break
         }
         guard let number else {
             readWhole()
@@ -119,7 +127,7 @@ extension ChatModel {
             let effects = readExcerpt(.before)
             if effects.isEmpty, excerpt.request == nil { say("Older ones are not kept here, or there is no room.") }
             return effects
-        case .welcome, .inbox, .search, .reader:
+        case .welcome, .inbox, .search, .reader, .lab:
             say("Open a topic first.")
             return []
         }
@@ -142,7 +150,7 @@ extension ChatModel {
             let effects = readExcerpt(.after)
             if effects.isEmpty, excerpt.request == nil { say("The newest message that is kept here is in view.") }
             return effects
-        case .conversation, .welcome, .reader:
+        case .conversation, .welcome, .reader, .lab:
             say("Nothing that is listed goes on here. /history has older messages.")
             return []
         }
@@ -154,7 +162,7 @@ extension ChatModel {
         case .inbox: inbox.awaitsPage
         case .search(let search): search.request != nil
         case .excerpt(let excerpt): excerpt.request != nil
-        case .conversation, .welcome, .reader: false
+        case .conversation, .welcome, .reader, .lab: false
         }
     }
 }

@@ -5,9 +5,11 @@ extension ChatModel {
         lastInput = now.instant
         var effects = nudge()
         if case .question(let question)? = overlay {
+            let heldDeletion = asksToDeleteAndQuit
             overlay = nil
             let answer = line.lowercased().filter { !$0.isWhitespace }
             if answer == "y" || answer == "yes" { return effects + answerYes(question) }
+            if heldDeletion { inbox.pending?.release(now: now.instant) }
             say("That is left as it was.")
             return effects
         }
@@ -48,7 +50,7 @@ extension ChatModel {
     private mutating func returnToTopic() {
         switch view {
         case .conversation, .welcome: return
-        case .inbox, .search, .excerpt, .reader: break
+        case .inbox, .search, .excerpt, .reader, .lab: break
         }
         for case .topic(let name) in visits where conversations.index(of: name) != nil {
             return show(.conversation(name))

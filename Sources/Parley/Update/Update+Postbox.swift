@@ -18,8 +18,11 @@ extension ChatModel {
     mutating func handlePostboxNews(_ news: ChatEvent.PostboxNews) -> [ChatEffect] {
         switch news {
         case .boxes(let boxes):
-            inbox.boxes = Array(boxes.prefix(1_000))
+            inbox.take(boxes, at: now.wall)
+            _ = refreshPostboxList()
             if case .inbox(let box?) = view, !boxes.contains(where: { $0.id == box }) { return openInbox(nil) }
+        case .keptBoxes(let kept, let counts):
+            inbox.take(kept, counts: counts)
         case .counts(let counts):
             inbox.counts = counts
         case .read(let ids, let counts):

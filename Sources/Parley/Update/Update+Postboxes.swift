@@ -13,9 +13,9 @@ extension ChatModel {
             return false
         }
         // Before the network has told them, it knows best.
-        guard act.needsPostbox, !inbox.boxes.isEmpty, !inbox.boxes.contains(where: { $0.name == name }) else {
-            return true
-        }
+        guard act.needsPostbox, !inbox.boxes.isEmpty, !inbox.areBoxesOld,
+            !inbox.boxes.contains(where: { $0.name == name })
+        else { return true }
         let names = inbox.boxes.map(\.name).sorted().joined(separator: ", ")
         say("There is no postbox \(name.prefix(64)). These are: \(names).", .failure)
         return false
@@ -61,13 +61,24 @@ extension ChatModel {
 
     /// Lists the postboxes, with whose they are and how many letters each has.
     private mutating func listPostboxes() {
-        guard !inbox.boxes.isEmpty else {
+        // What is on the screen is put right when the network answers, and what was said is not.
+        guard !inbox.boxes.isEmpty, hasScreen || isOffline || !inbox.areBoxesOld else {
             awaitsPostboxes = !isOffline
             return say(isOffline ? "Your postboxes are known when connected." : "One moment: the network is asked.")
         }
-        var listing = Listing(title: Self.postboxesTitle, lines: [])
+        showPostboxes()
+    }
+
+    private mutating func showPostboxes() {
+        var listing = Listing(title: "", lines: [])
         fill(&listing)
         overlay = .listing(listing)
+    }
+
+    /// What stands above the list: how old it is, where the network has not said that it is so now.
+    private var postboxesHeading: String {
+        guard isOffline || inbox.areBoxesOld, let asOf = inbox.boxesAsOf else { return Self.postboxesTitle }
+        return Self.postboxesTitle + ", as of \(CivilTime(asOf, zone: zone).shortStamp.drop { $0 == " " })"
     }
 
     /// Has the list say how the postboxes are now; the selection stays on its postbox.
@@ -77,13 +88,14 @@ extension ChatModel {
             selected = names[index]
         }
         let names = inbox.boxes.map(\.name)
+        listing.title = postboxesHeading
         listing.lines = postboxLines
         listing.content = .postboxes(names)
         listing.select(selected.flatMap { names.firstIndex(of: $0) } ?? listing.selected ?? 0, on: size)
     }
 
     /// Has the list of the postboxes say how they are now, where it is open; false where it is not.
-    private mutating func refreshPostboxList() -> Bool {
+    mutating func refreshPostboxList() -> Bool {
         guard case .listing(var listing) = overlay, case .postboxes = listing.content else { return false }
         fill(&listing)
         overlay = .listing(listing)
@@ -161,8 +173,12 @@ extension ChatModel {
             }
             return effects
         case .failed(let act, let error):
-            if act == .list { awaitsPostboxes = false }
             say(error.words, .failure)
+            guard act == .list else { break }
+            let isAwaited = awaitsPostboxes
+            awaitsPostboxes = false
+            inbox.boxesWereNotTold()
+            if !refreshPostboxList(), isAwaited, overlay == nil, !inbox.boxes.isEmpty { showPostboxes() }
         case .sent(let letters): listSent(letters)
         case .sentFailed(let words): say(words, .failure)
         }
@@ -227,7 +243,7 @@ extension ChatModel {
         "\((letter.person ?? "?").prefix(64))/\(letter.postbox.prefix(64))"
     }
 
-    /// Opens the selected letter or postbox of the list that lies over the panes.
+    /// Opens the selected letter, postbox or topic of the list that lies over the panes, or copies its link.
     mutating func openListed(_ index: Int) -> [ChatEffect] {
         guard case .listing(let listing) = overlay else { return [] }
         overlay = nil
@@ -240,6 +256,10 @@ extension ChatModel {
             }
             focus = .main
             return openInbox(box.id)
+        case .topics(let names): if names.indices.contains(index) { return go(to: .topic(names[index])) }
+        case .links(let places):
+            guard places.indices.contains(index), let link = listedLinks?.link(places[index] + 1) else { break }
+            return take(link)
         }
         return []
     }

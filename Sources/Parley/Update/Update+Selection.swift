@@ -42,7 +42,7 @@ extension ChatModel {
         switch view {
         case .conversation(let name): conversations.named(name)
         case .excerpt(let excerpt): excerpt.conversation
-        case .welcome, .inbox, .search, .reader: nil
+        case .welcome, .inbox, .search, .reader, .lab: nil
         }
     }
 
@@ -199,7 +199,17 @@ extension ChatModel {
 
     /// Puts the selected message into the text, as a quotation to answer to.
     mutating func quoteSelected() {
-        if let row = selectedRow { beginWith(Self.quotation(of: row)) }
+        if let row = selectedRow { quote(row) }
+    }
+
+    /// Puts a message of the conversation in view into the text. What is read by a pattern is answered in its own topic.
+    mutating func quote(_ row: ConversationRow) {
+        if case .conversation(let name) = view, conversations.named(name)?.isPattern == true,
+            case .message(let line) = row
+        {
+            return say("/join \(line.topic) to answer; \(name) is only for reading.")
+        }
+        beginWith(Self.quotation(of: row))
     }
 
     /// Puts a message of somebody into the text, as a quotation to answer to.
@@ -308,7 +318,7 @@ extension MainView {
         switch self {
         case .conversation(let name): !isInExcerpt && name == conversation
         case .excerpt(let excerpt): isInExcerpt && excerpt.conversation.name == conversation
-        case .welcome, .inbox, .search, .reader: false
+        case .welcome, .inbox, .search, .reader, .lab: false
         }
     }
 }

@@ -72,6 +72,18 @@ extension ChatModel {
         return effects
     }
 
+    /// Has letters rest while the inbox is out of view, where the configuration says so, and follows them again with it.
+    mutating func lettersToFollow() -> [ChatEffect] {
+        // Whoever has no screen is told of everything.
+        guard hasScreen, !settings.followsLetters || lettersRest else { return [] }
+        // A letter that is read, or what is told of it, stands over the inbox.
+        let isInView = ([view] + trail).contains { if case .inbox = $0 { true } else { false } }
+        let rests = !settings.followsLetters && !isInView
+        guard rests != lettersRest else { return [] }
+        lettersRest = rests
+        return [.followLetters(!rests)]
+    }
+
     /// Shows something in the main pane.
     mutating func show(_ newView: MainView) {
         view = newView
@@ -163,7 +175,8 @@ extension ChatModel {
         }
         guard conversation.canGrow else {
             let count = Wording.grouped(Conversation.readingLimit)
-            say("Parley shows \(count) messages at once; parley history has more.")
+            let further = keepsDesk ? "/search before:DATE leads further back" : "parley history has more"
+            say("Parley shows \(count) messages at once; \(further).")
             return []
         }
         // Where there is a connection, what was read without one is made whole first.
@@ -249,6 +262,28 @@ extension ChatModel {
         show(.conversation(name))
         if let origin = before?.origin ?? present { jump = Jump(origin: origin, present: .topic(name)) }
         return []
+    }
+
+    /// Goes to the line above what is new in the topic in view, where the person left off.
+    mutating func showFirstUnread() {
+        guard case .conversation(let name) = view, let conversation = conversations.named(name) else {
+            return say("No topic is in view.")
+        }
+        guard let marker = conversation.newMarker else { return say("Nothing is marked as new here.") }
+        let area = layout(on: size).main
+        if conversationLayout(conversation, columns: area.columns).showsMarker(rows: area.rows) {
+            land(at: marker, in: name)
+        } else {
+            showRow(at: marker, in: name)
+        }
+    }
+
+    /// Whether so much is new in the topic in view that where it begins is above a pane of `rows`.
+    func isFirstUnreadAbove(rows: Int) -> Bool {
+        guard case .conversation(let name) = view, let conversation = conversations.named(name),
+            conversation.scroll == .bottom, let marker = conversation.newMarker
+        else { return false }
+        return conversation.count - conversation.index(atOrAfter: marker) >= rows
     }
 
     // MARK: Scrolling

@@ -7,6 +7,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     let lookedAt = model.lookedAt
     let mark = model.deskMark
     let textBefore = model.compose.editor.utf8Count
+    let noticeBefore = model.notice
+    model.answersPerson = event.isPersons
     switch event {
     case .start(let topics, let keeps):
         effects = keeps ? model.startOpening(topics) : model.start(topics)
@@ -34,7 +36,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.absence?.rests(.stopped)
         model.inbox.pending?.hold()
     case .resumed:
-        model.inbox.pending?.release(now: model.now.instant)
+        // What is asked about waits for the answer.
+        if !model.asksToDeleteAndQuit { model.inbox.pending?.release(now: model.now.instant) }
         model.log.record(.continued, at: model.now)
         let time = model.now.wall
         model.conversations.updateAll { $0.resume(at: time) }
@@ -45,6 +48,10 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         effects = (change == nil ? [.probe] : model.noteAttention(change)) + [.redraw]
     case .attached(let isAttached):
         effects = model.terminalChanged(isAttached: isAttached)
+    case .locked(let isLocked):
+        effects = model.screenChanged(isLocked: isLocked)
+    case .woke:
+        effects = [.probe]
     case .edited(let outcome):
         model.handleEdited(outcome)
     case .notified(let methods):
@@ -66,6 +73,8 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
         model.people.take(roster, of: topic)
     case .search(let news):
         model.handleSearchNews(news)
+    case .lab(let news):
+        effects = model.handleLabNews(news)
     case .configuration(let news):
         effects = model.handleConfigurationNews(news)
     case .behind(let isBehind):
@@ -78,14 +87,22 @@ func update(_ model: inout ChatModel, _ event: ChatEvent) -> [ChatEffect] {
     model.followTour(effects)
     // Whatever is typed changes how long the text is, but for what the next key makes up for.
     let hasTyped = event.isWriting && model.compose.editor.utf8Count != textBefore
+    if hasTyped, model.notice == noticeBefore { model.passAnswer() }
+    model.answersPerson = false
     effects += model.settleDueDeletions()
     model.settle(lookedAtBefore: lookedAt)
     let read = model.inbox.takeNewlyRead()
     if model.keepsDesk { effects += read.map { .keepLetterRead(id: $0.id, postbox: $0.postbox) } }
     // First, so that what was typed is safe before it is sent.
     effects = model.changesToKeep(since: mark, isTyping: event.mayChangeText) + effects
-    if model.showWriting() { model.keepCursorsVisible() }
+    if model.showWriting() {
+        // A text that was there before did not begin behind Alt-/.
+        if !model.compose.isEmpty { model.mayLackSlash = false }
+        model.keepCursorsVisible()
+    }
     effects += model.topicsToFollow()
+    effects += model.lettersToFollow()
+    effects += model.labToWatch()
     effects += model.peopleToFollow()
     effects += model.typingToTell(hasTyped: hasTyped)
     return effects + model.titleToSet()
@@ -102,6 +119,14 @@ extension ChatEvent {
 }
 
 extension ChatEvent {
+    /// Whether it is something that the person did.
+    fileprivate var isPersons: Bool {
+        switch self {
+        case .input, .line: true
+        default: false
+        }
+    }
+
     /// Whether a change of the text that comes with it is the person's writing.
     fileprivate var isWriting: Bool {
         switch self {
@@ -167,7 +192,8 @@ extension ChatModel {
 
     /// What follows from any event: what is in view counts as read, and every cursor is on something.
     fileprivate mutating func settle(lookedAtBefore: String?) {
-        if let before = lookedAtBefore, before != lookedAt { conversations.update(before) { $0.lookAway() } }
+        if let before = lookedAtBefore, before != lookedAt { leaveBehind(before) }
+        if let name = lookedAt { noteMarker(in: name) }
         if isWatching, let name = lookedAt { conversations.update(name) { $0.markRead() } }
         if case .conversation(let name) = view, conversations.index(of: name) == nil { view = fallbackView }
         if let found, !shows(found) { self.found = nil }
@@ -178,6 +204,34 @@ extension ChatModel {
         inbox.clampSelection()
         if focus != .compose { compose.editor.endSearch() }
         keepCursorsVisible()
+    }
+
+    /// The person looks elsewhere. Who only searches, reads a message whole or has another window in front for a moment has not
+    /// left: "new" stays where it is until something else is.
+    private mutating func leaveBehind(_ name: String) {
+        let isLeft: Bool
+        switch view {
+        case .conversation, .inbox: isLeft = attention.isForeground
+        case .welcome, .search, .excerpt, .reader, .lab: isLeft = false
+        }
+        conversations.update(name) { $0.lookAway(isLeft: isLeft) }
+    }
+
+    /// Notes that the line above what is new has come into view.
+    private mutating func noteMarker(in name: String) {
+        guard overlay == nil, let conversation = conversations.named(name), conversation.awaitsMarkerSeen else {
+            return
+        }
+        guard showsMarker(of: conversation) else { return }
+        conversations.update(name) { $0.sawMarker() }
+    }
+
+    private func showsMarker(of conversation: Conversation) -> Bool {
+        // Without a screen everything is said.
+        guard hasScreen else { return true }
+        let area = layout(on: size).main
+        guard conversation.mayShowMarker(rows: area.rows) else { return false }
+        return conversationLayout(conversation, columns: area.columns).showsMarker(rows: area.rows)
     }
 
     private func shows(_ found: FoundMark) -> Bool {

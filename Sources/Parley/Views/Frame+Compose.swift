@@ -24,6 +24,14 @@ extension Frame {
             canvas.write(shown, row: rule.row, column: rule.column + 2, style: theme.failure)
             return
         }
+        // A mistyped command stays to be mended, and one key takes it away.
+        if model.notice?.subject == .mistake, !model.compose.isEmpty,
+            let key = model.settings.keys.label(of: .interrupt)
+        {
+            let shown = SafeText(" \(key) clears it ").truncated(columns: room)
+            canvas.write(shown, row: rule.row, column: rule.column + 2, style: theme.hintKey)
+            return
+        }
         guard !model.compose.isEmpty, let prospect = prospectWords else {
             drawAbsence(in: rule, columns: room)
             return
@@ -192,8 +200,10 @@ extension Frame {
         let isCovered = model.logScroll != nil || model.palette != nil
         switch action {
         case .nextUnread: return model.unreadMessages > 0 && !isCovered
+        case .firstUnread: return !isCovered && model.isFirstUnreadAbove(rows: layout.main.rows)
         // The text being written has its keys while the log lies over the panes, but these lead elsewhere.
-        case .connectionLog, .help, .focusTopics, .openPostbox, .nextPane, .commands, .quickSwitch: return !isCovered
+        case .connectionLog, .openLab, .help, .focusTopics, .openPostbox, .nextPane, .commands, .quickSwitch:
+            return !isCovered
         default: return true
         }
     }
@@ -203,11 +213,12 @@ extension Frame {
         let words = SafeText(String(notice.text.prefix(1_024)))
         let room = area.columns - 2
         let style = style(of: notice)
-        guard words.width > room, notice.kind == .failure, let log = logHint, log.width < room / 3 else {
+        let log = notice.isAnswer ? SafeText(" /errors") : logHint
+        guard words.width > room, notice.kind == .failure, let log, log.width < room / 3 else {
             canvas.write(words.truncated(columns: room), row: area.row, column: area.column + 1, style: style)
             return
         }
-        // What does not fit can be read in the log.
+        // What does not fit can be read there.
         let begin = words.truncated(columns: room - log.width)
         canvas.write(begin, row: area.row, column: area.column + 1, style: style)
         canvas.write(log, row: area.row, column: area.endColumn - 1 - log.width, style: theme.hintKey)
@@ -237,13 +248,17 @@ extension Frame {
         model.settings.keys.label(of: .connectionLog).map { SafeText(" \($0) log") }
     }
 
+    /// What is asked stands on the last row, and above it as far as it takes more: nobody is to answer half a question.
     private mutating func drawQuestion(_ question: Question) {
-        let row = layout.size.rows - 1
-        let area = Rect(row: row, column: 0, rows: 1, columns: layout.size.columns)
-        canvas.fill(area, style: theme.question)
-        let answer = SafeText(" y/N ")
-        let text = SafeText(" " + question.text).truncated(columns: area.columns - answer.width)
-        let used = canvas.write(text + answer, row: row, column: 0, style: theme.question)
-        canvas.cursor = Position(row: row, column: min(used, area.columns - 1))
+        let size = layout.size
+        let text = SafeText(String(question.text.prefix(1_024))) + SafeText(" y/N")
+        let lines = text.wrapped(columns: size.columns - 2)
+        let shown = lines.suffix(size.rows)
+        for (offset, line) in shown.enumerated() {
+            let row = size.rows - shown.count + offset
+            canvas.fill(Rect(row: row, column: 0, rows: 1, columns: size.columns), style: theme.question)
+            let used = canvas.write(line, row: row, column: 1, style: theme.question)
+            canvas.cursor = Position(row: row, column: min(2 + used, size.columns - 1))
+        }
     }
 }

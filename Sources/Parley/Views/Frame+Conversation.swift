@@ -87,6 +87,9 @@ extension Frame {
             if !model.isOffline, let people = model.people.words(of: conversation.name) { words += " ─ \(people)" }
         case .failed(let reason): words += " ─ ✗ \(reason)"
         }
+        if model.lab?.isOn == true {
+            words += " ─ behind the lab" + (model.settings.keys.label(of: .openLab).map { ", \($0)" } ?? "")
+        }
         return words
     }
 

@@ -51,8 +51,12 @@ extension Frame {
             !selected.isEmpty
             ? [" Enter opens  \(close) closes ", " Enter  \(close) "]
             : first < list.lastScroll ? goesOn : [" \(close) closes ", " \(close) "]
-        if case .postboxes = content {
+        switch content {
+        case .postboxes:
             forms.insert(contentsOf: ChatModel.postboxKeys.map { " Enter opens\($0)  \(close) closes " }, at: 0)
+        case .topics: forms.insert(" Enter goes there  \(close) closes ", at: 0)
+        case .links: forms[0] = " Enter copies  \(close) closes "
+        case .words, .sentLetters: break
         }
         let words = forms.first { $0.count <= inner.columns } ?? ""
         canvas.write(words, row: box.endRow - 1, column: box.column + 2)

@@ -10,6 +10,11 @@ struct PaletteLayout: Hashable {
     let query: Rect
     /// One row for each thing that is offered.
     let list: Rect
+    /// The whole of what is said of the selected one; empty where there is no room beside the list.
+    let words: Rect
+
+    /// The rows of a list below which it is not made shorter.
+    private static let leastList = 6
 
     /// The title and the bottom line stay in view. Where there is little room, there is no border.
     init(_ layout: ScreenLayout) {
@@ -18,7 +23,9 @@ struct PaletteLayout: Hashable {
         hasBorder = area.rows >= 10 && area.columns >= 50
         guard hasBorder else {
             box = area
-            (query, list) = area.split(top: 1)
+            let (top, rest) = area.split(top: 1)
+            query = top
+            (list, words) = Self.parts(rest)
             return
         }
         let rows = min(area.rows - 2, 20)
@@ -27,7 +34,16 @@ struct PaletteLayout: Hashable {
         let inner = box.inset(rows: 1, columns: 2)
         query = inner.split(top: 1).top
         // A line lies between them.
-        list = inner.split(top: 2).rest
+        (list, words) = Self.parts(inner.split(top: 2).rest)
+    }
+
+    /// Columns of the longest that is said of anything.
+    private static let wordColumns = 200
+
+    private static func parts(_ area: Rect) -> (list: Rect, words: Rect) {
+        let rows = min(4, wordColumns / max(1, area.columns) + 1)
+        let parts = area.split(bottom: area.rows >= leastList + rows ? rows : 0)
+        return (parts.rest, parts.bottom)
     }
 }
 
@@ -47,6 +63,19 @@ extension Frame {
             draw(palette.items[palette.found[index]], in: row, query, isSelected: index == palette.selected)
         }
         drawWords(of: palette, in: places.list)
+        drawSelected(of: palette, in: places.words)
+    }
+
+    /// The whole of what is said of the selected one, where its row has no room for that.
+    private mutating func drawSelected(of palette: Palette, in area: Rect) {
+        guard !area.isEmpty, palette.failure == nil, let item = palette.selectedItem else { return }
+        let note = note(of: item).words
+        let used = note.isEmpty ? 0 : min(SafeText(note).width, area.columns / 3) + 2
+        guard SafeText(item.title).width + 2 + SafeText(item.detail).width > area.columns - 1 - used else { return }
+        let whole = SafeText(item.title) + SafeText(": ") + SafeText(item.detail)
+        for (offset, line) in whole.wrapped(columns: area.columns - 1).prefix(area.rows).enumerated() {
+            canvas.write(line, row: area.row + offset, column: area.column + 1, style: theme.dimmed)
+        }
     }
 
     private mutating func drawBorder(of palette: Palette, _ places: PaletteLayout) {
@@ -99,6 +128,7 @@ extension Frame {
         switch item.target {
         case .command, .action: return (item.note, theme.hintKey)
         case .line: return (item.note, theme.dimmed)
+        case .person: return ("", theme.dimmed)
         case .place(.topic(let name)):
             let unread = model.conversations.named(name).flatMap { $0.unread > 0 ? $0.unreadWords : nil }
             return (unread ?? "", theme.unread)

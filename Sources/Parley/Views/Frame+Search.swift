@@ -41,11 +41,11 @@ private struct SearchColumns {
     /// Where the first of them begins.
     static let indent = 2
 
-    /// On a narrow pane the topic goes first, then the time.
+    /// On a narrow pane the topic is cut and the time goes; where a text would have no room beside it, the topic goes as well.
     init(columns: Int) {
         let rest = columns - Self.indent
-        time = rest >= 40 ? 12 : 0
-        topic = rest >= 72 ? 16 : 0
+        time = rest >= 56 ? 12 : 0
+        topic = rest >= 72 ? 16 : rest >= 32 ? 10 : 0
         from = min(Conversation.nameColumnLimit, max(6, rest / 6))
         line = max(0, rest - (time > 0 ? time + 2 : 0) - (topic > 0 ? topic + 2 : 0) - from - 2)
     }
@@ -132,7 +132,7 @@ extension Frame {
         canvas.write(name, row: row.row, column: column, width: columns.from, style: theme.style(ofName: from))
         column += columns.from + 2
         if columns.topic > 0 {
-            let topic = SafeText(String(place.prefix(64))).truncated(columns: columns.topic)
+            let topic = SafeText(String(place.prefix(64))).shortened(columns: columns.topic)
             canvas.write(topic, row: row.row, column: column, width: columns.topic, style: theme.dimmed)
             column += columns.topic + 2
         }

@@ -6,11 +6,12 @@ extension Frame {
     mutating func drawSidebar(_ area: Rect) {
         canvas.fill(area)
         let shown = model.view.pane.sidebarIndex(in: model)
+        let topics = topicNames(in: area)
         for offset in 0..<area.rows {
             let index = model.sidebar.firstVisible + offset
             guard let row = model.sidebarRow(at: index) else { break }
             let line = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
-            drawSidebarRow(row, in: line, isShown: index == shown)
+            drawSidebarRow(row, in: line, isShown: index == shown, beside: topics)
             guard model.focus == .sidebar, index == model.sidebar.cursor else { continue }
             let selection = theme.selection(over:)
             canvas.restyle(line) { $0 = selection($0) }
@@ -32,7 +33,22 @@ extension Frame {
         return counts
     }
 
-    private mutating func drawSidebarRow(_ row: SidebarRow, in line: Rect, isShown: Bool) {
+    /// The names of the topics in view that may have to be cut: each has to be told from the others.
+    private func topicNames(in area: Rect) -> [SafeText] {
+        (0..<area.rows).compactMap { offset in
+            let row = model.sidebarRow(at: model.sidebar.firstVisible + offset)
+            guard case .topic(let place)? = row else { return nil }
+            let name = Self.shown(model.conversations.all[place].name)
+            return name.width > NameCut.least ? name : nil
+        }
+    }
+
+    /// As much of a name as is looked at.
+    private static func shown(_ name: String) -> SafeText { SafeText(String(name.prefix(256))) }
+
+    private mutating func drawSidebarRow(
+        _ row: SidebarRow, in line: Rect, isShown: Bool, beside topics: [SafeText]
+    ) {
         switch row {
         case .topicsHeading:
             let count = model.conversations.count
@@ -57,9 +73,10 @@ extension Frame {
             let marks = marks(
                 model.writing.hasText(for: conversation.name), isMuted: isMuted,
                 conversation.unread > 0 ? conversation.unreadWords + more : "")
-            drawName(
-                (failed ? "✗ " : "") + conversation.name, in: line, besides: max(0, marks.count - 4), isShown: isShown,
-                style: style)
+            let sign = SafeText(failed ? "✗ " : "")
+            let room = line.columns - Self.countColumns - max(0, marks.count - 4) - sign.width
+            let cut = NameCut(columns: max(0, room), others: topics)
+            drawName(sign + cut.text(Self.shown(conversation.name)), in: line, isShown: isShown, style: style)
             let markStyle = calls ? theme.unread : theme.dimmed
             canvas.write(marks, row: line.row, column: line.endColumn - marks.count - 1, style: markStyle)
         case .postbox(let place):
@@ -67,7 +84,8 @@ extension Frame {
             let count = model.inbox.unreadCount(ofBox: box.id)
             let style = box.isEnabled ? (count > 0 ? theme.unread : .plain) : theme.dimmed
             let name = Self.words(of: box, columns: line.columns - Self.countColumns)
-            drawName(name, in: line, isShown: isShown, style: style)
+            let room = max(0, line.columns - Self.countColumns)
+            drawName(Self.shown(name).shortened(columns: room), in: line, isShown: isShown, style: style)
             drawCount(count, of: model.inbox.counts[box.id] ?? 0, besides: name, in: line)
         }
     }
@@ -82,14 +100,10 @@ extension Frame {
         return SafeText(String(whole.prefix(256))).width <= columns ? whole : " " + box.title + end
     }
 
-    private mutating func drawName(
-        _ name: String, in line: Rect, besides columns: Int = 0, isShown: Bool, style: Style
-    ) {
+    private mutating func drawName(_ name: SafeText, in line: Rect, isShown: Bool, style: Style) {
         if isShown { canvas.write("▌", row: line.row, column: line.column, style: theme.heading) }
         let style = isShown ? theme.emphasized(style) : style
-        let room = max(0, line.columns - Self.countColumns - columns)
-        let text = SafeText(String(name.prefix(256))).shortened(columns: room)
-        canvas.write(text, row: line.row, column: line.column + 1, style: style)
+        canvas.write(name, row: line.row, column: line.column + 1, style: style)
     }
 
     /// Whether something is being written there, whether it is muted, and what is unread.

@@ -6,7 +6,7 @@ extension Frame {
         guard let tour = model.tour, model.overlay == nil, let words = tour.words(model.settings.keys) else { return }
         switch model.view {
         case .welcome, .conversation: break
-        case .inbox, .search, .excerpt, .reader: return
+        case .inbox, .search, .excerpt, .reader, .lab: return
         }
         let area = layout.main
         let lines = SafeText(words).wrapped(columns: area.columns - 6)

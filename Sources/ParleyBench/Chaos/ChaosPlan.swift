@@ -11,6 +11,9 @@ struct ChaosPlan: Sendable {
     let topics: Int
     /// One server alone, or so many in a cluster, each with a copy of the stream.
     let servers: Int
+    /// Whether there is a network on the three servers, as `parley network cluster start` makes one: clients log in, and what
+    /// they do goes through their accounts' imports.
+    let isNetwork: Bool
     /// How often the server is killed, or in a cluster the stream's leader.
     let serverKills: Int
     /// How often each publisher and each subscriber is killed.
@@ -28,7 +31,8 @@ struct ChaosPlan: Sendable {
     init(_ words: Words) {
         messages = max(100, words.number("n", 100_000))
         topics = max(1, words.number("topics", 20))
-        servers = min(5, max(1, words.number("cluster", 1)))
+        isNetwork = words.number("network", 0) != 0
+        servers = isNetwork ? 3 : min(5, max(1, words.number("cluster", 1)))
         serverKills = max(0, words.number("server-kills", servers == 1 ? 20 : 5))
         processKills = max(0, words.number("process-kills", 5))
         cuts = max(0, words.number("cuts", max(5, messages / 1_000)))

@@ -33,7 +33,7 @@ final class ChaosProcess: Sendable {
     }
 
     /// Makes its folder and links, and starts nothing yet.
-    init(_ role: ChaosRole, _ index: Int, _ plan: ChaosPlan, _ servers: ChaosServers, in parent: String) async throws {
+    init(_ role: ChaosRole, _ index: Int, _ plan: ChaosPlan, _ servers: any ChaosSite, in parent: String) async throws {
         self.role = role
         name = role == .publisher ? "publisher-\(index)" : "subscriber-\(index)"
         folder = "\(parent)/\(name)"
@@ -43,10 +43,12 @@ final class ChaosProcess: Sendable {
         for address in servers.addresses { links.append(try await FaultProxy.start(target: address, seed: plan.seed)) }
         self.links = links
         let urls = links.map { "nats://\($0.address.host):\($0.address.port)" }.joined(separator: ",")
-        command = [
-            ThisProgram.path, role.rawValue, "name=\(name)", "index=\(index)", "folder=\(folder)", "servers=\(urls)",
-            "topics=\(plan.topics)", "n=\(role == .publisher ? plan.share(of: index) : 0)", "window=\(plan.window)",
-        ]
+        command =
+            [
+                ThisProgram.path, role.rawValue, "name=\(name)", "index=\(index)", "folder=\(folder)",
+                "servers=\(urls)",
+                "topics=\(plan.topics)", "n=\(role == .publisher ? plan.share(of: index) : 0)", "window=\(plan.window)",
+            ] + servers.words
     }
 
     /// How many messages of a publisher were accepted.

@@ -46,7 +46,9 @@ struct ChaosReport: Sendable {
     private var allProcessKills: Int { processKills.reduce(0) { $0 + $1.kills } }
 
     var text: String {
-        let servers = plan.servers == 1 ? "one server" : "\(plan.servers) servers"
+        let servers =
+            plan.isNetwork
+            ? "a network of \(plan.servers) servers" : plan.servers == 1 ? "one server" : "\(plan.servers) servers"
         let processes = (ChaosPlan.publishers + ChaosPlan.subscribers) * plan.processKills
         var lines = [
             "chaos on \(servers), version \(version), seed \(plan.seed)",
@@ -84,7 +86,9 @@ struct ChaosReport: Sendable {
     private var measurement: Measurement {
         let worst = { (figure: (ChaosTally) -> Int) in Double(tallies.map { figure($0.tally) }.max() ?? 0) }
         return Measurement(ChaosScenario.name).adding("n", Double(plan.messages))
-            .adding("servers", Double(plan.servers)).adding("seed", Double(plan.seed))
+            .adding("servers", Double(plan.servers)).adding("network", plan.isNetwork ? 1 : 0).adding(
+                "seed", Double(plan.seed)
+            )
             .adding("server_kills", Double(serverKills)).adding("process_kills", Double(allProcessKills))
             .adding("cuts", Double(cuts)).adding("seconds", seconds)
             .adding("stored", Double(tallies.first?.tally.stored ?? 0)).adding("duplicates", worst(\.duplicates))

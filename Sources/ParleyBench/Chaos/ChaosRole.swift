@@ -1,3 +1,4 @@
+import NATS
 import Relay
 import RelayNetwork
 
@@ -33,7 +34,7 @@ enum ChaosRole: String, CaseIterable {
         var configuration = RelayConfiguration(
             servers: .fixed(
                 try RelayConfiguration.addresses(words.text("servers", "").split(separator: ",").map(String.init))),
-            user: words.text("name", "chaos"), namespace: ChaosServers.namespace,
+            credentials: try credentials(words), user: words.text("name", "chaos"), namespace: namespace(words),
             reconnect: ReconnectPolicy(schedule: [50, 100, 250, 500].map { .milliseconds($0) }, jitter: .full),
             // An orderly end, too, leaves what waits to the next run.
             outbox: OutboxPolicy(discardsOnClose: false), store: .file("\(folder)/\(Files.store)"))
@@ -58,6 +59,17 @@ enum ChaosRole: String, CaseIterable {
         case .subscriber: try await Self.subscribe(words, client, store, notes, signals)
         }
         await client.close()
+    }
+
+    private func credentials(_ words: Words) throws -> RelayCredentials {
+        let path = words.text("creds", "")
+        return path.isEmpty ? .none : RelayCredentials(try Credentials.load(path: path))
+    }
+
+    private func namespace(_ words: Words) -> RelayConfiguration.Namespace {
+        .init(
+            name: words.text("namespace", ""), hash: words.text("hash", ""),
+            apiPrefix: words.text("api", JetStream.standardPrefix))
     }
 
     // MARK: Publishing

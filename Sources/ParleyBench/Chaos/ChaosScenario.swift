@@ -12,7 +12,7 @@ import RelayNetwork
 /// The promise that nothing is lost, doubled or out of order, while everything that can be killed is.
 ///
 /// Two publishers and two subscribers, each a process with a local store and links of its own, on one server or
-/// (`cluster=3`) on three with a copy of the stream each. `n` (100000) numbered messages go to `topics` (20) topics.
+/// (`cluster=3`) on three with a copy of the stream each, or (`network=1`) on a network that three servers carry, as a user of it. `n` (100000) numbered messages go to `topics` (20) topics.
 /// Meanwhile the server, or the stream's leader, is killed with -9 and started again `server-kills` times (20, in a cluster
 /// 5), each publisher and each subscriber `process-kills` times (5), and `cuts` links are cut (one for every thousand
 /// messages). At the end the stream and the subscribers' stores are read: each has each message once and in order, or the
@@ -42,9 +42,15 @@ enum ChaosScenario {
     }
 
     private static func run(_ plan: ChaosPlan) async throws -> ChaosReport {
-        let folder = try BenchServer.temporaryFolder()
+        let folder = try TemporaryFolder.make("bench")
         defer {
             if !plan.keepsFolder { try? FileManager.default.removeItem(atPath: folder) }
+        }
+        guard !plan.isNetwork else {
+            let report = try await BenchCluster.run(in: folder) { network in
+                try await run(plan, ChaosNetwork(network), folder)
+            }
+            return plan.keepsFolder ? report.kept(in: folder) : report
         }
         let servers = try await ChaosServers.start(plan.servers, in: folder)
         var report: Result<ChaosReport, any Error>
@@ -54,7 +60,7 @@ enum ChaosScenario {
         return try report.get()
     }
 
-    private static func run(_ plan: ChaosPlan, _ servers: ChaosServers, _ folder: String) async throws -> ChaosReport {
+    private static func run(_ plan: ChaosPlan, _ servers: any ChaosSite, _ folder: String) async throws -> ChaosReport {
         var processes: [ChaosProcess] = []
         let report: Result<ChaosReport, any Error>
         do {
@@ -74,7 +80,7 @@ enum ChaosScenario {
     }
 
     private static func rehearse(
-        _ plan: ChaosPlan, _ servers: ChaosServers, _ processes: [ChaosProcess]
+        _ plan: ChaosPlan, _ servers: any ChaosSite, _ processes: [ChaosProcess]
     ) async throws -> ChaosReport {
         var report = ChaosReport(plan: plan, version: servers.version)
         let begin = Meter.now()
@@ -129,7 +135,7 @@ enum ChaosScenario {
     }
 
     private static func killServers(
-        _ plan: ChaosPlan, _ servers: ChaosServers, _ processes: [ChaosProcess], _ killed: () -> Void
+        _ plan: ChaosPlan, _ servers: any ChaosSite, _ processes: [ChaosProcess], _ killed: () -> Void
     ) async throws {
         var generator = plan.generator(1_000)
         for moment in ChaosPlan.moments(plan.serverKills, of: plan.messages, using: &generator) {

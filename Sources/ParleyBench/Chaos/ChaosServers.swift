@@ -9,8 +9,54 @@ import Relay
     import Foundation
 #endif
 
+/// What a chaos run's clients are on, and what of it is killed.
+protocol ChaosSite: Sendable {
+    /// Where the servers are; each stays at its port.
+    var addresses: [ServerAddress] { get }
+    var version: String { get }
+    /// What clients need to know besides, as words for their processes.
+    var words: [String] { get }
+    /// Kills the server, or the one that leads the stream, which is away for a while.
+    func killLeader(for outage: Duration) async throws
+    /// What the stream holds.
+    func state() async throws -> StreamInfo.State
+    /// The stream's messages up to a sequence, counted.
+    func tally(_ plan: ChaosPlan, through last: UInt64) async throws -> ChaosTally
+}
+
+extension ChaosTally {
+    /// Counts a stream's messages up to a sequence.
+    /// - Parameters:
+    ///   - hash: the first token of each subject, which is no part of the topic.
+    ///   - read: gives a page from a sequence on.
+    static func count(
+        _ plan: ChaosPlan, through last: UInt64, hash: String,
+        _ read: (UInt64) async throws -> [StoredMessage]
+    ) async throws -> ChaosTally {
+        var tally = ChaosTally(plan)
+        var next: UInt64 = 1
+        var deadline = ContinuousClock.now + .seconds(30)
+        while next <= last {
+            let page = try await read(next)
+            for message in page where message.sequence <= last {
+                tally.take(
+                    message.payload.readableBytesView, on: String(message.subject.dropFirst(hash.utf8.count + 1)))
+            }
+            if let end = page.last?.sequence {
+                next = end + 1
+                deadline = ContinuousClock.now + .seconds(30)
+            } else {
+                // The copy that was read may lag behind for a moment.
+                guard ContinuousClock.now < deadline else { break }
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+        return tally
+    }
+}
+
 /// The server of a chaos run, or the servers of a cluster with a copy of the stream on each.
-final class ChaosServers: Sendable {
+final class ChaosServers: ChaosSite {
     static let namespace = RelayConfiguration.Namespace(name: "chaos", hash: "chaos")
     static let stream = "chaos_stream"
 
@@ -18,9 +64,9 @@ final class ChaosServers: Sendable {
 
     private init(_ servers: [BenchServer]) { self.servers = servers }
 
-    /// Where the servers are; each stays at its port.
     var addresses: [ServerAddress] { servers.map(\.address) }
     var version: String { servers.first?.version ?? "" }
+    let words = ["namespace=\(namespace.name)", "hash=\(namespace.hash)"]
 
     /// Starts them and makes the stream. The caller stops them.
     static func start(_ count: Int, in folder: String) async throws -> ChaosServers {
@@ -47,7 +93,6 @@ final class ChaosServers: Sendable {
 
     // MARK: Outages
 
-    /// Kills the server, or the one that leads the stream, and starts it again after a while.
     func killLeader(for outage: Duration) async throws {
         let victim = try await leader()
         await victim.crash()
@@ -111,35 +156,16 @@ final class ChaosServers: Sendable {
 
     // MARK: The stream
 
-    /// What the stream holds.
     func state() async throws -> StreamInfo.State {
         try await asking { try await $0.streamInfo(Self.stream).state }
     }
 
-    /// The stream's messages up to a sequence, counted.
     func tally(_ plan: ChaosPlan, through last: UInt64) async throws -> ChaosTally {
-        var tally = ChaosTally(plan)
-        var next: UInt64 = 1
-        var deadline = ContinuousClock.now + .seconds(30)
-        while next <= last {
-            let start = next
-            let page = try await asking {
+        try await .count(plan, through: last, hash: Self.namespace.hash) { start in
+            try await asking {
                 try await $0.page(of: Self.stream, from: .sequence(start), limit: 1_000, bytes: 8 << 20).messages
             }
-            for message in page where message.sequence <= last {
-                let topic = message.subject.dropFirst(Self.namespace.hash.utf8.count + 1)
-                tally.take(message.payload.readableBytesView, on: String(topic))
-            }
-            if let end = page.last?.sequence {
-                next = end + 1
-                deadline = ContinuousClock.now + .seconds(30)
-            } else {
-                // The copy that was read may lag behind for a moment.
-                guard ContinuousClock.now < deadline else { break }
-                try await Task.sleep(for: .milliseconds(100))
-            }
         }
-        return tally
     }
 
     private func provide() async throws {

@@ -79,6 +79,9 @@ package struct ConnectionMachine: Sendable {
         generator = SeededGenerator(seed: seed)
     }
 
+    /// Has the jitter start somewhere else.
+    package mutating func reseed(_ seed: UInt64) { generator = SeededGenerator(seed: seed) }
+
     /// The timers that the driver should be running.
     package var runningTimers: Set<TimerID> { Set(timers.values.map(\.id)) }
 

@@ -47,6 +47,12 @@ package struct ServerPool: Hashable, Sendable {
         advertised = list
     }
 
+    /// Forgets the servers that others told of.
+    package mutating func forgetAdvertised() {
+        order.removeAll { !configured.contains($0) }
+        advertised = []
+    }
+
     /// A dial to this server failed, its connection broke, or it is shutting down: it becomes the last one.
     package mutating func failed(_ server: ServerAddress) {
         guard let index = order.firstIndex(of: server) else { return }

@@ -236,6 +236,10 @@ package struct Delivery: Sendable {
         }
     }
 
+    /// So often in a row a letter is refused, over some eight seconds, until it counts that nobody says why: a cluster that
+    /// has lost a server needs as long for its stream's new leader, and its services may have been on that server.
+    static let silentRefusals = 7
+
     /// The network reported the state of a letter's postbox; nil when it did not answer. A postbox that takes letters was
     /// without a leader for a moment, and the letter is sent again.
     ///
@@ -249,6 +253,7 @@ package struct Delivery: Sendable {
         guard case .postbox(let user, let postbox)? = outbox.destination(of: id), state != .accepting,
             state == nil || state == .full ? isRefused && !isUnderWay : isRefused || isUnderWay
         else { return [] }
+        if state == nil, outbox.refusals(of: id) < Self.silentRefusals { return [] }
         var actions: [Action] = []
         finish(id, .failed(.postboxNotAccepting("\(user)/\(postbox)", because: state)), into: &actions)
         flush(at: now, into: &actions)

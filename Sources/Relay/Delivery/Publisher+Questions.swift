@@ -9,13 +9,16 @@ import NIOCore
 
 // What the network is asked about messages on their way.
 extension Publisher {
-    /// The state of a letter's postbox; nil if the network does not say.
+    /// The state of a letter's postbox; nil if nobody answers.
     static func recipient(
         _ user: String, _ postbox: String, _ route: Route, isRefused: Bool, _ clock: any Timekeeper
     ) async -> RecipientReply.State? {
         let answer = try? await route.jetStream.connection.request(
             ByteBuffer(), to: NetworkNames.recipient(user, postbox), timeout: .seconds(5))
         let reply = answer.flatMap { try? JSONDecoder().decode(RecipientReply.self, from: Data($0.bytes)) }
+        // The services that answer could not find it out now, as while streams are without a leader: the letter's own
+        // stream is without one too, and the letter is sent again.
+        if let reply, reply.state == nil { return .accepting }
         // The letter may have been stored a moment before the postbox was closed.
         if !isRefused, let state = reply?.state, state != .accepting { try? await clock.sleep(for: .milliseconds(250)) }
         return reply?.state

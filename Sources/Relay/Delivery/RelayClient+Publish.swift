@@ -1,5 +1,5 @@
 import NATS
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// A publish that was handed over and has not ended yet.
 public final class PendingPublish: Sendable {
@@ -12,7 +12,7 @@ public final class PendingPublish: Sendable {
         var waiter: Completion<PublishOutcome?>?
     }
 
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
     private let clock: ReceiptClock
 
     /// - Parameter clock: says when a caller has waited for long enough.
@@ -23,7 +23,7 @@ public final class PendingPublish: Sendable {
 
     /// The message has ended. Most do before a caller comes to wait for them.
     func end(_ outcome: PublishOutcome) {
-        let waiter = state.withLock { state in
+        let waiter = state.withLockedValue { state in
             state.outcome = outcome
             return state.waiter
         }
@@ -31,7 +31,7 @@ public final class PendingPublish: Sendable {
     }
 
     private nonisolated(nonsending) func outcome(within limit: Duration) async -> PublishOutcome? {
-        let (outcome, waiter) = state.withLock { state -> (PublishOutcome?, Completion<PublishOutcome?>?) in
+        let (outcome, waiter) = state.withLockedValue { state -> (PublishOutcome?, Completion<PublishOutcome?>?) in
             if let outcome = state.outcome { return (outcome, nil) }
             let waiter = Completion<PublishOutcome?>()
             state.waiter = waiter
@@ -53,7 +53,7 @@ public final class PendingPublish: Sendable {
     ///
     /// - Throws: why the message will not be stored.
     package func receiptNow() throws(RelayError) -> PublishReceipt? {
-        guard let outcome = state.withLock({ $0.outcome }) else { return nil }
+        guard let outcome = state.withLockedValue({ $0.outcome }) else { return nil }
         return try receipt(of: outcome)
     }
 

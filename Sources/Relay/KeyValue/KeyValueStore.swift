@@ -37,7 +37,7 @@ struct KeyValueStore: Sendable {
     /// What a subscription to keys tells. Values that others have replaced are gone, as they should be.
     static var words: SubscriptionWords<KeyValueEvent> {
         SubscriptionWords<KeyValueEvent>(
-            message: { message, _, _ in (.change(KeyValueChange(KeyValueEntry(message))), nil) },
+            message: { message, _, _, _ in (.change(KeyValueChange(KeyValueEntry(message))), nil) },
             live: .live, lost: nil, restarted: .restarted, interrupted: { .interrupted($0, passes: $1) })
     }
 

@@ -1,4 +1,4 @@
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// One message as RelayX's SDKs put it on the wire: a MessagePack map `{client_id, id, room, message, start}`.
 public struct Envelope: Hashable, Sendable {
@@ -62,10 +62,10 @@ public struct Envelope: Hashable, Sendable {
     }
 
     /// The newest moment that was written: of many lines a second, most share theirs with the one before.
-    private static let newest = Mutex<(moment: Timestamp, text: String)?>(nil)
+    private static let newest = NIOLockedValueBox<(moment: Timestamp, text: String)?>(nil)
 
     private static func text(of moment: Timestamp) -> String {
-        newest.withLock { newest in
+        newest.withLockedValue { newest in
             if let newest, newest.moment == moment { return newest.text }
             let text = moment.iso8601
             newest = (moment, text)

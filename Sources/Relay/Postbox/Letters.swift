@@ -32,7 +32,7 @@ struct Letters: Sendable {
         completed: @escaping @Sendable ([PostboxMessage]) async -> [PostboxMessage]
     ) -> SubscriptionWords<PostboxEvent> {
         SubscriptionWords<PostboxEvent>(
-            message: { message, incarnation, _ in
+            message: { message, _, incarnation, _ in
                 switch ReadLetter(message, incarnation: incarnation, owner: owner) {
                 case .readable(let letter): (.message(letter), nil)
                 case .unreadable(let letter): (.unreadable(letter), nil)

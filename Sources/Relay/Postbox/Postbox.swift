@@ -30,3 +30,17 @@ public struct Postbox: Hashable, Sendable, Identifiable {
         self.createdAt = createdAt
     }
 }
+
+/// The user's postboxes as this machine keeps them.
+public struct KeptPostboxes: Hashable, Sendable {
+    /// The postboxes.
+    public var items: [Postbox]
+    /// When the network told them: what has been changed since then is not known.
+    public var asOf: Timestamp
+
+    /// Describes postboxes.
+    public init(items: [Postbox], asOf: Timestamp) {
+        self.items = items
+        self.asOf = asOf
+    }
+}

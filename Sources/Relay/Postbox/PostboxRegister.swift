@@ -73,7 +73,7 @@ struct PostboxRegister: Sendable {
             answer = try await connection.request(
                 ByteBuffer(bytes: question), to: NetworkNames.postboxes(of: owner, verb), timeout: timeLimit)
         } catch .noResponders {
-            throw .server(code: 503, "this network has no postbox service")
+            throw .server(code: 503, "no postbox service answers on this network now")
         } catch {
             throw RelayError(error, during: "the postbox service")
         }

@@ -65,7 +65,7 @@ extension RelayClient {
     }
 
     /// Has the local store keep something within a moment, where there is one.
-    private func keep(_ changes: StoreChange...) async {
+    func keep(_ changes: StoreChange...) async {
         guard !changes.isEmpty, let store = await keptStore() else { return }
         await store.append([], changes)
     }
@@ -88,21 +88,43 @@ extension RelayClient {
 
     // MARK: Steps
 
-    /// Letters with the personas to which their postboxes belong. Where the network does not say, they are the owner's.
+    /// How long letters wait for the network's word to whom their postboxes belong, and how long that is listened for.
+    private static let personaLimits = (wait: Duration.seconds(2), answer: Duration.seconds(10))
+
+    /// Letters with the personas to which their postboxes belong. Where the network does not say, it is as it was when it
+    /// last did, or they are the owner's.
     func withPersonas(_ letters: [PostboxMessage]) async -> [PostboxMessage] {
-        guard let link, let owner = user, let register = try? postboxRegister(timeLimit: .seconds(2)) else {
-            return letters
-        }
-        let unknown = link.personas.unknownPostboxes(of: letters)
-        if !unknown.isEmpty {
-            do throws(RelayError) {
-                link.personas.take(try await register.postboxes(of: nil), asked: unknown, owner: owner)
-            } catch {
-                // A network without the service has no personas. One that is slow is asked again for the next letter.
-                if case .server = error { link.personas.take([], asked: unknown, owner: owner) }
+        guard let link, let owner = user, owner.isSubjectToken else { return letters }
+        let personas = link.personas
+        let unknown = personas.unknownPostboxes(of: letters)
+        guard !unknown.isEmpty else { return personas.assigned(to: letters, of: owner) }
+        if personas.isAnswerExpected {
+            if let answer = await Self.postboxes(of: owner, over: link, within: Self.personaLimits.wait) {
+                await told(answer, about: unknown, over: link)
+            }
+        } else if personas.beginAskingAside() {
+            // It is as if it were gone: one question at a time goes on, and no letter waits for it.
+            Task { [weak self] in
+                if let answer = await Self.postboxes(of: owner, over: link, within: Self.personaLimits.answer) {
+                    await self?.told(answer, about: unknown, over: link)
+                }
+                personas.endAskingAside()
             }
         }
-        return link.personas.assigned(to: letters)
+        if personas.needsMemory(for: letters), let kept = try? await keptPostboxes() {
+            personas.remember(kept.items, of: owner)
+        }
+        return personas.assigned(to: letters, of: owner)
+    }
+
+    /// The postboxes as the network says them; nil where it does not in time.
+    private static func postboxes(of owner: String, over link: LiveLink, within limit: Duration) async -> [Postbox]? {
+        guard let connection = link.connection else { return nil }
+        let register = PostboxRegister(owner: owner, connection: connection, timeLimit: limit)
+        do throws(RelayError) { return try await register.postboxes(of: nil) } catch {
+            link.personas.expectNoAnswer()
+            return nil
+        }
     }
 
     /// Reads the letters, for which a resting connection comes back. A new user has none yet, until the network is asked for

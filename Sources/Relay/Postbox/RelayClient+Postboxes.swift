@@ -4,7 +4,28 @@ extension RelayClient {
     ///
     /// - Parameter sudoId: only those of this persona (Sudo); nil for all.
     public func postboxes(sudoId: String? = nil) async throws(RelayError) -> [Postbox] {
-        try await awakePostboxRegister().postboxes(of: sudoId)
+        let postboxes = try await awakePostboxRegister().postboxes(of: sudoId)
+        if sudoId == nil, let link { await told(postboxes, over: link) }
+        return postboxes
+    }
+
+    /// The user's postboxes as this machine keeps them, connected or not: those that ``postboxes(sudoId:)`` without a
+    /// persona brought last. Waits for the opening of the local store and for nothing else.
+    ///
+    /// - Returns: the postboxes, and as of when they are; nil where the network has told none yet, the configuration's store
+    ///   is no file, or it could not be opened.
+    /// - Throws: ``RelayError/storage(_:)``.
+    public func keptPostboxes() async throws(RelayError) -> KeptPostboxes? {
+        guard let store = await keptStore() else { return nil }
+        return try await store.postboxes()
+    }
+
+    /// Takes in which postboxes there are.
+    ///
+    /// - Parameter asked: those that were asked about.
+    func told(_ postboxes: [Postbox], about asked: Set<String> = [], over link: LiveLink) async {
+        if let user { link.personas.take(postboxes, asked: asked, owner: user) }
+        await keep(.postboxesListed(KeptPostboxes(items: postboxes, asOf: .now)))
     }
 
     /// Who asks about postboxes needs the connection.
@@ -38,7 +59,7 @@ extension RelayClient {
     /// - Throws: ``RelayError/invalidArgument(_:)`` for either, ``RelayError/notConnected``, or the network's refusal.
     public func createPostbox(_ name: String, sudoId: String? = nil) async throws(RelayError) -> Postbox {
         let made = try await awakePostboxRegister().create(name, for: sudoId)
-        link?.personas.forget(made.id)
+        if let user { link?.personas.take([made], asked: [], owner: user) }
         return made
     }
 

@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import NIOConcurrencyHelpers
 import NIOCore
 
 #if canImport(Glibc)
@@ -21,6 +22,8 @@ struct BurstFile {
     static let ending = "-burst"
     /// The file's name.
     let path: String
+    /// The file, held open by a store that writes it often.
+    private var held: HeldBurstFile?
 
     /// A part that a row names.
     struct Part: Hashable {
@@ -37,10 +40,26 @@ struct BurstFile {
 
     init(path: String) { self.path = path }
 
-    /// The file that belongs to a database; nil for one in memory.
+    /// The file that belongs to a database, for the store that holds it open once it writes to it.
+    init?(of database: Database, held: HeldBurstFile) {
+        if let path = held.path {
+            self.path = path
+        } else {
+            guard let file = BurstFile(of: database) else { return nil }
+            path = file.path
+        }
+        self.held = held
+    }
+
+    /// The file that belongs to a database; nil for one in memory, and for one that no longer has its name: the file
+    /// beside that name belongs to whichever database has it now.
     init?(of database: Database) {
-        guard let name = database.sqliteConnection.flatMap({ sqlite3_db_filename($0, "main") }), name.pointee != 0
+        guard let connection = database.sqliteConnection, let name = sqlite3_db_filename(connection, "main"),
+            name.pointee != 0
         else { return nil }
+        var hasMoved: Int32 = 0
+        let code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+        guard code != SQLITE_OK || hasMoved == 0 else { return nil }
         path = String(cString: name) + Self.ending
     }
 
@@ -49,21 +68,21 @@ struct BurstFile {
     /// - Returns: the part; nil where the file cannot be opened.
     /// - Throws: SQLite's error of the same meaning.
     func write(_ values: [EncodedMessages], at place: Int) throws -> Part? {
-        guard let descriptor = descriptor(O_RDWR | O_CREAT | O_CLOEXEC) else { return nil }
-        defer { close(descriptor) }
+        let flags = O_RDWR | O_CREAT | O_CLOEXEC
+        guard let descriptor = held?.descriptor(path, flags) ?? descriptor(flags) else { return nil }
+        defer { if held == nil { close(descriptor) } }
         var status = stat()
         let hasLength = fstat(descriptor, &status) == 0
         var part = Part(place: place, bytes: 0, checksum: 0)
         var checksum = BurstChecksum()
         do {
+            Self.reserve(values.reduce(0) { $0 + $1.framed.readableBytes }, in: descriptor, at: place)
             for value in values {
-                let length = UInt32(clamping: value.bytes.readableBytes)
-                for bytes in [ByteBuffer(integer: length, endianness: .little), value.bytes] {
-                    try bytes.withUnsafeReadableBytes { bytes in
-                        checksum.add(bytes)
-                        try Self.write(bytes, to: descriptor, at: part.end)
-                        part.bytes += bytes.count
-                    }
+                try value.framed.withUnsafeReadableBytes { bytes in
+                    checksum.add(UnsafeRawBufferPointer(rebasing: bytes.prefix(EncodedMessages.lengthBytes)))
+                    checksum.add(UnsafeRawBufferPointer(rebasing: bytes.dropFirst(EncodedMessages.lengthBytes)))
+                    try Self.write(bytes, to: descriptor, at: part.end)
+                    part.bytes += bytes.count
                 }
             }
         } catch {
@@ -73,6 +92,13 @@ struct BurstFile {
         }
         part.checksum = checksum.value
         return part
+    }
+
+    /// Takes room on the disk at once, which costs less than page by page. Where that cannot be done the writing does it.
+    private static func reserve(_ bytes: Int, in descriptor: Int32, at place: Int) {
+        #if os(Linux)
+            _ = posix_fallocate(descriptor, off_t(place), off_t(bytes))
+        #endif
     }
 
     private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at place: Int) throws {
@@ -128,7 +154,10 @@ struct BurstFile {
     private static let maximumPart = 1 << 30
 
     /// Whether the file takes no room.
-    var isEmpty: Bool {
+    var isEmpty: Bool { Self.isEmpty(path) }
+
+    /// Whether there is no such file, or nothing in it.
+    static func isEmpty(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) != 0 || status.st_size == 0
     }
@@ -152,6 +181,49 @@ struct BurstFile {
             default: .SQLITE_IOERR
             }
         return DatabaseError(resultCode: result, message: String(cString: strerror(code)))
+    }
+}
+
+/// The file of bursts as a store holds it open, from its first burst on: to open a file costs as much as to write some.
+final class HeldBurstFile: Sendable {
+    private let opened = NIOLockedValueBox<(path: String, descriptor: Int32)?>(nil)
+
+    deinit { close() }
+
+    /// Lets go of the file; the next burst opens it again.
+    func close() { opened.withLockedValue { Self.close(&$0) } }
+
+    private static func close(_ opened: inout (path: String, descriptor: Int32)?) {
+        guard let descriptor = exchange(&opened, with: nil)?.descriptor else { return }
+        #if canImport(Glibc)
+            _ = Glibc.close(descriptor)
+        #elseif canImport(Musl)
+            _ = Musl.close(descriptor)
+        #elseif canImport(Darwin)
+            _ = Darwin.close(descriptor)
+        #endif
+    }
+
+    /// The name of the file that is open; nil where none is, or somebody has deleted it meanwhile.
+    var path: String? {
+        opened.withLockedValue { opened in
+            guard let (path, descriptor) = opened else { return nil }
+            var status = stat()
+            if fstat(descriptor, &status) == 0, status.st_nlink > 0 { return path }
+            Self.close(&opened)
+            return nil
+        }
+    }
+
+    /// The file, which is opened unless it is open; nil where it cannot be.
+    fileprivate func descriptor(_ path: String, _ flags: Int32) -> Int32? {
+        opened.withLockedValue { opened in
+            if let opened { return opened.descriptor }
+            let descriptor = open(path, flags, 0o600)
+            guard descriptor >= 0 else { return nil }
+            opened = (path, descriptor)
+            return descriptor
+        }
     }
 }
 
@@ -189,35 +261,46 @@ struct BurstRoom: Hashable {
 /// What tells bytes that were written from others: four sums, each of every fourth word, that a processor makes side by
 /// side. It finds what a disk does, and is no proof against a person.
 struct BurstChecksum {
-    private var sums = SIMD4<UInt64>(
-        0x9E37_79B9_7F4A_7C15, 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB, 0xD6E8_FEB8_6659_FD93)
-    private static let factor = SIMD4<UInt64>(repeating: 0x0000_0100_0000_01B3)
+    private var sums: (UInt64, UInt64, UInt64, UInt64) = (
+        0x9E37_79B9_7F4A_7C15, 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB, 0xD6E8_FEB8_6659_FD93
+    )
+    private static let factor: UInt64 = 0x0000_0100_0000_01B3
 
     /// Adds some bytes, and how many they are.
     mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        // By values of its own, which a processor keeps in its registers: one of several words has no multiplication.
+        var (first, second, third, fourth) = sums
         var position = 0
         while position + 32 <= bytes.count {
-            add(bytes.loadUnaligned(fromByteOffset: position, as: SIMD4<UInt64>.self))
+            Self.add(bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self), to: &first)
+            Self.add(bytes.loadUnaligned(fromByteOffset: position + 8, as: UInt64.self), to: &second)
+            Self.add(bytes.loadUnaligned(fromByteOffset: position + 16, as: UInt64.self), to: &third)
+            Self.add(bytes.loadUnaligned(fromByteOffset: position + 24, as: UInt64.self), to: &fourth)
             position += 32
         }
         var rest = SIMD4<UInt64>.zero
         withUnsafeMutableBytes(of: &rest) { rest in
             rest.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[position...]))
         }
-        add(rest)
-        add(SIMD4(repeating: UInt64(bytes.count)))
+        for words in [rest, SIMD4(repeating: UInt64(bytes.count))] {
+            Self.add(words[0], to: &first)
+            Self.add(words[1], to: &second)
+            Self.add(words[2], to: &third)
+            Self.add(words[3], to: &fourth)
+        }
+        sums = (first, second, third, fourth)
     }
 
-    private mutating func add(_ words: SIMD4<UInt64>) {
-        sums = (sums ^ words) &* Self.factor
+    private static func add(_ word: UInt64, to sum: inout UInt64) {
+        sum = (sum ^ word) &* factor
         // A factor alone carries nothing down.
-        sums ^= sums &>> 29
+        sum ^= sum >> 29
     }
 
     /// All of it in one number.
     var value: Int64 {
         var all: UInt64 = 0
-        for lane in 0..<4 { all = (all ^ sums[lane]) &* Self.factor[0] ^ (all >> 31) }
+        for sum in [sums.0, sums.1, sums.2, sums.3] { all = (all ^ sum) &* Self.factor ^ (all >> 31) }
         return Int64(bitPattern: all)
     }
 }

@@ -9,8 +9,8 @@ import NIOCore
 /// row, and a tenth of that for its part of a large value. A value names its streams and topics itself, so that it says
 /// all about its messages.
 package struct EncodedMessages: Hashable, Sendable {
-    /// The value.
-    let bytes: ByteBuffer
+    /// The value behind its length, as it stands in a file.
+    let framed: ByteBuffer
     /// How many messages there are.
     package let count: Int
     /// How many bytes their payloads have.
@@ -21,9 +21,18 @@ package struct EncodedMessages: Hashable, Sendable {
     /// A value ends with the message that makes it larger than this. To make rows of it takes some ten milliseconds.
     static let usualBytes = 1 << 20
 
+    /// The bytes of the length before a value.
+    static let lengthBytes = MemoryLayout<UInt32>.size
     private static let version: UInt8 = 1
     /// The version, and where the names begin.
     private static let headBytes = 1 + MemoryLayout<UInt32>.size
+
+    /// The value.
+    var bytes: ByteBuffer {
+        var bytes = framed
+        bytes.moveReaderIndex(forwardBy: min(Self.lengthBytes, bytes.readableBytes))
+        return bytes.slice()
+    }
 
     /// The messages, in the order in which they came.
     package var messages: [KeptMessage] { Self.messages(in: bytes) ?? [] }
@@ -73,17 +82,17 @@ package struct EncodedMessages: Hashable, Sendable {
         ///
         /// - Parameters:
         ///   - stored: the message as the server sent it.
+        ///   - payload: its payload's bytes.
         ///   - stream: the stream that holds it.
         ///   - topic: the topic that its subject stands for.
         ///   - id: the sender's identifier for it; nil where it has none or cannot be read.
         ///   - from: whom it says it is from.
         mutating func write(
-            _ stored: StoredMessage, of stream: StreamIdentity, topic: String, id: String?, from: String?
+            _ stored: StoredMessage, _ payload: UnsafeRawBufferPointer, of stream: StreamIdentity, topic: String,
+            id: String?, from: String?
         ) {
-            let (sequence, time) = (stored.sequence, Timestamp(milliseconds: stored.time.milliseconds))
-            stored.payload.withUnsafeReadableBytes { payload in
-                write(stream, sequence, topic, id: id, from: from, time, payload)
-            }
+            let time = Timestamp(milliseconds: stored.time.milliseconds)
+            write(stream, stored.sequence, topic, id: id, from: from, time, payload)
         }
 
         /// Writes a message at once, as each call of the buffer's costs as much as its bytes.
@@ -94,7 +103,8 @@ package struct EncodedMessages: Hashable, Sendable {
             guard sequence < RowNumber.sequences else { return refused += 1 }
             if buffer.writerIndex == 0 {
                 buffer.reserveCapacity(expected)
-                buffer.writeMultipleIntegers(EncodedMessages.version, UInt32(0))
+                // The length of all, and that of the messages, are known at the end.
+                buffer.writeMultipleIntegers(UInt32(0), EncodedMessages.version, UInt32(0))
             }
             let (stream, topic) = names.indices(of: stream, topic)
             let (idBytes, fromBytes) = (id?.utf8.count ?? 0, from?.utf8.count ?? 0)
@@ -137,11 +147,13 @@ package struct EncodedMessages: Hashable, Sendable {
         /// Returns the finished value and starts an empty one.
         mutating func take() -> EncodedMessages {
             if count > 0 {
-                buffer.setInteger(UInt32(clamping: buffer.writerIndex), at: 1)
+                let head = EncodedMessages.lengthBytes
+                buffer.setInteger(UInt32(clamping: buffer.writerIndex - head), at: head + 1)
                 names.write(to: &buffer)
+                buffer.setInteger(UInt32(clamping: buffer.writerIndex - head), at: 0, endianness: .little)
             }
             defer { self = Writer(expecting: expected) }
-            return EncodedMessages(bytes: buffer, count: count, payloadBytes: payloadBytes, refused: refused)
+            return EncodedMessages(framed: buffer, count: count, payloadBytes: payloadBytes, refused: refused)
         }
     }
 

@@ -83,13 +83,15 @@ package enum StoreChange: Hashable, Sendable {
     case letterDeleted(KeptLetter.Direction, id: String)
     /// Keeps what a list of letters had, and forgets what it did not have any more.
     case lettersListed(KeptLetterPage)
+    /// Keeps which postboxes the network has said there are. The first ``StoreBounds/postboxes`` are kept.
+    case postboxesListed(KeptPostboxes)
 
     /// Whether it is what a person typed and sent, which not even a power cut may lose.
     package var isPrecious: Bool {
         switch self {
         case .outbox, .outboxState, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed: true
         case .draft, .line, .ignored, .muted, .choice, .joined, .join, .order, .leave, .cursor, .received, .rewound,
-            .gap, .readMark, .letter, .letterRead, .letterDeleted, .lettersListed:
+            .gap, .readMark, .letter, .letterRead, .letterDeleted, .lettersListed, .postboxesListed:
             false
         }
     }
@@ -100,7 +102,7 @@ package enum StoreChange: Hashable, Sendable {
         case .draft, .readMark, .letterRead: true
         case .outbox, .outboxState, .outboxEnded, .outboxStored, .outboxLeaves, .outboxTrimmed, .line, .ignored, .muted,
             .choice, .joined, .join, .order, .leave, .cursor, .received, .rewound, .gap, .letter, .letterDeleted,
-            .lettersListed:
+            .lettersListed, .postboxesListed:
             false
         }
     }
@@ -134,6 +136,8 @@ package enum StoreBounds {
     package static let choices = 100
     /// So many messages that were not sent.
     package static let notSent = 10_000
+    /// So many postboxes.
+    package static let postboxes = 1_000
     /// So many letters, those received and those sent together.
     package static let letters = 50_000
     /// So many holes of each topic or pattern, the newest.

@@ -27,7 +27,7 @@ enum LetterRows {
             letter.subject,
         ]
         try database.execute(sql: sql, arguments: arguments)
-        guard database.changesCount > 0 else { return }
+        guard database.changesCount > 0 else { return try correctPersona(of: letter, in: database) }
         let number = database.lastInsertedRowID
         try database.execute(
             sql: "INSERT INTO letter_words (rowid, text, sender) VALUES (?, ?, ?)",
@@ -36,6 +36,14 @@ enum LetterRows {
         guard last > 0 else { return }
         try database.execute(sql: "DELETE FROM letter_words WHERE rowid <= ?", arguments: [last])
         try database.execute(sql: "DELETE FROM letters WHERE number <= ?", arguments: [last])
+    }
+
+    /// While the network does not say to whom a postbox belongs, its letters count as the owner's; later it is known.
+    private static func correctPersona(of letter: KeptLetter, in database: Database) throws {
+        guard let persona = letter.sudoId else { return }
+        try database.cachedStatement(
+            sql: "UPDATE letters SET sudo = ? WHERE direction = ? AND id = ? AND sudo IS NOT ?"
+        ).execute(arguments: [persona, letter.direction.rawValue, letter.id, persona])
     }
 
     /// Deletes letters by their numbers here, with the words to find them.

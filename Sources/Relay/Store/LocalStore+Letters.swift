@@ -88,7 +88,7 @@ extension LocalStore {
         }
     }
 
-    /// Deletes all letters that are kept; those of the network stay there.
+    /// Deletes all letters that are kept, and what is known of the postboxes; those of the network stay there.
     ///
     /// - Returns: how many were deleted.
     /// - Throws: ``RelayError/storage(_:)``; a part may be deleted then.
@@ -109,6 +109,7 @@ extension LocalStore {
         try await writing { database in
             try database.execute(sql: "DELETE FROM read_letters")
             try LetterRows.forgetMoment(database)
+            try PostboxRows.forget(database)
         }
         return count
     }

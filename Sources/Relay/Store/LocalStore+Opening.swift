@@ -86,6 +86,18 @@ extension LocalStore {
         return (pool, isNew ?? false)
     }
 
+    /// Carries the log over into the file, and leaves nothing of it behind. Where another process has the store open, it
+    /// may do it in our place.
+    static func carryOverLog(of path: String) {
+        var patience = configuration
+        // Less than others wait to write, whom this one would keep from it while they read.
+        patience.busyMode = .timeout(0.5)
+        guard let last = try? DatabaseQueue(path: path, configuration: patience) else { return }
+        // To be the last to close is not enough: whoever asks to read just then has a connection of their own for a moment.
+        try? last.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+        try? last.close()
+    }
+
     private static var configuration: Configuration {
         var configuration = Configuration()
         // Another process writes for milliseconds at a time.

@@ -70,7 +70,7 @@ extension LocalStore {
     /// - Throws: ``RelayError/storage(_:)``.
     func notSent() throws(RelayError) -> [KeptPublish] {
         do {
-            return try database.read { database -> [KeptPublish] in
+            return try readers.read(database) { database -> [KeptPublish] in
                 let rows = try Row.fetchAll(database, sql: "\(Self.outboxColumns) WHERE state = 2 ORDER BY number")
                 return rows.map { Self.publish($0) }
             }
@@ -85,7 +85,7 @@ extension LocalStore {
     /// - Throws: ``RelayError/storage(_:)``.
     func outbox(of run: String) throws(RelayError) -> [KeptPublish] {
         do {
-            return try database.read { database -> [KeptPublish] in
+            return try readers.read(database) { database -> [KeptPublish] in
                 let rows = try Row.fetchAll(
                     database, sql: "\(Self.outboxColumns) WHERE state = 2 OR run = ? ORDER BY number",
                     arguments: [run])

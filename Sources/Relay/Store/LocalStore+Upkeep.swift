@@ -118,7 +118,7 @@ extension LocalStore {
     /// Gives back what a burst took beside the database. What could not be given back now is written over later.
     func emptyBurstFile() async {
         guard let path, !BurstFile(path: path + BurstFile.ending).isEmpty,
-            (try? await database.read({ try Staging(in: $0).isEmpty() })) == true
+            (try? await readers.read(database) { try Staging(in: $0).isEmpty() }) == true
         else { return }
         // The rows that were made of it are on the disk first, whatever becomes of the power.
         await cutFile()

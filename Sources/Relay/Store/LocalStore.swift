@@ -46,11 +46,14 @@ public final class LocalStore: Sendable {
     public let rescue: StoreRescue?
 
     let database: any DatabaseWriter
+    /// Who reads it.
+    let readers = StoreReaders()
     /// The file; nil for a store in memory.
     let path: String?
     let clock: any Timekeeper
     /// That the file is in use; nil for a store in memory.
     private let use: StoreUse?
+    private let bursts = HeldBurstFile()
     private let board = StatusBoard<StoreNews>(nil, bufferedValues: 16)
     private let state: NIOLockedValueBox<State>
 
@@ -237,9 +240,12 @@ public final class LocalStore: Sendable {
         var failure: RelayError?
         do throws(RelayError) { try await flush() } catch { failure = error }
         await emptyBurstFile()
-        // The last connection that SQLite closes carries the log over into the file, which one that only reads cannot.
-        (database as? DatabasePool)?.invalidateReadOnlyConnections()
+        await readers.close()
         try? database.close()
+        // The last connection that SQLite closes carries the log over into the file, which one that only reads cannot, and
+        // those are closed behind that which writes.
+        if let path, !BurstFile.isEmpty(path + "-wal") { Self.carryOverLog(of: path) }
+        bursts.close()
         use?.end()
         if let failure { throw failure }
     }
@@ -280,8 +286,10 @@ public final class LocalStore: Sendable {
         let batch = state.withLockedValue { $0.intake.take() }
         let ending: StoreIntake.Ending
         do {
-            let (refused, stagedBytes) = try await database.write {
-                (try batch.write(to: $0), try Staging(in: $0).bytes())
+            let (refused, stagedBytes) = try await database.writeWithoutTransaction { [bursts] database in
+                try Self.transaction(in: database) {
+                    (try batch.write(to: database, bursts), try Staging(in: database).bytes())
+                }
             }
             ending = .written(refused: refused, stagedBytes: stagedBytes)
         } catch {
@@ -290,6 +298,20 @@ public final class LocalStore: Sendable {
             ending = StoreFailure.mayPass(error) ? .failed(words) : .impossible(words)
         }
         ended(ending)
+    }
+
+    /// Does what the library's own transaction does, by statements that are prepared once.
+    private static func transaction<Value>(in database: Database, _ work: () throws -> Value) throws -> Value {
+        try database.cachedStatement(sql: "BEGIN IMMEDIATE TRANSACTION").execute()
+        do {
+            let value = try work()
+            try database.cachedStatement(sql: "COMMIT TRANSACTION").execute()
+            return value
+        } catch {
+            // It may have been rolled back with what failed.
+            if database.isInsideTransaction { try? database.rollback() }
+            throw error
+        }
     }
 
     private func ended(_ ending: StoreIntake.Ending) {
@@ -356,7 +378,7 @@ public final class LocalStore: Sendable {
         _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws(RelayError) -> Value {
         do {
-            return try await database.read(work)
+            return try await readers.read(database, work)
         } catch {
             note(error)
             throw StoreFailure.error(error, path)
@@ -373,7 +395,9 @@ public final class LocalStore: Sendable {
         if let found = try await reading(whole) { return found.value }
         do {
             // Others may write between two values. What comes meanwhile does not keep it from ending.
-            let values = try await database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM staged") ?? 0 }
+            let values = try await readers.read(database) {
+                try Int.fetchOne($0, sql: "SELECT count(*) FROM staged") ?? 0
+            }
             var left = values
             while left > 0 {
                 let most = left
@@ -426,12 +450,13 @@ extension StoreIntake.Ending {
 extension StoreIntake.Batch {
     /// Writes the batch, within a transaction of the caller's.
     ///
+    /// - Parameter bursts: the file of bursts, where it is held open.
     /// - Returns: how many of its messages have no place in a store.
-    func write(to database: Database) throws -> Int {
+    func write(to database: Database, _ bursts: HeldBurstFile? = nil) throws -> Int {
         let refused: Int
         if isStaged {
             let names = changes.compactMap { if case .cursor(let name, _) = $0 { name } else { nil } }
-            refused = try Staging(in: database).add(parts, passedBy: Set(names))
+            refused = try Staging(in: database, bursts).add(parts, passedBy: Set(names))
         } else {
             var writing = MessageWriting(to: database)
             try writing.write(messages)

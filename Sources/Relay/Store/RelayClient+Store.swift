@@ -22,11 +22,13 @@ extension RelayClient {
     /// What the store is to have of a subscription; nil where nothing is kept.
     func keeping(_ pattern: TopicPattern) -> StreamKeeping<TopicEvent>? {
         guard keepsMessages else { return nil }
-        return StreamKeeping<TopicEvent>(name: pattern.text, opening: openingStore()) { event, stored, stream, writer in
+        return StreamKeeping<TopicEvent>(name: pattern.text, opening: openingStore()) {
+            event, stored, payload, stream, writer in
             switch event {
             case .message(let message):
-                writer.write(stored, of: stream, topic: message.topic, id: message.id, from: message.from)
-            case .unreadable(_, let topic, _): writer.write(stored, of: stream, topic: topic, id: nil, from: nil)
+                writer.write(stored, payload, of: stream, topic: message.topic, id: message.id, from: message.from)
+            case .unreadable(_, let topic, _):
+                writer.write(stored, payload, of: stream, topic: topic, id: nil, from: nil)
             case .gap, .live, .restarted, .interrupted: return false
             }
             return true
@@ -59,7 +61,7 @@ extension RelayClient {
 extension KeptMessage {
     /// A message as the server sent it.
     init(reading stored: StoredMessage, of stream: StreamIdentity) {
-        let event = TopicEvent.reading(stored, isRecovered: false).0
+        let event = stored.payload.withUnsafeReadableBytes { TopicEvent.reading(stored, $0, isRecovered: false).0 }
         switch event {
         case .message(let message): self.init(stored, of: stream, topic: message.topic, read: message)
         case .unreadable(_, let topic, _): self.init(stored, of: stream, topic: topic, read: nil)

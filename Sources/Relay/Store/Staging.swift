@@ -13,8 +13,13 @@ import NIOCore
 /// of them.
 struct Staging {
     private let database: Database
+    private let held: HeldBurstFile?
 
-    init(in database: Database) { self.database = database }
+    /// - Parameter held: the file of bursts, for a store that holds it open.
+    init(in database: Database, _ held: HeldBurstFile? = nil) {
+        self.database = database
+        self.held = held
+    }
 
     /// Whether all messages are rows.
     func isEmpty() throws -> Bool {
@@ -33,7 +38,7 @@ struct Staging {
     /// - Returns: how many messages have no place in a store, and are not kept.
     func add(_ values: [EncodedMessages], passedBy names: some Sequence<String>) throws -> Int {
         let kept = values.filter { $0.count > 0 }
-        let file = BurstFile(of: database)
+        let file = held.map { BurstFile(of: database, held: $0) } ?? BurstFile(of: database)
         var room = file == nil ? BurstRoom() : try room()
         for values in Self.portions(kept) {
             let place = room.place(for: Self.length(values))
@@ -125,7 +130,7 @@ struct Staging {
     }
 
     private static func length(_ values: [EncodedMessages]) -> Int {
-        values.reduce(0) { $0 + MemoryLayout<UInt32>.size + $1.bytes.readableBytes }
+        values.reduce(0) { $0 + $1.framed.readableBytes }
     }
 
     /// Makes rows of the oldest values' messages: of as many as take some ten milliseconds.

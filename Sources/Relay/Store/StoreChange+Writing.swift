@@ -55,7 +55,11 @@ extension StoreChange {
                 names.filter { known.contains($0) } + joined.filter { !ordered.contains($0) }, in: database)
         case .leave(let name): try database.execute(sql: "DELETE FROM joined WHERE name = ?", arguments: [name])
         case .cursor(let name, let place):
-            let sql = "INSERT OR REPLACE INTO cursors (name, stream, incarnation, sequence) VALUES (?, ?, ?, ?)"
+            let sql = """
+                INSERT INTO cursors (name, stream, incarnation, sequence) VALUES (?, ?, ?, ?)
+                ON CONFLICT (name) DO UPDATE SET
+                    stream = excluded.stream, incarnation = excluded.incarnation, sequence = excluded.sequence
+                """
             try database.cachedStatement(sql: sql).execute(arguments: Self.arguments(name, place))
         case .received(let name, let stream, let span): try Self.keep(span, of: name, in: stream, database)
         case .rewound(let stream, let sequence): try StoreRewinding(database, stream, through: sequence).carryOut()
@@ -77,6 +81,7 @@ extension StoreChange {
                 arguments: [direction.rawValue, id])
             if let number { try LetterRows.delete([number], in: database) }
         case .lettersListed(let page): try LetterRows.take(page, in: database)
+        case .postboxesListed(let postboxes): try PostboxRows.keep(postboxes, in: database)
         }
     }
 
@@ -178,6 +183,7 @@ extension StoreChange {
         var first = Int64(clamping: span.lowerBound)
         var last = Int64(clamping: span.upperBound)
         let key: StatementArguments = [name, stream.name, incarnation]
+        if try lengthen(key, first, last, database) { return }
         let met = try Row.fetchAll(
             database.cachedStatement(
                 sql: """
@@ -185,13 +191,6 @@ extension StoreChange {
                         AND first <= ? AND last >= ? ORDER BY first
                     """),
             arguments: key + [last == .max ? last : last + 1, max(0, first - 1)])
-        if met.count == 1, let lowest = met[0][0] as Int64?, lowest <= first {
-            return try database.cachedStatement(
-                sql: """
-                    UPDATE spans SET last = max(last, ?) WHERE name = ? AND stream = ? AND incarnation = ? AND first = ?
-                    """
-            ).execute(arguments: [last] + key + [lowest])
-        }
         for row in met {
             let (low, high): (Int64, Int64) = (row[0], row[1])
             (first, last) = (min(first, low), max(last, high))
@@ -208,6 +207,24 @@ extension StoreChange {
                     SELECT first FROM spans WHERE name = ? AND stream = ? AND incarnation = ?
                     ORDER BY first DESC LIMIT 1 OFFSET ?)
                 """, arguments: key + key + [StoreBounds.spans])
+    }
+
+    /// Lengthens the span that another one begins in or right behind: what a subscription receives is one span that grows.
+    ///
+    /// - Returns: false where there is none, or where it would meet the next one.
+    private static func lengthen(
+        _ key: StatementArguments, _ first: Int64, _ last: Int64, _ database: Database
+    ) throws -> Bool {
+        try database.cachedStatement(
+            sql: """
+                UPDATE spans SET last = max(last, ?) WHERE name = ? AND stream = ? AND incarnation = ?
+                    AND first <= ? AND last >= ? AND NOT EXISTS (
+                        SELECT 1 FROM spans AS next
+                        WHERE next.name = spans.name AND next.stream = spans.stream
+                            AND next.incarnation = spans.incarnation AND next.first > spans.first AND next.first <= ?)
+                """
+        ).execute(arguments: [last] + key + [first, max(0, first - 1), last == .max ? last : last + 1])
+        return database.changesCount > 0
     }
 
     private static func arguments(_ name: String, _ place: KeptPlace) -> StatementArguments {

@@ -3,13 +3,19 @@ import NATS
 /// What the local store is to have of what a subscription receives: the messages as the server stored them, how far the
 /// subscription has come, and where it has left something out.
 struct StreamKeeping<Event: Sendable>: Sendable {
+    /// Writes a message for the store; false for one that is not kept.
+    typealias Write =
+        @Sendable (
+            Event, StoredMessage, _ payload: UnsafeRawBufferPointer, StreamIdentity, inout EncodedMessages.Writer
+        ) -> Bool
+
     /// Under which name the store knows the subscription.
     let name: String
     /// The store, once it is open; nil where it cannot be opened.
     let opening: Task<LocalStore?, Never>
     /// Writes the message that an event is about, as the server sent it and with what was read of it; false for one that is
     /// not kept. What was read is written where it is found, since to hand it on costs as much as to write it.
-    let write: @Sendable (Event, StoredMessage, StreamIdentity, inout EncodedMessages.Writer) -> Bool
+    let write: Write
 
     /// The stream has lost what it had behind a sequence. What cannot be put aside now hides what comes instead.
     func rewind(_ stream: StreamIdentity, through sequence: UInt64) async {

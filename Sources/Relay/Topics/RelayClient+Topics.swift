@@ -56,8 +56,8 @@ extension RelayClient {
         let stream = StreamSubscription(
             from: start, keeping: keeping(pattern),
             SubscriptionWords<TopicEvent>(
-                message: { message, _, isRecovered in
-                    TopicEvent.reading(message, isRecovered: isRecovered, withPayload: withPayload)
+                message: { message, payload, _, isRecovered in
+                    TopicEvent.reading(message, payload, isRecovered: isRecovered, withPayload: withPayload)
                 },
                 live: .live, lost: { .gap(lost: $0) }, restarted: .restarted,
                 interrupted: { .interrupted($0, passes: $1) }, rewound: .restarted))

@@ -66,6 +66,8 @@ final class StreamSubscription<Event: Sendable>: Sendable {
     let words: SubscriptionWords<Event>
     /// What the local store is to have; nil where nothing is kept.
     private let keeping: StreamKeeping<Event>?
+    /// Its way to write a message, which is looked for with each one.
+    private let write: StreamKeeping<Event>.Write?
     private let state: NIOLockedValueBox<State>
 
     init(
@@ -75,6 +77,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
         self.start = start
         self.words = words
         self.keeping = keeping
+        write = keeping?.write
         var state = State()
         if let policy = words.standing?.policy { state.standing = SubscriptionStanding(policy) }
         if case .after(let place) = start {
@@ -280,7 +283,7 @@ final class StreamSubscription<Event: Sendable>: Sendable {
             let (newest, pending) = (batch.newest, batch.pending)
             (expected, expectedBytes) = (batch.count, batch.kept.bytes)
             gathered = Int(clamping: min(pending ?? 0, UInt64(Self.gathered)))
-            guard await deliver(batch) else { return true }
+            guard await deliver(consume batch) else { return true }
             if !isLive, pending == 0 {
                 isLive = true
                 guard await becomeLive(through: max(extent.last, newest)) else { return true }
@@ -356,22 +359,26 @@ final class StreamSubscription<Event: Sendable>: Sendable {
 
     /// Reads a message. It joins the batch where it is new.
     private func take(_ message: StoredMessage, into batch: inout Batch) {
+        message.payload.withUnsafeReadableBytes { take(message, $0, into: &batch) }
+    }
+
+    private func take(_ message: StoredMessage, _ payload: UnsafeRawBufferPointer, into batch: inout Batch) {
         let size = message.size
         batch.count += 1
         batch.size += size
         (batch.newest, batch.pending) = (message.sequence, message.pending)
-        let (event, id) = words.message(message, batch.stream.incarnation, !batch.cursor.isLive)
+        let (event, id) = words.message(message, payload, batch.stream.incarnation, !batch.cursor.isLive)
         guard case .deliver = batch.cursor.receive(sequence: message.sequence, id: id) else { return }
         batch.bytes += size
-        if let keeping, keeping.write(event, message, batch.stream, &batch.kept) {
+        if let write, write(event, message, payload, batch.stream, &batch.kept) {
             batch.ends = (batch.ends?.first ?? message.sequence, message.sequence)
         }
         batch.events.append(consume event)
     }
 
-    /// Hands over what of a batch is new.
+    /// Hands over what of a batch is new. Nobody else has it, or what is kept of it would be copied once more.
     private func deliver(_ batch: consuming Batch) async -> Bool {
-        var batch = batch
+        var batch = consume batch
         state.withLockedValue { $0.cursor = batch.cursor }
         guard !batch.events.isEmpty else { return !channel.isClosed }
         if let keeping, let ends = batch.ends {

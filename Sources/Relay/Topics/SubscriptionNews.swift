@@ -2,9 +2,12 @@ import NATS
 
 /// The news of a subscription as events of its reader's own type.
 struct SubscriptionWords<Event: Sendable>: Sendable {
-    /// A stored message; with it comes the stream's incarnation, and whether the message was missed at first. The
-    /// identifier is the sender's.
-    var message: @Sendable (StoredMessage, _ incarnation: UInt64, _ isRecovered: Bool) -> (Event, id: String?)
+    /// A stored message, with its payload's bytes; with it comes the stream's incarnation, and whether the message was
+    /// missed at first. The identifier is the sender's.
+    var message:
+        @Sendable (
+            StoredMessage, _ payload: UnsafeRawBufferPointer, _ incarnation: UInt64, _ isRecovered: Bool
+        ) -> (Event, id: String?)
     /// Everything stored so far has been delivered.
     var live: Event
     /// So many messages are gone; nil where that is in the order of things.

@@ -4,24 +4,23 @@ extension TopicEvent {
     /// What a stored message says, and the identifier that its sender gave it.
     ///
     /// Only a reader who asks for the payload pays for reading it a second time.
+    ///
+    /// - Parameter bytes: the message's payload. Many messages share a buffer, and each thread that takes hold of it waits
+    ///   for the others.
     static func reading(
-        _ message: StoredMessage, isRecovered: Bool, withPayload: Bool = false
+        _ message: StoredMessage, _ bytes: UnsafeRawBufferPointer, isRecovered: Bool, withPayload: Bool = false
     ) -> (TopicEvent, id: String?) {
         let topic = topic(ofSubject: message.subject)
         let time = Timestamp(milliseconds: message.time.milliseconds)
         let payload = withPayload ? MessageMap(payload: message.payload.readableBytesView) : nil
         do throws(EnvelopeError) {
-            let read = try message.payload.withUnsafeReadableBytes { bytes throws(EnvelopeError) in
-                try TopicMessage(
-                    decoding: bytes, topic: topic, sequence: message.sequence, time: time, isRecovered: isRecovered,
-                    payload: payload)
-            }
+            let read = try TopicMessage(
+                decoding: bytes, topic: topic, sequence: message.sequence, time: time, isRecovered: isRecovered,
+                payload: payload)
             return (.message(read), read.id)
         } catch {
             guard let payload else {
-                return (
-                    .unreadable(sequence: message.sequence, topic: topic, bytes: message.payload.readableBytes), nil
-                )
+                return (.unreadable(sequence: message.sequence, topic: topic, bytes: bytes.count), nil)
             }
             let read = TopicMessage(
                 whole: payload, topic: topic, sequence: message.sequence, time: time, isRecovered: isRecovered)

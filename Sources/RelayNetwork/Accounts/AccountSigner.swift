@@ -28,10 +28,15 @@ struct AccountSigner {
     private let isBlocked: Bool
 
     /// Prepares for signing with the settings of this moment.
-    init(_ directory: NetworkDirectory, _ identity: NetworkIdentity) throws(NetworkError) {
-        let known = Self.form(in: directory)
-        let form = Form(try directory.settings(), mappings: known?.mappings ?? .wildcards)
-        try self.init(directory, identity, form)
+    /// - Parameters:
+    ///   - root: the operator's key; nil for the one that the folder names.
+    ///   - mappings: the form of the imports; nil for the one that was used last.
+    init(
+        _ directory: NetworkDirectory, _ identity: NetworkIdentity, root: NKeyPair? = nil,
+        mappings: UserPermissions.MappingStyle? = nil
+    ) throws(NetworkError) {
+        let mappings = mappings ?? Self.form(in: directory)?.mappings ?? .wildcards
+        try self.init(directory, identity, Form(try directory.settings(), mappings: mappings), root)
     }
 
     /// What the tokens were made with; nil where that is not known, so that all are made anew.
@@ -39,11 +44,13 @@ struct AccountSigner {
         (try? PrivateFile.readJSON(Form.self, from: directory.accountsFile)) ?? nil
     }
 
-    private init(_ directory: NetworkDirectory, _ identity: NetworkIdentity, _ form: Form) throws(NetworkError) {
+    private init(
+        _ directory: NetworkDirectory, _ identity: NetworkIdentity, _ form: Form, _ root: NKeyPair? = nil
+    ) throws(NetworkError) {
         self.directory = directory
         self.identity = identity
         self.form = form
-        root = try IdentityFiles(folder: directory.keys).operatorPair()
+        self.root = if let root { root } else { try directory.operatorPair() }
         isBlocked = directory.isBlocked
     }
 
@@ -57,6 +64,7 @@ struct AccountSigner {
         record.signed = max(record.signed, NetworkAdministrator.now)
         try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: record.account))
         try PrivateFile.writeJSON(record, to: directory.recordPath(of: name))
+        try directory.markUnpublished(name)
         return token
     }
 
@@ -80,7 +88,8 @@ struct AccountSigner {
             at: NetworkAdministrator.now)
     }
 
-    private func encoded(_ claims: AccountClaims) throws(NetworkError) -> String {
+    /// Signs an account's claims.
+    func encoded(_ claims: AccountClaims) throws(NetworkError) -> String {
         do throws(CredentialsError) { return try claims.encode(signedBy: root) } catch { throw .credentials(error) }
     }
 
@@ -109,13 +118,25 @@ struct AccountSigner {
         }
     }
 
-    /// Signs the network's own account.
+    /// The claims of a user's account, as the record has them.
+    func claims(_ record: UserRecord, of name: UserName) throws(NetworkError) -> AccountClaims {
+        try claims(record, permissions(record, name))
+    }
+
+    /// The claims of the network's own account.
     /// - Parameter acceptsMessages: whether anything more is stored.
-    func networkToken(acceptsMessages: Bool) throws(NetworkError) -> String {
+    func networkClaims(acceptsMessages: Bool) -> AccountClaims {
         var claims = NetworkAccount.claims(
             identity.account, names: identity.names, signingKey: identity.signingKey.publicKey,
             acceptsMessages: acceptsMessages)
         claims.issuedAt = NetworkAdministrator.now
+        return claims
+    }
+
+    /// Signs the network's own account.
+    /// - Parameter acceptsMessages: whether anything more is stored.
+    func networkToken(acceptsMessages: Bool) throws(NetworkError) -> String {
+        let claims = networkClaims(acceptsMessages: acceptsMessages)
         do throws(CredentialsError) { return try claims.encode(signedBy: root) } catch { throw .credentials(error) }
     }
 }

@@ -23,7 +23,7 @@ enum NetworkAccount {
         let services = [
             "$JS.ACK.>", "\(hash).>", NetworkNames.letters(to: "*", "*", from: "*"),
             NetworkNames.postboxes(of: "*", "*"), NetworkNames.recipient("*", "*"), NetworkNames.namespace,
-            NetworkNames.streams(of: "*"), "$KV.>",
+            NetworkNames.enrolment(of: "*"), NetworkNames.streams(of: "*"), "$KV.>",
         ]
         return (calls + services).map { AccountExport.service($0) } + [
             .service("$JS.API.CONSUMER.MSG.NEXT.>", responses: .stream, threshold: pullThreshold),

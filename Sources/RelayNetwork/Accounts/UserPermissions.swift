@@ -21,7 +21,7 @@ public struct UserPermissions: Hashable, Sendable {
     public static let apiPrefix = "net.API"
 
     /// Counted up when users get other imports than before, so that a network's accounts are signed anew at its next start.
-    static let importsVersion = 2
+    static let importsVersion = 3
 
     /// Grants topics to a user.
     ///
@@ -82,7 +82,8 @@ public struct UserPermissions: Hashable, Sendable {
             acknowledged.map { "$JS.ACK.\($0).>" } + subjects
             + topics.map { PresenceBucket.own(user, in: $0.text) } + [
                 NetworkNames.postboxes(of: user.text, "*"), NetworkNames.recipient("*", "*"), NetworkNames.namespace,
-                NetworkNames.key(">", in: namespace), NetworkNames.key(user.key, in: SessionBucket.name),
+                NetworkNames.enrolment(of: user.text), NetworkNames.key(">", in: namespace),
+                NetworkNames.key(user.key, in: SessionBucket.name),
             ]
         var imports = calls.map { AccountImport.service("$JS.API.\($0)", of: network, as: "\(Self.apiPrefix).\($0)") }
         imports += plain.map { .service($0, of: network) }

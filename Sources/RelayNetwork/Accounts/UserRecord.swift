@@ -16,6 +16,8 @@ struct UserRecord: Codable, Hashable, Sendable {
     var signed: Int64
     /// What the administrator decided.
     var standing = UserStanding()
+    /// The newest invitation, as long as it was not revoked.
+    var invitation: InvitationRecord?
 }
 
 extension UserRecord {

@@ -13,15 +13,15 @@ struct ControlSender: Sendable {
     private let identity: NetworkIdentity
 
     /// Connects as a user who may do nothing else.
-    init(url: String, identity: NetworkIdentity) async throws(NetworkError) {
+    init(at address: ServerAddress, identity: NetworkIdentity) async throws(NetworkError) {
         self.identity = identity
-        let credentials = try identity.issue(
+        let credentials = try identity.issuer.issue(
             name: Self.name,
             permissions: Permissions(
                 pub: SubjectRules(allow: [NetworkNames.control(of: "*")]),
                 sub: SubjectRules(allow: ["_INBOX_\(Self.name).>"])),
             expires: NetworkAdministrator.now + Self.lifetime)
-        connection = try await .administrator(at: url, as: credentials)
+        connection = try await .administrator(at: address, as: credentials)
     }
 
     /// Sends a message to each user and returns when the server has handed them on.

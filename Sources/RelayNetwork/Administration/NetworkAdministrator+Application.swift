@@ -13,11 +13,11 @@ extension NetworkAdministrator {
             try directory.identified { identity throws(NetworkError) in
                 try AccountSigner(directory, identity).installAll()
             }
-            try await onServer(identity) { system, url throws(NetworkError) in
+            try await onServer(identity) { system, address throws(NetworkError) in
                 let connected = Set(try await system.connections().map(\.account))
                 let users = connected.compactMap(directory.user(ofAccount:))
                 // Clients that the message does not reach are still kept out.
-                try? await tell(users.map(\.text), .applicationBlocked, reason, url, identity)
+                try? await tell(users.map(\.text), .applicationBlocked, reason, address, identity)
                 // The connected users come first; the server may know the accounts of others too.
                 try await install(users, system)
                 try await install(directory.userNames().filter { !users.contains($0) }, system)

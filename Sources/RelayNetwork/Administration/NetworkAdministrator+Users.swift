@@ -48,7 +48,11 @@ extension NetworkAdministrator {
             let before = try directory.record(of: user)
             let (credentials, token) = try directory.issueCredentials(
                 for: user, topics: topics ?? before?.topics ?? [">"], expires: expires ?? before?.expires)
-            if let before { try await enforce(token, of: user, before, reason: nil, identity) }
+            if let before {
+                try await enforce(token, of: user, before, reason: nil, identity)
+            } else {
+                try await introduce(token, identity)
+            }
             return credentials
         }
     }
@@ -120,7 +124,7 @@ extension NetworkAdministrator {
     /// - Parameters:
     ///   - reason: the administrator's words.
     ///   - newEnd: the words for an end that is still to come; nil where the user is told nothing of one.
-    private func enforce(
+    func enforce(
         _ token: String, of user: UserName, _ before: UserRecord, reason: String?, newEnd: String? = nil,
         _ identity: NetworkIdentity
     ) async throws(NetworkError) {
@@ -128,16 +132,16 @@ extension NetworkAdministrator {
         let lost = before.topics.filter { topic in !after.topics.contains { SubjectPattern.covers($0, topic) } }
         // Before anything else, so that a host that starts meanwhile, or a server that ends, forgets none.
         if !lost.isEmpty { try directory.rememberNarrowing(lost, kept: after.topics) }
-        let isRunning: Void? = try await onServer(identity) { system, url throws(NetworkError) in
+        let isRunning: Void? = try await onServer(identity) { system, address throws(NetworkError) in
             let isOver = after.isOver(at: Self.now)
-            if isOver { try? await tell([user.text], .accessExpired, reason, url, identity) }
+            if isOver { try? await tell([user.text], .accessExpired, reason, address, identity) }
             // The server takes no notice of an end that has passed when it hears of it, as one may have since the token was
             // signed.
             let isLate = isOver && (try? AccountClaims.decode(token))?.expires != nil
             try await system.install(isLate ? directory.changeUser(user) { _ in }.token : token)
-            if !lost.isEmpty { try await endReaders(of: lost, besides: after.topics, url, identity) }
+            if !lost.isEmpty { try await endReaders(of: lost, besides: after.topics, address, identity) }
             guard !isOver, before.topics != after.topics || newEnd != nil else { return }
-            try? await tell([user.text], .permissionsChanged, newEnd ?? reason, url, identity)
+            try? await tell([user.text], .permissionsChanged, newEnd ?? reason, address, identity)
         }
         if isRunning != nil { directory.forgetNarrowings() }
     }
@@ -146,18 +150,18 @@ extension NetworkAdministrator {
     /// longer read. The server does not know which user made which consumer; the readers of other users notice and make
     /// theirs anew.
     private func endReaders(
-        of lost: [String], besides kept: [String], _ url: String, _ identity: NetworkIdentity
+        of lost: [String], besides kept: [String], _ address: ServerAddress, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
         let streams = [NetworkNames.topicStream(of: identity.names.namespace), PresenceBucket.stream]
         let inbox = "_INBOX_~readers"
-        let credentials = try identity.issue(
+        let credentials = try identity.issuer.issue(
             name: "~readers",
             permissions: Permissions(
                 pub: SubjectRules(
                     allow: streams.flatMap { ["$JS.API.CONSUMER.LIST.\($0)", "$JS.API.CONSUMER.DELETE.\($0).*"] }),
                 sub: SubjectRules(allow: ["\(inbox).>"])),
             expires: Self.now + 300)
-        let connection = try await NATSConnection.administrator(at: url, as: credentials)
+        let connection = try await NATSConnection.administrator(at: address, as: credentials)
         defer { connection.closeNow() }
         do throws(NATSError) {
             try await JetStream(connection, timeout: .seconds(10)).endReaders(of: lost, besides: kept, identity.names)

@@ -38,10 +38,16 @@ public struct NetworkAdministrator: Sendable {
         let reason = try Self.checked(reason)
         let account = try directory.knownRecord(of: user).account
         return try await alone { identity throws(NetworkError) in
-            let outcome = try await onServer(identity) { system, url throws(NetworkError) in
+            let runsElsewhere = try directory.cluster() != nil
+            guard identity.administrator != nil || !runsElsewhere else {
+                throw .invalidProvision(
+                    "Nobody has given this machine a user of the system account, so that it can end no connection: name its credentials by --system-creds when you provision."
+                )
+            }
+            let outcome = try await onServer(identity) { system, address throws(NetworkError) in
                 let connections = try await system.connections(ofAccount: account)
                 guard !connections.isEmpty else { return 0 }
-                try await tell([user.text], .kicked, reason, url, identity)
+                try await tell([user.text], .kicked, reason, address, identity)
                 for connection in connections where try await !system.disconnect(connection) {
                     // Before 2.10 the server closes none by its number, but all that are more than their account may have.
                     // To void their logins would do it too, and would be a ban to a client that has not heard its word.
@@ -90,10 +96,18 @@ public struct NetworkAdministrator: Sendable {
         let user = try UserName(user)
         _ = try directory.knownRecord(of: user)
         let identity = try NetworkIdentity.open(in: directory)
-        guard let network = try await directory.running() else { throw .notRunning }
-        let sender = try await ControlSender(url: network.url, identity: identity)
-        defer { sender.close() }
-        try await sender.send(message, to: [user.text])
+        var places = try await directory.places()[...]
+        guard !places.isEmpty else { throw .notRunning }
+        while let address = places.popFirst() {
+            do throws(NetworkError) {
+                let sender = try await ControlSender(at: address, identity: identity)
+                defer { sender.close() }
+                return try await sender.send(message, to: [user.text])
+            } catch {
+                // To send it twice does no harm: a client takes it once.
+                guard error.isUnreachableServer, !places.isEmpty else { throw error }
+            }
+        }
     }
 
     // MARK: Parts
@@ -110,9 +124,9 @@ public struct NetworkAdministrator: Sendable {
                 record.standing[keyPath: mark] = .init(since: Self.now, reason: reason)
                 return wasAdmitted
             }
-            try await onServer(identity) { system, url throws(NetworkError) in
+            try await onServer(identity) { system, address throws(NetworkError) in
                 // Clients that the message does not reach are still kept out.
-                try? await tell([user.text], kind, reason, url, identity)
+                try? await tell([user.text], kind, reason, address, identity)
                 try await system.install(token)
             }
             return wasAdmitted
@@ -135,10 +149,10 @@ public struct NetworkAdministrator: Sendable {
     }
 
     func tell(
-        _ users: some Sequence<String> & Sendable, _ kind: ControlMessage.Kind, _ reason: String?, _ url: String,
-        _ identity: NetworkIdentity
+        _ users: some Sequence<String> & Sendable, _ kind: ControlMessage.Kind, _ reason: String?,
+        _ address: ServerAddress, _ identity: NetworkIdentity
     ) async throws(NetworkError) {
-        let sender = try await ControlSender(url: url, identity: identity)
+        let sender = try await ControlSender(at: address, identity: identity)
         defer { sender.close() }
         try await sender.send(ControlMessage(kind: kind, reason: reason, administrator: name), to: users)
     }
@@ -146,20 +160,30 @@ public struct NetworkAdministrator: Sendable {
     /// Runs the body on the running network's server; nil when the network does not run.
     @discardableResult
     func onServer<R>(
-        _ identity: NetworkIdentity, _ body: (SystemInterface, _ url: String) async throws(NetworkError) -> R
+        _ identity: NetworkIdentity, _ body: (SystemInterface, ServerAddress) async throws(NetworkError) -> R
     ) async throws(NetworkError) -> R? {
+        guard identity.administrator != nil else {
+            // Those who administer somebody else's servers may hand over the accounts' tokens themselves.
+            guard try directory.cluster() == nil else { return nil }
+            throw .damaged(path: IdentityFiles(folder: directory.keys).administrator, reason: "it is missing")
+        }
         let deadline = ContinuousClock.now + .seconds(10)
+        var turn = 0
         while true {
-            guard let network = try await directory.running() else { return nil }
+            let places = try await directory.places()
+            guard !places.isEmpty else { return nil }
             do throws(NetworkError) {
-                let system = try await SystemInterface(url: network.url, identity: identity)
+                let address = places[turn % places.count]
+                let system = try await SystemInterface(at: address, identity: identity)
                 defer { system.close() }
-                return try await body(system, network.url)
+                return try await body(system, address)
             } catch {
                 // A server that is starting, or starts again, may let go of a connection. Every act says how things are to
                 // be, so that it can be done twice.
-                guard error.isLostConnection, ContinuousClock.now < deadline else { throw error }
+                let hasOthers = turn + 1 < places.count && error.isUnreachableServer
+                guard hasOthers || error.isLostConnection && ContinuousClock.now < deadline else { throw error }
             }
+            turn += 1
             try await Pause.sleep(.milliseconds(100))
         }
     }
@@ -171,7 +195,10 @@ public struct NetworkAdministrator: Sendable {
             throw .timedOut("Waiting for another administrator")
         }
         defer { withExtendedLifetime(lock) {} }
-        return try await body(NetworkIdentity.open(in: directory))
+        let identity = try NetworkIdentity.open(in: directory)
+        let result = try await body(identity)
+        if try directory.cluster() != nil { try await publishUsers(identity) }
+        return result
     }
 
     static func checked(_ reason: String?) throws(NetworkError) -> String? {

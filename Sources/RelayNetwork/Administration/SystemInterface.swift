@@ -28,9 +28,13 @@ struct SystemInterface: Sendable {
     private let networkAccounts: Set<String>
 
     /// Connects as the system account's user.
-    init(url: String, identity: NetworkIdentity) async throws(NetworkError) {
-        networkAccounts = [identity.account.text, identity.systemAccount.text]
-        connection = try await .administrator(at: url, as: identity.administrator)
+    init(at address: ServerAddress, identity: NetworkIdentity) async throws(NetworkError) {
+        guard let administrator = identity.administrator, let systemAccount = identity.systemAccount else {
+            throw .invalidProvision(
+                "Nobody has given this machine a user of the system account: name its credentials by --system-creds.")
+        }
+        networkAccounts = [identity.account.text, systemAccount.text]
+        connection = try await .administrator(at: address, as: administrator)
     }
 
     /// The server's version.
@@ -39,13 +43,32 @@ struct SystemInterface: Sendable {
     /// Ends the interface's own connection.
     func close() { connection.closeNow() }
 
-    /// The connections of all users, or of one account.
-    func connections(ofAccount account: String? = nil) async throws(NetworkError) -> [UserConnection] {
+    /// The connections of all users, or of one account, to whichever server.
+    /// - Parameter known: the servers that answer, where they were asked a moment ago.
+    func connections(
+        ofAccount account: String? = nil, at known: [Server]? = nil
+    ) async throws(NetworkError) -> [UserConnection] {
+        let servers = if let known { known } else { try await servers() }
+        guard servers.count > 1 else {
+            let subject = account.map { "$SYS.REQ.ACCOUNT.\($0).CONNZ" } ?? "$SYS.REQ.SERVER.PING.CONNZ"
+            return try await connections(ofAccount: account, subject)
+        }
+        // Each server knows its own alone.
+        var found: [UserConnection] = []
+        for server in servers {
+            found += try await connections(ofAccount: account, "$SYS.REQ.SERVER.\(server.id).CONNZ")
+        }
+        return found
+    }
+
+    private func connections(
+        ofAccount account: String?, _ subject: String
+    ) async throws(NetworkError) -> [UserConnection] {
         var found: [UserConnection] = []
         var offset = 0
-        let subject = account.map { "$SYS.REQ.ACCOUNT.\($0).CONNZ" } ?? "$SYS.REQ.SERVER.PING.CONNZ"
         while true {
-            let question = #"{"auth":true,"limit":\#(Self.pageLength),"offset":\#(offset)}"#
+            let filter = account.map { #""acc":"\#($0)","# } ?? ""
+            let question = #"{"auth":true,\#(filter)"limit":\#(Self.pageLength),"offset":\#(offset)}"#
             let answer: Answer<ConnectionPage>
             do throws(NetworkError) {
                 answer = try await ask(question, subject)
@@ -53,6 +76,8 @@ struct SystemInterface: Sendable {
                 // An account that the server does not know has no connections.
                 return []
             }
+            // A server that is asked by its own name says so in words.
+            if account != nil, answer.data == nil, answer.error != nil { return found }
             let page = try answer.content()
             for entry in page.connections ?? [] {
                 // Older servers do not say whose connection it is; its token does.
@@ -93,6 +118,113 @@ struct SystemInterface: Sendable {
     func token(ofAccount account: String) async throws(NetworkError) -> String? {
         let answer: Answer<AccountInformation> = try await ask("", "$SYS.REQ.ACCOUNT.\(account).INFO")
         return answer.data?.jwt
+    }
+
+    /// A server, as it describes itself.
+    struct Server: Hashable, Sendable {
+        var id: String
+        var name: String
+        var version: String
+        /// How many clients are connected to it, of all accounts; nil where it does not say.
+        var connections: Int?
+    }
+
+    /// All servers that answer.
+    func servers() async throws(NetworkError) -> [Server] { try await roll().servers }
+
+    /// All servers that answer, and how many there are by what they know of each other. One that was killed is counted
+    /// among them for some minutes.
+    func roll() async throws(NetworkError) -> (servers: [Server], count: Int) {
+        var found: [Server] = []
+        var expected = 1
+        try await answers("", "$SYS.REQ.SERVER.PING", within: .seconds(5)) { bytes in
+            guard let answer = try? JSONDecoder().decode(Ping.self, from: Data(bytes)) else { return false }
+            found.append(
+                Server(
+                    id: answer.server.id, name: answer.server.name ?? "", version: answer.server.ver ?? "",
+                    connections: answer.statsz?.connections))
+            expected = max(expected, answer.statsz?.activeServers ?? 1)
+            return found.count >= expected
+        }
+        guard !found.isEmpty else { throw .timedOut("Asking who of the servers is there") }
+        return (found.sorted { $0.name < $1.name }, max(expected, found.count))
+    }
+
+    private struct Ping: Decodable {
+        struct Server: Decodable {
+            var id: String
+            var name: String?
+            var ver: String?
+        }
+        struct Statistics: Decodable {
+            var activeServers: Int?
+            var connections: Int?
+
+            private enum CodingKeys: String, CodingKey {
+                case connections
+                case activeServers = "active_servers"
+            }
+        }
+        var server: Server
+        var statsz: Statistics?
+    }
+
+    /// Asks all servers of which accounts they keep tokens. Asked for one account's token, servers before 2.10 say nothing
+    /// when they have none, and so cannot be told from those that do not answer; this question each answers.
+    /// - Parameters:
+    ///   - servers: those that answer; others are not waited for.
+    ///   - count: how many there are.
+    func keptAccounts(
+        of servers: [Server], outOf count: Int
+    ) async throws(NetworkError) -> KeptAccounts {
+        var kept = KeptAccounts(servers: count)
+        try await answers("", "$SYS.REQ.CLAIMS.LIST", within: .seconds(5)) { bytes in
+            guard let answer = try? JSONDecoder().decode(Answer<[String]>.self, from: Data(bytes)) else { return false }
+            if let server = answer.server?.id, let accounts = answer.data { kept.answered(server, accounts) }
+            return kept.answers >= servers.count
+        }
+        return kept
+    }
+
+    /// The token of an account that the servers keep.
+    /// - Parameter kept: what they said to ``keptAccounts(of:outOf:)``.
+    func storedToken(ofAccount account: String, _ kept: KeptAccounts) async throws(NetworkError) -> StoredToken {
+        if let known = kept.standing(of: account) { return known }
+        var found: String?
+        try await answers("", "$SYS.REQ.ACCOUNT.\(account).CLAIMS.LOOKUP", within: .seconds(5)) { bytes in
+            if !bytes.isEmpty { found = String(decoding: bytes, as: UTF8.self) }
+            return found != nil
+        }
+        return found.map(StoredToken.token) ?? .unknown
+    }
+
+    /// Asks all servers, and hands over one answer after the other.
+    /// - Parameters:
+    ///   - limit: how long answers are waited for.
+    ///   - isEnough: takes an answer in, and says whether no more are needed.
+    private func answers(
+        _ question: String, _ subject: String, within limit: Duration = .seconds(2),
+        _ isEnough: ([UInt8]) -> Bool
+    ) async throws(NetworkError) {
+        let inbox = connection.newInbox()
+        do throws(NATSError) {
+            let subscription = try connection.subscribe(to: inbox)
+            try connection.publish(ByteBuffer(string: question), to: subject, reply: inbox)
+            let alarm = Task {
+                try await Task.sleep(for: limit)
+                subscription.unsubscribe()
+            }
+            defer { alarm.cancel() }
+            var iterator = subscription.makeAsyncIterator()
+            while let answer = try await iterator.next(isolation: nil) {
+                // Nobody hears the question.
+                if answer.status == 503 { return }
+                if isEnough(answer.bytes) { return }
+            }
+        } catch {
+            throw .connection(error)
+        }
+        if Task.isCancelled { throw .cancelled }
     }
 
     private func ask<Content: Decodable>(

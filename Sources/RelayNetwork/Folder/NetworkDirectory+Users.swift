@@ -23,6 +23,20 @@ extension NetworkDirectory {
         }
     }
 
+    /// Other credentials of a user, for a key of their own, which hold for so many seconds. They are not kept.
+    /// - Throws: as ``credentials(for:)``.
+    package func credentials(for user: String, lifetime: Int64) throws(NetworkError) -> Credentials {
+        let name = try UserName(user)
+        _ = try credentials(for: user)
+        return try identified { identity throws(NetworkError) in
+            let record = try knownRecord(of: name)
+            let account: NKey
+            do throws(CredentialsError) { account = try NKey(record.account) } catch { throw .credentials(error) }
+            return try identity.issuer.issue(
+                name: name.text, account: account, expires: NetworkAdministrator.now + lifetime)
+        }
+    }
+
     /// Every user of the network, by name.
     /// - Throws: `NetworkError.file`.
     public func userNames() throws(NetworkError) -> [UserName] {
@@ -56,6 +70,19 @@ extension NetworkDirectory {
             guard var record = try record(of: name) else { throw .unknownUser(name.text) }
             let result = try body(&record)
             return (result, try AccountSigner(self, identity).install(&record, of: name))
+        }
+    }
+
+    /// Changes what is kept of a user where that is of no account to the server.
+    func changeRecord<R>(
+        of name: UserName, _ body: (inout UserRecord) throws(NetworkError) -> R
+    ) throws(NetworkError) -> R {
+        try identified { _ throws(NetworkError) in
+            var record = try knownRecord(of: name)
+            let result = try body(&record)
+            try PrivateFile.writeJSON(record, to: recordPath(of: name))
+            try markUnpublished(name)
+            return result
         }
     }
 
@@ -140,7 +167,8 @@ extension NetworkDirectory {
     ) throws(NetworkError) -> Credentials {
         let account: NKey
         do throws(CredentialsError) { account = try NKey(record.account) } catch { throw .credentials(error) }
-        let credentials = try identity.issue(to: pair, name: name.text, account: account, expires: record.expires)
+        let credentials = try identity.issuer.issue(
+            to: pair, name: name.text, account: account, expires: record.expires)
         try PrivateFile.write(credentials.fileText().utf8, to: credentialsPath(for: name))
         return credentials
     }

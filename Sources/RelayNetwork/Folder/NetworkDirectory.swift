@@ -65,6 +65,8 @@ public struct NetworkDirectory: Hashable, Sendable {
     var networkFile: String { path + "/network.json" }
     /// The port and the process of the newest server.
     var serverFile: String { path + "/server.json" }
+    /// Held by whoever rehearses a full disk; the network finds its disk full as long as it is.
+    var fullDiskLock: String { path + "/full-disk.lock" }
     /// Why the newest host gave up.
     var failureFile: String { path + "/failure.json" }
 
@@ -92,6 +94,17 @@ extension NetworkDirectory {
     func isHosted() throws(NetworkError) -> Bool {
         guard PrivateFile.exists(hostLock) else { return false }
         return try FileLock.isHeld(hostLock, against: .shared)
+    }
+
+    /// The lock of the folder's only host; nil when another host has it. A host never waits for another one's end, or
+    /// it would start the network again that was just stopped.
+    func takeHostLock() async throws(NetworkError) -> FileLock? {
+        while true {
+            if let lock = try FileLock.attempt(hostLock, .exclusive) { return lock }
+            // Clients look for a moment, together, whether the lock is held; a host holds it alone.
+            if try FileLock.isHeld(hostLock, against: .shared) { return nil }
+            try await Pause.sleep(.milliseconds(5))
+        }
     }
 
     /// The network, when it runs and answers.

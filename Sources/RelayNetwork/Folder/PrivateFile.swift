@@ -81,6 +81,18 @@ enum PrivateFile {
         }
     }
 
+    /// The content of a file with a secret; nil when there is none.
+    /// - Throws: `NetworkError.credentials` for one that others than its owner may read, besides what ``read(_:)`` throws.
+    static func readSecret(_ path: String) throws(NetworkError) -> [UInt8]? {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            if errno == ENOENT { return nil }
+            throw .system(path, errno)
+        }
+        guard status.st_mode & 0o077 == 0 else { throw .credentials(.fileTooOpen(path: path)) }
+        return try read(path)
+    }
+
     /// Writes a value as JSON.
     static func writeJSON(_ value: some Encodable, to path: String) throws(NetworkError) {
         let encoder = JSONEncoder()

@@ -27,13 +27,14 @@ enum HostRole {
         switch self {
         case .answering:
             return Permissions(
-                pub: SubjectRules(allow: [Self.answers]),
-                sub: SubjectRules(allow: NetworkServices.subjects + [inbox]))
+                pub: SubjectRules(allow: [Self.answers, "\(ServiceDiscovery.inboxPrefix).>"]),
+                sub: SubjectRules(allow: NetworkServices.subjects + ServiceDiscovery.subjects + [inbox]))
         case .keeping:
             return Permissions(
                 pub: SubjectRules(
                     allow: [
-                        "$JS.API.>", NetworkNames.key("*", in: NetworkProvision.postboxes),
+                        "$JS.API.>", NetworkNames.key("*", in: NetworkPlan.postboxes),
+                        NetworkNames.key(">", in: NetworkPlan.users),
                         NetworkNames.letters(to: "*", "*", from: Self.sender),
                     ]),
                 sub: SubjectRules(allow: [PushConsumerGuard.subject, inbox]))
@@ -41,15 +42,16 @@ enum HostRole {
     }
 
     /// Credentials for this role, made for one connection and kept nowhere.
-    func credentials(_ identity: NetworkIdentity) throws(NetworkError) -> Credentials {
-        try identity.issue(name: name, permissions: permissions)
+    func credentials(_ issuer: UserTokenIssuer) throws(NetworkError) -> Credentials {
+        try issuer.issue(name: name, permissions: permissions)
     }
 
-    /// Connects to the network's server in this role.
-    func connect(to address: ServerAddress, _ identity: NetworkIdentity) async throws(NetworkError) -> NATSConnection {
+    /// Connects to a server of the network in this role.
+    func connect(
+        to address: ServerAddress, _ issuer: UserTokenIssuer, timeout: Duration = .seconds(2)
+    ) async throws(NetworkError) -> NATSConnection {
         let options = ConnectOptions(
-            name: "parley network host", authentication: .init(try credentials(identity)),
-            connectTimeout: .seconds(2))
+            name: "parley network \(self)", authentication: .init(try credentials(issuer)), connectTimeout: timeout)
         do throws(NATSError) {
             return try await NATSConnection.connect(to: address, options: options)
         } catch {

@@ -13,11 +13,10 @@ import NATS
 struct HostSession: Sendable {
     let supervisor: ServerSupervisor
     let process: ServerProcess
-    let port: Int
+    /// Where the server is reached.
+    let address: ServerAddress
     /// When the server was started, in seconds since 1970: older tokens it read itself.
     let start: Int64
-
-    private var address: ServerAddress { ServerAddress(host: "127.0.0.1", port: port) }
 
     /// Works until the task is cancelled, which it is when the server ends.
     /// - Throws: `NetworkError` when the server does not answer in time or refuses what the network needs.
@@ -44,30 +43,30 @@ struct HostSession: Sendable {
     /// - Parameter isFresh: whether it is the first time since the server started.
     private func serve(_ keeping: NATSConnection, isFresh: Bool) async throws(NetworkError) {
         let (directory, identity) = (supervisor.directory, supervisor.identity)
-        let answering = try await HostRole.answering.connect(to: address, identity)
+        let answering = try await HostRole.answering.connect(to: address, identity.issuer)
         defer { answering.closeNow() }
         let jetStream = JetStream(keeping)
         let settings = try directory.settings()
         do throws(NATSError) {
-            try await NetworkProvision(
-                jetStream: jetStream, names: identity.names, settings: settings,
-                areBoundsSet: PrivateFile.exists(directory.settingsFile)
-            ).run()
-            let postboxes = try PostboxService(jetStream: jetStream, settings: settings, directory: directory)
+            let plan = NetworkPlan(names: identity.names, settings: settings)
+            let areBoundsSet = PrivateFile.exists(directory.settingsFile)
+            for change in try await jetStream.provide(plan, areBoundsSet: areBoundsSet) {
+                supervisor.log.note("changed \(change)")
+            }
+            let postboxes = try PostboxService(jetStream: jetStream, plan: plan, users: directory)
             if PrivateFile.exists(directory.unalignedMarker) {
-                await postboxes.alignAll()
+                await postboxes.align((try? directory.userNames()) ?? [])
                 PrivateFile.remove(directory.unalignedMarker)
             }
             try await endReaders(jetStream)
-            let services = try NetworkServices(
-                connection: answering, directory: directory, identity: identity, jetStream: jetStream,
+            let services = try ServiceSession(
+                answering: answering, jetStream: jetStream, plan: plan, users: directory, issuer: identity.issuer,
                 postboxes: postboxes)
-            let guardian = try PushConsumerGuard(jetStream: jetStream)
             let diskGuard = DiskGuard(reserved: settings.reservedDiskBytes, isFresh: isFresh)
             try await answering.flush()
             try await keeping.flush()
             try announce(keeping.info.version)
-            if let failure = await untilOneEnds(services, guardian, keeping, diskGuard) { throw failure }
+            if let failure = await untilOneEnds(services, keeping, diskGuard) { throw failure }
         } catch {
             throw .connection(error)
         }
@@ -85,8 +84,7 @@ struct HostSession: Sendable {
 
     /// Does the host's work as long as the connection is open.
     private func untilOneEnds(
-        _ services: NetworkServices, _ guardian: PushConsumerGuard, _ keeping: NATSConnection,
-        _ diskGuard: DiskGuard
+        _ services: ServiceSession, _ keeping: NATSConnection, _ diskGuard: DiskGuard
     ) async -> NATSError? {
         await withTaskGroup(of: NATSError?.self) { group in
             group.addTask {
@@ -94,13 +92,13 @@ struct HostSession: Sendable {
                 return nil
             }
             group.addTask {
-                do throws(NATSError) { try await guardian.run() } catch { return error }
-                return nil
-            }
-            group.addTask {
                 // Requests are answered meanwhile, however many tokens there are.
                 do throws(NATSError) { try await installNewerTokens(keeping) } catch { return error }
-                await watchDisk(diskGuard)
+                let (directory, identity) = (supervisor.directory, supervisor.identity)
+                await DiskWatch(
+                    directory: directory, identity: identity, folder: directory.store, places: [address],
+                    freeSpace: supervisor.options.freeDiskSpace, log: supervisor.log
+                ).run(diskGuard)
                 return nil
             }
             let first = await group.next() ?? nil
@@ -115,7 +113,7 @@ struct HostSession: Sendable {
         let deadline = ContinuousClock.now + supervisor.options.startTimeout
         while true {
             do throws(NetworkError) {
-                return try await HostRole.keeping.connect(to: address, supervisor.identity)
+                return try await HostRole.keeping.connect(to: address, supervisor.identity.issuer)
             } catch {
                 if Task.isCancelled { throw .cancelled }
                 guard ContinuousClock.now < deadline else { throw error }
@@ -131,7 +129,7 @@ struct HostSession: Sendable {
         do throws(NetworkError) {
             guard let lock = try await administrationLock(while: connection) else { return }
             defer { withExtendedLifetime(lock) {} }
-            let system = try await SystemInterface(url: "\(address)", identity: supervisor.identity)
+            let system = try await SystemInterface(at: address, identity: supervisor.identity)
             defer { system.close() }
             for name in try directory.userNames() {
                 guard let record = try directory.record(of: name), record.signed >= start,
@@ -157,35 +155,13 @@ struct HostSession: Sendable {
         return nil
     }
 
-    /// Keeps the server from filling the disk: a server that cannot write ends JetStream altogether, and then users could
-    /// not even read.
-    private func watchDisk(_ diskGuard: DiskGuard) async {
-        let directory = supervisor.directory
-        var diskGuard = diskGuard
-        while !Task.isCancelled {
-            if let accepts = supervisor.options.freeDiskSpace(directory.store).flatMap({ diskGuard.observe(free: $0) })
-            {
-                do throws(NetworkError) {
-                    let token = try AccountSigner(directory, supervisor.identity).networkToken(acceptsMessages: accepts)
-                    let system = try await SystemInterface(url: "\(address)", identity: supervisor.identity)
-                    defer { system.close() }
-                    try await system.install(token)
-                    let state = accepts ? "has room" : "is full: nothing more is stored"
-                    supervisor.log.note("the disk of \(directory.store) \(state)")
-                } catch {
-                    diskGuard.forget()
-                    supervisor.log.note("the server could not be informed of the disk's state: \(error)")
-                }
-            }
-            do { try await Task.sleep(for: .seconds(1)) } catch { return }
-        }
-    }
-
     private func announce(_ version: String) throws(NATSError) {
         let names = supervisor.identity.names
         let description = NetworkDescription(
-            url: "nats://127.0.0.1:\(port)", serverVersion: version, hostPid: getpid(),
-            serverPid: process.id, namespace: names.namespace, hash: names.hash)
+            url: "\(address)", serverVersion: version, hostPid: getpid(),
+            serverPid: process.id, namespace: names.namespace, hash: names.hash,
+            certificateName: address.certificateName, authorityFile: address.authorityFile,
+            listens: supervisor.listener?.text)
         do {
             try PrivateFile.writeJSON(description, to: supervisor.directory.networkFile)
         } catch {

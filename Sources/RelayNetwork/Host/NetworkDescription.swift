@@ -1,6 +1,8 @@
+import NATS
+
 /// What a client needs to know of a running private network: the content of its `network.json`.
 public struct NetworkDescription: Codable, Hashable, Sendable {
-    /// Where the server listens, such as `nats://127.0.0.1:40123`.
+    /// Where the server listens, such as `nats://127.0.0.1:40123`, for programs of this machine.
     public var url: String
     /// The server's version.
     public var serverVersion: String
@@ -12,6 +14,22 @@ public struct NetworkDescription: Codable, Hashable, Sendable {
     public var namespace: String
     /// The first token of every topic's subject.
     public var hash: String
+    /// What the server's certificate is to be for, where that is not the address; nil too where there is none.
+    public var certificateName: String?
+    /// The authorities to trust for it; nil for those of the system.
+    public var authorityFile: String?
+    /// Where it was asked to listen, such as `tls://0.0.0.0:4222`; nil for a port of its own choice on 127.0.0.1.
+    public var listens: String?
+
+    /// Where programs of this machine connect.
+    /// - Throws: `NetworkError.hostFailed` when it is no usable address.
+    public func address() throws(NetworkError) -> ServerAddress {
+        guard var address = try? ServerAddress(parsing: url) else {
+            throw .hostFailed("The private network names no usable address.")
+        }
+        (address.certificateName, address.authorityFile) = (certificateName, authorityFile)
+        return address
+    }
 }
 
 /// Why a host gave up, for the client that started it.

@@ -29,7 +29,7 @@ public struct NetworkHost: Sendable {
         /// Where `PATH` and `PARLEY_NATS_SERVER` are looked up; the server inherits it.
         public var environment: [String: String]
         /// How many bytes the disk of a folder has left; nil where that is not known.
-        var freeDiskSpace: @Sendable (String) -> Int64? = DiskGuard.freeSpace(of:)
+        package var freeDiskSpace: @Sendable (String) -> Int64? = DiskGuard.freeSpace(of:)
 
         /// The options of the application's own host.
         public init(environment: [String: String] = ProcessInfo.processInfo.environment) {
@@ -63,22 +63,11 @@ public struct NetworkHost: Sendable {
     public func run() async -> Outcome {
         do throws(NetworkError) {
             try directory.prepare()
-            guard let lock = try await hostLock() else { return .alreadyRunning }
+            guard let lock = try await directory.takeHostLock() else { return .alreadyRunning }
             defer { withExtendedLifetime(lock) {} }
             return await runAlone()
         } catch {
             return .failed(error)
-        }
-    }
-
-    /// The lock of the folder's only host; nil when another host has it. A host never waits for another one's end, or
-    /// it would start the network again that was just stopped.
-    private func hostLock() async throws(NetworkError) -> FileLock? {
-        while true {
-            if let lock = try FileLock.attempt(directory.hostLock, .exclusive) { return lock }
-            // Clients look for a moment, together, whether the lock is held; a host holds it alone.
-            if try FileLock.isHeld(directory.hostLock, against: .shared) { return nil }
-            try await Pause.sleep(.milliseconds(5))
         }
     }
 
@@ -95,7 +84,8 @@ public struct NetworkHost: Sendable {
             try await StaleServer.end(in: directory, log: log)
             ending = await supervise(
                 ServerSupervisor(
-                    directory: directory, options: options, identity: identity, server: server, log: log))
+                    directory: directory, options: options, identity: identity, server: server, log: log,
+                    listener: try directory.listener()))
             log.note("host ends: \(ending.outcome)")
         } catch {
             ending = error == .cancelled ? .stopped : .failed(error)

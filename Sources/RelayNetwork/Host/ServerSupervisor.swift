@@ -7,6 +7,8 @@ struct ServerSupervisor: Sendable {
     let identity: NetworkIdentity
     let server: ServerProgram
     let log: LogFile
+    /// Where the server listens; nil for a port of its own choice on 127.0.0.1.
+    let listener: NetworkListener?
 
     /// Runs servers, one after the other, until cancelled.
     /// - Throws: `NetworkError.serverFailed` when they end again and again; `.cancelled`, after the last has ended.
@@ -16,14 +18,14 @@ struct ServerSupervisor: Sendable {
             try installTokens()
             let startTime = NetworkAdministrator.now
             let record = try? PrivateFile.readJSON(ServerRecord.self, from: directory.serverFile)
-            let port = try LoopbackPort.choose(preferred: record?.port)
+            let address = try address(preferred: record?.port)
             let begin = ContinuousClock.now
-            let process = try await start(port: port)
-            let ending = await serve(process, port: port, startTime: startTime)
+            let process = try await start(port: address.port)
+            let ending = await serve(process, at: address, startTime: startTime)
             let didAnswer = PrivateFile.exists(directory.networkFile)
             PrivateFile.remove(directory.networkFile)
             if Task.isCancelled || ending != .byItself { await process.stop(grace: .seconds(5)) }
-            try PrivateFile.writeJSON(ServerRecord(port: port, pid: nil), to: directory.serverFile)
+            try PrivateFile.writeJSON(ServerRecord(port: address.port, pid: nil), to: directory.serverFile)
             if Task.isCancelled { throw .cancelled }
             var failure: NetworkError?
             if case .failed(let error) = ending { failure = error }
@@ -36,11 +38,18 @@ struct ServerSupervisor: Sendable {
         }
     }
 
+    /// Where the server is reached: at the port that is preferred, if it is free and nothing else was asked for.
+    private func address(preferred port: Int?) throws(NetworkError) -> ServerAddress {
+        if let listener { return try listener.localAddress() }
+        return ServerAddress(host: "127.0.0.1", port: try LoopbackPort.choose(preferred: port))
+    }
+
     /// Lays the accounts' tokens where the server reads them.
     private func installTokens() throws(NetworkError) {
         // The network's own is signed anew, since an earlier version exported something else.
         let network = try AccountSigner(directory, identity).networkToken(acceptsMessages: true)
-        for (account, token) in [(identity.systemAccount, identity.systemToken), (identity.account, network)] {
+        let own = try IdentityFiles(folder: directory.keys).serverTokens()
+        for (account, token) in [(own.systemAccount, own.system), (identity.account, network)] {
             try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: account.text))
         }
         try directory.identified { identity throws(NetworkError) in
@@ -50,10 +59,12 @@ struct ServerSupervisor: Sendable {
     }
 
     private func start(port: Int) async throws(NetworkError) -> ServerProcess {
+        let own = try IdentityFiles(folder: directory.keys).serverTokens()
         let configuration = ServerConfiguration(
-            port: port, operatorToken: identity.operatorToken, systemAccount: identity.systemAccount.text,
+            port: port, operatorToken: own.operator, systemAccount: own.systemAccount.text,
             resolver: directory.resolver, store: directory.store,
-            syncInterval: server.takesSyncInterval ? try directory.settings().syncInterval : nil)
+            syncInterval: server.takesSyncInterval ? try directory.settings().syncInterval : nil,
+            host: listener?.host ?? "127.0.0.1", tls: listener?.tls)
         try PrivateFile.write(configuration.text.utf8, to: directory.serverConfiguration)
         let process = try await ServerProcess.start(
             [server.path, "-c", directory.serverConfiguration],
@@ -78,14 +89,14 @@ struct ServerSupervisor: Sendable {
     }
 
     /// Looks after one server until it ends, should end, or the task is cancelled.
-    private func serve(_ process: ServerProcess, port: Int, startTime: Int64) async -> Ending {
+    private func serve(_ process: ServerProcess, at address: ServerAddress, startTime: Int64) async -> Ending {
         await withTaskGroup(of: Ending.self) { group in
             group.addTask {
                 _ = await process.end()
                 return .byItself
             }
             group.addTask {
-                let session = HostSession(supervisor: self, process: process, port: port, start: startTime)
+                let session = HostSession(supervisor: self, process: process, address: address, start: startTime)
                 do throws(NetworkError) {
                     try await session.run()
                     return .byItself

@@ -1,6 +1,6 @@
 import NATS
 
-/// The keys and tokens that make a private network what it is: operator, system account, the network's account, and the
+/// The keys and tokens that make a network what it is: the user of the system account, the network's account, and the
 /// key that signs for it and for the accounts of all users. Made once for each folder.
 struct NetworkIdentity: Sendable {
     /// The names that the network's subjects, stream and bucket are made of.
@@ -16,16 +16,20 @@ struct NetworkIdentity: Sendable {
     }
 
     let names: Names
-    let systemAccount: NKey
     /// The network's account.
     let account: NKey
     /// Issues the users of the network's account and of every user's account.
     let signingKey: NKeyPair
-    let operatorToken: String
-    let systemToken: String
     let accountToken: String
-    /// The user of the system account, which asks the server about itself.
-    let administrator: Credentials
+    /// The user of the system account, which asks the servers about themselves; nil where somebody else administers them and
+    /// has given none.
+    var administrator: Credentials?
+
+    /// The system account, as far as it is known.
+    var systemAccount: NKey? {
+        guard let claims = try? administrator?.claims() else { return nil }
+        return (claims.grant.issuerAccount ?? claims.issuer).flatMap { try? NKey($0) }
+    }
 
     /// Reads the network's identity, or makes it when there is none. Two processes that do so at once agree. A network
     /// of the version before is carried over first.
@@ -35,6 +39,11 @@ struct NetworkIdentity: Sendable {
         return try withExtendedLifetime(FileLock.wait(directory.identityLock, .exclusive)) { () throws(NetworkError) in
             let files = IdentityFiles(folder: directory.keys)
             guard let names = try PrivateFile.readJSON(Names.self, from: files.names) else {
+                // Keys of its own would be no network's there.
+                guard try directory.cluster() == nil else {
+                    throw .invalidProvision(
+                        "This network was not provisioned to its end: run parley network provision again.")
+                }
                 return try files.make(Names(namespace: "local", hash: randomHash()))
             }
             if names.version == Names.currentVersion { return try files.read(names) }
@@ -44,23 +53,11 @@ struct NetworkIdentity: Sendable {
     }
 
     /// Sixteen hexadecimal digits.
-    private static func randomHash() -> String {
+    static func randomHash() -> String {
         let digits = String(UInt64.random(in: .min ... .max), radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// Issues credentials for a key of an account; the network's own unless said otherwise.
-    func issue(
-        to pair: NKeyPair = .generate(.user), name: String, account: NKey? = nil,
-        permissions: Permissions = Permissions(), issuedAt: Int64? = nil, expires: Int64? = nil
-    ) throws(NetworkError) -> Credentials {
-        do {
-            let claims = UserClaims(
-                subject: pair.publicKey, name: name, issuedAt: issuedAt, expires: expires,
-                grant: UserGrant(permissions: permissions, issuerAccount: account ?? self.account))
-            return try Credentials(jwt: claims.encode(signedBy: signingKey), keyPair: pair)
-        } catch {
-            throw .credentials(error)
-        }
-    }
+    /// What issues the tokens of users.
+    var issuer: UserTokenIssuer { UserTokenIssuer(account: account, signingKey: signingKey) }
 }

@@ -6,14 +6,29 @@
     import Darwin
 #endif
 
+/// What a host writes into `network.json` while its network can be used.
+protocol HostAnnouncement: Codable, Sendable {
+    /// The process that looks after the network.
+    var hostPid: Int32 { get }
+    /// Whether the network's servers are there.
+    func answers() async throws(NetworkError) -> Bool
+}
+
+extension NetworkDescription: HostAnnouncement {
+    func answers() async throws(NetworkError) -> Bool { await ServerProbe.answers(at: try address()) }
+}
+
+/// Of a network whose one server runs on this machine.
+typealias HostLauncher = DetachedHost<NetworkDescription>
+
 /// Starts a network's host when there is none, and waits until the network answers.
-struct HostLauncher: Sendable {
+struct DetachedHost<Announcement: HostAnnouncement>: Sendable {
     let directory: NetworkDirectory
     let command: [String]
     let environment: [String: String]
 
     /// Waits for a network that answers, starting the host as often as it is missing, at most three times.
-    func ensureRunning(within timeout: Duration) async throws(NetworkError) -> NetworkDescription {
+    func ensureRunning(within timeout: Duration) async throws(NetworkError) -> Announcement {
         let deadline = ContinuousClock.now + timeout
         var starts = 0
         var startedAt = ContinuousClock.now
@@ -42,10 +57,10 @@ struct HostLauncher: Sendable {
     }
 
     /// The running network, when there is one that answers.
-    func answering() async throws(NetworkError) -> NetworkDescription? {
-        guard let description = try? PrivateFile.readJSON(NetworkDescription.self, from: directory.networkFile)
+    func answering() async throws(NetworkError) -> Announcement? {
+        guard let description = try? PrivateFile.readJSON(Announcement.self, from: directory.networkFile)
         else { return nil }
-        return await ServerProbe.answers(at: description.url) ? description : nil
+        return try await description.answers() ? description : nil
     }
 
     private var hasFailed: Bool { PrivateFile.exists(directory.failureFile) }

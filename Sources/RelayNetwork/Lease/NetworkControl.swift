@@ -24,24 +24,67 @@ public enum NetworkControl {
     }
 
     /// Starts the network and keeps it running without clients, until ``stop(directory:evenIfUsed:)``.
-    /// - Parameter hostCommand: as for ``NetworkLease/acquire(directory:hostCommand:environment:timeout:)``.
-    /// - Throws: as that.
+    /// - Parameters:
+    ///   - listener: where it listens, until it is stopped; nil for what was asked for last.
+    ///   - hostCommand: as for ``NetworkLease/acquire(directory:hostCommand:environment:timeout:)``.
+    /// - Throws: as that, and `NetworkError.invalidListener` when it runs already and listens elsewhere.
     public static func start(
-        directory: NetworkDirectory = .standard(), hostCommand: [String],
+        directory: NetworkDirectory = .standard(), listener: NetworkListener? = nil, hostCommand: [String],
         environment: [String: String] = ProcessInfo.processInfo.environment, timeout: Duration = .seconds(30)
     ) async throws(NetworkError) -> NetworkDescription {
-        try directory.prepare()
-        try PrivateFile.write([], to: directory.keepMarker)
+        let before = try keep(directory, listener)
         let lease: NetworkLease
         do throws(NetworkError) {
             lease = try await NetworkLease.acquire(
                 directory: directory, hostCommand: hostCommand, environment: environment, timeout: timeout)
         } catch {
             PrivateFile.remove(directory.keepMarker)
+            try? directory.keep(before)
             throw error
         }
         defer { lease.release() }
         return lease.description
+    }
+
+    /// Runs the network in this process, as a service manager wants it, until a signal ends it. Without clients, too.
+    /// - Parameter listener: where it listens meanwhile; nil for 127.0.0.1 alone.
+    /// - Throws: why it could not go on, and `NetworkError.invalidListener` when it runs already.
+    public static func run(
+        directory: NetworkDirectory = .standard(), listener: NetworkListener? = nil,
+        options: NetworkHost.Options = .init()
+    ) async throws(NetworkError) {
+        _ = try keep(directory, listener)
+        // Otherwise a client of this machine would have it listen there again.
+        defer { try? forget(directory) }
+        switch await NetworkHost(directory: directory, options: options).run() {
+        case .idle, .stopped: return
+        case .alreadyRunning: throw alreadyRuns
+        case .failed(let error): throw error
+        }
+    }
+
+    private static let alreadyRuns = NetworkError.invalidListener(
+        "The network runs already: end it with `parley network stop`, and start it again.")
+
+    /// Has the network stay and listen there.
+    /// - Returns: where it listened before.
+    private static func keep(
+        _ directory: NetworkDirectory, _ listener: NetworkListener?
+    ) throws(NetworkError) -> NetworkListener? {
+        try directory.prepare()
+        let before = try directory.listener()
+        if let listener, listener != before {
+            guard try !directory.isHosted() else { throw alreadyRuns }
+            try directory.keep(listener)
+        }
+        try PrivateFile.write([], to: directory.keepMarker)
+        return before
+    }
+
+    /// Lets the network end, and listen to nobody elsewhere from its next start on.
+    private static func forget(_ directory: NetworkDirectory) throws(NetworkError) {
+        PrivateFile.remove(directory.keepMarker)
+        try directory.keep(nil)
     }
 
     /// Lets the network end: now if it is unused, otherwise soon after the last client has left.
@@ -51,7 +94,7 @@ public enum NetworkControl {
     public static func stop(
         directory: NetworkDirectory = .standard(), evenIfUsed: Bool = false, timeout: Duration = .seconds(20)
     ) async throws(NetworkError) -> StopOutcome {
-        PrivateFile.remove(directory.keepMarker)
+        try forget(directory)
         guard try directory.isHosted() else { return .notRunning }
         // Held until the end of the network, so that no client comes in between. The host has it for a moment now and then,
         // as it looks for clients, which on a busy machine is longer.

@@ -1,4 +1,5 @@
 import NATS
+import NIOCore
 
 #if canImport(Glibc)
     import Glibc
@@ -12,15 +13,13 @@ import NATS
 enum ServerProbe {
     /// Whether the server says INFO within two seconds, of which it needs the most on a busy machine alone. Where none
     /// listens that is known at once. No thread waits for it.
-    static func answers(at url: String) async -> Bool {
-        guard let address = try? ServerAddress(parsing: url), let port = UInt16(exactly: address.port) else {
-            return false
-        }
-        let descriptor = LoopbackPort.newSocket()
+    static func answers(at address: ServerAddress) async -> Bool {
+        guard let target = try? SocketAddress(ipAddress: address.host, port: address.port) else { return false }
+        let descriptor = LoopbackPort.newSocket(target.protocol == .inet6 ? AF_INET6 : AF_INET)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-        guard connect(descriptor, to: port) else { return false }
+        guard connect(descriptor, to: target) else { return false }
         let greeting = Array("INFO ".utf8)
         var buffer = [UInt8](repeating: 0, count: greeting.count)
         let deadline = ContinuousClock.now + .seconds(2)
@@ -35,19 +34,16 @@ enum ServerProbe {
         }
     }
 
-    private static func connect(_ descriptor: Int32, to port: UInt16) -> Bool {
-        var address = LoopbackPort.address(of: port)
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                #if canImport(Darwin)
-                    let result = Darwin.connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size))
-                #elseif canImport(Glibc)
-                    let result = Glibc.connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size))
-                #else
-                    let result = Musl.connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size))
-                #endif
-                return result == 0 || errno == EINPROGRESS
-            }
+    private static func connect(_ descriptor: Int32, to address: SocketAddress) -> Bool {
+        address.withSockAddr { pointer, length in
+            #if canImport(Darwin)
+                let result = Darwin.connect(descriptor, pointer, socklen_t(length))
+            #elseif canImport(Glibc)
+                let result = Glibc.connect(descriptor, pointer, socklen_t(length))
+            #else
+                let result = Musl.connect(descriptor, pointer, socklen_t(length))
+            #endif
+            return result == 0 || errno == EINPROGRESS
         }
     }
 }

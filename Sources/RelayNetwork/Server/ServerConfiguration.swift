@@ -1,5 +1,5 @@
-/// The configuration of a private network's `nats-server`, as its 2.9.10 and all later versions read it: one listener
-/// on 127.0.0.1, accounts by token, JetStream on.
+/// The configuration of a private network's `nats-server`, as its 2.9.10 and all later versions read it: one listener,
+/// on 127.0.0.1 unless said otherwise, accounts by token, JetStream on.
 struct ServerConfiguration: Hashable, Sendable {
     var port: Int
     var operatorToken: String
@@ -10,13 +10,17 @@ struct ServerConfiguration: Hashable, Sendable {
     var store: String
     /// How often what is stored is forced onto the disk, in seconds; nil where the server does not take it.
     var syncInterval: Int64?
+    /// The address to listen at.
+    var host = "127.0.0.1"
+    /// The certificate that it shows; nil for connections in clear.
+    var tls: NetworkListener.TLS?
 
     /// The text of the file.
     var text: String {
         """
         # Written by parley each time the server starts; changes are lost.
-        host: "127.0.0.1"
-        port: \(port)
+        host: \(Self.quoted(host))
+        port: \(port)\(tls.map(Self.block) ?? "")
         server_name: "parley-local"
         operator: "\(operatorToken)"
         system_account: "\(systemAccount)"
@@ -35,6 +39,11 @@ struct ServerConfiguration: Hashable, Sendable {
         }
 
         """
+    }
+
+    /// How connections are secured. A busy machine takes longer for a handshake than the standard two seconds, too.
+    private static func block(_ tls: NetworkListener.TLS) -> String {
+        "\ntls: { cert_file: \(quoted(tls.certificateFile)), key_file: \(quoted(tls.keyFile)), timeout: 20 }"
     }
 
     /// A path as a string of the configuration language, which knows the usual escapes.

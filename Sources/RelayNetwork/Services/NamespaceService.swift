@@ -7,14 +7,14 @@ struct NamespaceService: Sendable {
     static let subject = NetworkNames.namespace
 
     private let names: NetworkIdentity.Names
-    private let directory: NetworkDirectory
+    private let users: any UserRegister
     private let jetStream: JetStream
     /// When the stream of topics was made, and until when that is believed.
     private let made = NIOLockedValueBox<(time: Int64, until: ContinuousClock.Instant)?>(nil)
 
-    init(names: NetworkIdentity.Names, directory: NetworkDirectory, jetStream: JetStream) {
+    init(names: NetworkIdentity.Names, users: any UserRegister, jetStream: JetStream) {
         self.names = names
-        self.directory = directory
+        self.users = users
         self.jetStream = jetStream
     }
 
@@ -37,9 +37,12 @@ struct NamespaceService: Sendable {
         var data: Names?
     }
 
-    /// The answer to a user.
-    func reply(to user: UserName) async -> [UInt8] {
-        guard let record = try? directory.record(of: user), record.standing.isAdmitted else {
+    /// The answer to a user; none where the register cannot be read, as if it had been lost: the user asks again, or goes
+    /// by the names that are known.
+    func reply(to user: UserName) async -> [UInt8]? {
+        let record: UserRecord?
+        do throws(NetworkError) { record = try await users.found(user) } catch { return nil }
+        guard let record, record.standing.isAdmitted else {
             return Wire.json(Reply(status: "NAMESPACE_RETRIEVE_FAILURE"))
         }
         let answer = Reply.Names(

@@ -14,53 +14,68 @@ import Relay
 /// requests wait behind each other, and are refused when too many of them wait.
 struct NetworkServices: Sendable {
     /// The subjects of all services.
-    static let subjects = [
-        NamespaceService.subject, NetworkNames.postboxes(of: "*", "*"), NetworkNames.recipient("*", "*"),
-        NetworkNames.streams(of: "*"),
-    ]
-    private static let queue = "relay-hosts"
+    static let subjects = ServiceEndpoint.allCases.map(\.subject)
+    /// The group that shares the requests.
+    static let queue = "relay-hosts"
 
     private let connection: NATSConnection
     private let users: UserAccounts
     private let namespace: NamespaceService
     private let streams: StreamNamesService
     private let postboxes: PostboxService
-    private let requests: [NATSSubscription]
+    private let enrolment: EnrolmentService
+    private let figures: NIOLockedValueBox<ServiceFigures>
+    private let requests: [(ServiceEndpoint, NATSSubscription)]
+    private let desk = Desk()
 
     /// Subscribes; the requests wait until ``run()``.
     /// - Parameters:
     ///   - connection: where requests come from.
     ///   - jetStream: the network's streams, over another connection.
+    ///   - figures: where it is counted what was answered.
     init(
-        connection: NATSConnection, directory: NetworkDirectory, identity: NetworkIdentity, jetStream: JetStream,
-        postboxes: PostboxService
+        connection: NATSConnection, users: any UserRegister, issuer: UserTokenIssuer,
+        names: NetworkIdentity.Names, jetStream: JetStream, postboxes: PostboxService,
+        figures: NIOLockedValueBox<ServiceFigures>
     ) throws(NATSError) {
         self.connection = connection
         self.postboxes = postboxes
-        users = UserAccounts(directory: directory)
-        namespace = NamespaceService(names: identity.names, directory: directory, jetStream: jetStream)
-        streams = StreamNamesService(names: identity.names)
-        requests = try Self.subjects.map { subject throws(NATSError) in
+        self.figures = figures
+        self.users = UserAccounts(users)
+        namespace = NamespaceService(names: names, users: users, jetStream: jetStream)
+        streams = StreamNamesService(names: names)
+        enrolment = EnrolmentService(users: users, issuer: issuer)
+        requests = try ServiceEndpoint.allCases.map { endpoint throws(NATSError) in
             // Requests are only put in line here, so that these buffers hold what one turn of the loop brings.
-            try connection.subscribe(
-                to: subject, queue: Self.queue,
+            let subscription = try connection.subscribe(
+                to: endpoint.subject, queue: Self.queue,
                 limits: BufferLimits(messages: 65_536, bytes: 64 << 20, overflow: .dropNewest))
+            return (endpoint, subscription)
         }
     }
 
     /// Answers requests until the connection ends or the task is cancelled.
     /// - Throws: the reason for the connection's end.
     func run() async throws(NATSError) {
-        let desk = Desk()
         let failure = await withTaskGroup(of: NATSError?.self) { group in
-            for subscription in requests { group.addTask { await read(subscription, desk) } }
+            desk.began(requests.count)
+            for (endpoint, subscription) in requests {
+                group.addTask {
+                    defer { desk.ended() }
+                    return await read(subscription, of: endpoint, desk)
+                }
+            }
             group.addTask {
                 await withDiscardingTaskGroup { work in
                     // At most as many as may be worked on at once are ready.
                     for await request in desk.ready {
                         work.addTask {
-                            if let answer = await answer(request.message, request.account) {
-                                send(answer, to: request.message)
+                            let begin = ContinuousClock.now
+                            let answer = await answer(request)
+                            if let answer { send(answer, to: request.message) }
+                            figures.withLockedValue {
+                                $0.count(
+                                    request.endpoint, took: begin.duration(to: .now), didAnswer: answer != nil)
                             }
                             desk.finished(request)
                         }
@@ -69,7 +84,12 @@ struct NetworkServices: Sendable {
                 }
                 return nil
             }
-            let first = await group.next() ?? nil
+            var first: NATSError?
+            while let ending = await group.next() {
+                first = ending
+                // Subscriptions that were ended leave work behind.
+                guard ending == nil, desk.isDraining, !Task.isCancelled else { break }
+            }
             group.cancelAll()
             desk.close()
             await group.waitForAll()
@@ -78,8 +98,27 @@ struct NetworkServices: Sendable {
         if let failure { throw failure }
     }
 
+    /// Takes no more requests, and returns when those that came before are answered or the time is up. Another process gets
+    /// what comes from here on.
+    func drain(within limit: Duration) async {
+        desk.beginDraining()
+        let deadline = ContinuousClock.now + limit
+        for (_, subscription) in requests { subscription.drain() }
+        // What the server had sent before it heard of that comes before its answer.
+        try? await connection.flush(timeout: limit)
+        for (_, subscription) in requests { subscription.unsubscribe() }
+        while desk.readers > 0, connection.isOpen, ContinuousClock.now < deadline {
+            do { try await Task.sleep(for: .milliseconds(10)) } catch { return }
+        }
+        while !desk.isIdle, connection.isOpen, ContinuousClock.now < deadline {
+            do { try await Task.sleep(for: .milliseconds(10)) } catch { return }
+        }
+        try? await connection.flush(timeout: .seconds(1))
+    }
+
     /// A request and the account it comes from.
     private struct Request: Sendable {
+        let endpoint: ServiceEndpoint
         let account: String
         let message: NATSMessage
     }
@@ -89,6 +128,8 @@ struct NetworkServices: Sendable {
         let ready: AsyncStream<Request>
         private let begin: AsyncStream<Request>.Continuation
         private let queue = NIOLockedValueBox(RequestQueue<String, Request>())
+        private let draining = NIOLockedValueBox(false)
+        private let reading = NIOLockedValueBox(0)
 
         init() {
             (ready, begin) = AsyncStream.makeStream()
@@ -109,16 +150,30 @@ struct NetworkServices: Sendable {
         }
 
         func close() { begin.finish() }
+
+        func began(_ readers: Int) { reading.withLockedValue { $0 += readers } }
+        func ended() { reading.withLockedValue { $0 -= 1 } }
+        /// How many still put requests in line.
+        var readers: Int { reading.withLockedValue(\.self) }
+
+        func beginDraining() { draining.withLockedValue { $0 = true } }
+        /// Whether no more requests are taken.
+        var isDraining: Bool { draining.withLockedValue(\.self) }
+        /// Whether no request is worked on or waits.
+        var isIdle: Bool { queue.withLockedValue(\.isIdle) }
     }
 
     /// Puts requests in line as they come; returns when the connection has ended.
-    private func read(_ subscription: NATSSubscription, _ desk: Desk) async -> NATSError? {
+    private func read(
+        _ subscription: NATSSubscription, of endpoint: ServiceEndpoint, _ desk: Desk
+    ) async -> NATSError? {
         var iterator = subscription.makeAsyncIterator()
         do throws(NATSError) {
             while let message = try await iterator.next(isolation: nil) {
                 guard message.reply != nil, let account = Self.account(of: message) else { continue }
-                let isTaken = desk.take(Request(account: account, message: message))
-                if !isTaken, let answer = refusal(of: message) { send(answer, to: message) }
+                guard !desk.take(Request(endpoint: endpoint, account: account, message: message)) else { continue }
+                figures.withLockedValue { $0.refused(endpoint) }
+                if let answer = refusal(endpoint) { send(answer, to: message) }
             }
             return nil
         } catch {
@@ -126,26 +181,34 @@ struct NetworkServices: Sendable {
         }
     }
 
-    private func answer(_ message: NATSMessage, _ account: String) async -> [UInt8]? {
-        guard let user = users.user(ofAccount: account) else { return refusal(of: message) }
-        if message.subject == NamespaceService.subject {
+    private func answer(_ request: Request) async -> [UInt8]? {
+        let message = request.message
+        guard let user = await users.user(ofAccount: request.account) else { return refusal(request.endpoint) }
+        let tokens = message.subject.split(separator: ".").map(String.init)
+        // The imports keep users from asking under another user's name; that is still checked here.
+        func isOwn(_ subject: String) -> Bool { message.subject == subject }
+        switch request.endpoint {
+        case .namespace:
             await postboxes.prepare(user)
             return await namespace.reply(to: user)
+        case .streams where isOwn(NetworkNames.streams(of: user.text)):
+            return streams.reply(to: message.bytes, of: user)
+        case .enrolment where isOwn(NetworkNames.enrolment(of: user.text)):
+            return await enrolment.reply(to: message.bytes, of: user)
+        case .recipient where tokens.count == 4:
+            return await postboxes.reply(aboutPostbox: tokens[3], of: tokens[2])
+        case .postboxes where tokens.count == 4 && tokens[2] == user.text:
+            return await postboxes.reply(to: message.bytes, verb: tokens[3], of: user)
+        case .streams, .enrolment, .recipient, .postboxes: return nil
         }
-        if message.subject == NetworkNames.streams(of: user.text) { return streams.reply(to: message.bytes, of: user) }
-        let tokens = message.subject.split(separator: ".").map(String.init)
-        guard tokens.count == 4 else { return nil }
-        if tokens[1] == "recipient" { return await postboxes.reply(aboutPostbox: tokens[3], of: tokens[2]) }
-        // The imports keep users from asking under another user's name; that is still checked here.
-        guard tokens[2] == user.text else { return nil }
-        return await postboxes.reply(to: message.bytes, verb: tokens[3], of: user)
     }
 
     /// The answer to a request that is not worked on now. One for names gets none, as if the answer had been lost.
-    private func refusal(of message: NATSMessage) -> [UInt8]? {
-        let isForNames =
-            message.subject == NamespaceService.subject || message.subject.hasPrefix(NetworkNames.streams(of: ""))
-        return isForNames ? nil : Wire.json(PostboxReply(error: .unavailable))
+    private func refusal(_ endpoint: ServiceEndpoint) -> [UInt8]? {
+        switch endpoint {
+        case .namespace, .streams: nil
+        case .enrolment, .recipient, .postboxes: Wire.json(PostboxReply(error: .unavailable))
+        }
     }
 
     /// An answer that cannot leave is the asker's time-out; the connection's end is seen by the reader.
@@ -167,17 +230,17 @@ struct NetworkServices: Sendable {
 
 /// Which user an account belongs to, remembered.
 final class UserAccounts: Sendable {
-    private let directory: NetworkDirectory
+    private let register: any UserRegister
     private let known = NIOLockedValueBox<[String: UserName]>([:])
 
-    init(directory: NetworkDirectory) {
-        self.directory = directory
+    init(_ register: any UserRegister) {
+        self.register = register
     }
 
     /// The user of an account; nil for an account that is no user's.
-    func user(ofAccount account: String) -> UserName? {
+    func user(ofAccount account: String) async -> UserName? {
         if let user = known.withLockedValue({ $0[account] }) { return user }
-        guard let user = directory.user(ofAccount: account) else { return nil }
+        guard let user = await register.owner(ofAccount: account) else { return nil }
         known.withLockedValue { $0[account] = user }
         return user
     }

@@ -17,18 +17,18 @@ import Relay
 struct PostboxService: Sendable {
     private let jetStream: JetStream
     private let bucket: KeyValueBucket
-    private let settings: NetworkSettings
-    private let directory: NetworkDirectory
+    private let plan: NetworkPlan
+    private let users: any UserRegister
     /// Users whose postboxes are known to have been made.
     private let prepared = NIOLockedValueBox<Set<UserName>>([])
 
     init(
-        jetStream: JetStream, settings: NetworkSettings, directory: NetworkDirectory
+        jetStream: JetStream, plan: NetworkPlan, users: any UserRegister
     ) throws(NATSError) {
         self.jetStream = jetStream
-        self.settings = settings
-        self.directory = directory
-        bucket = try KeyValueBucket(NetworkProvision.postboxes, jetStream)
+        self.plan = plan
+        self.users = users
+        bucket = try KeyValueBucket(NetworkPlan.postboxes, jetStream)
     }
 
     /// Makes a user's first postbox before anything else is done with it. A failure is met again when it is used.
@@ -37,9 +37,9 @@ struct PostboxService: Sendable {
         prepared.withLockedValue { _ = $0.insert(user) }
     }
 
-    /// Brings the streams of all users in line with their registers.
-    func alignAll() async {
-        for user in (try? directory.userNames()) ?? [] {
+    /// Brings the streams of users in line with their registers.
+    func align(_ users: [UserName]) async {
+        for user in users {
             guard let known = try? await stored(user) else { continue }
             try? await alignStream(of: user, with: known.0)
         }
@@ -47,8 +47,14 @@ struct PostboxService: Sendable {
 
     /// The answer to a user who wants to send a letter.
     func reply(aboutPostbox id: String, of name: String) async -> [UInt8] {
-        guard let user = try? UserName(name), (try? directory.record(of: user)) != nil else {
-            return Wire.json(RecipientReply(state: .unknownUser))
+        guard let user = try? UserName(name) else { return Wire.json(RecipientReply(state: .unknownUser)) }
+        do throws(NetworkError) {
+            guard try await users.found(user) != nil else {
+                return Wire.json(RecipientReply(state: .unknownUser))
+            }
+        } catch {
+            // Where nobody can say it now, the sender tries again.
+            return Wire.json(RecipientReply(state: nil))
         }
         guard let register = try? await register(of: user).0 else { return Wire.json(RecipientReply(state: nil)) }
         guard let postbox = register.postboxes.first(where: { $0.id == id }) else {
@@ -107,7 +113,7 @@ struct PostboxService: Sendable {
     }
 
     private func stored(_ user: UserName) async throws -> (PostboxRegister, revision: UInt64)? {
-        guard let entry = try await bucket.get(user.key) else { return nil }
+        guard let entry = try await bucket.current(user.key) else { return nil }
         let register = try JSONDecoder().decode(PostboxRegister.self, from: Data(entry.value.readableBytesView))
         return (register, entry.revision)
     }
@@ -146,14 +152,16 @@ struct PostboxService: Sendable {
         }
     }
 
+    private var isOnCluster: Bool { plan.placement != nil }
+
     private func alignStream(of user: UserName, with register: PostboxRegister) async throws(NATSError) {
-        var stream = StreamConfiguration(name: user.postboxStream, subjects: register.subjects(of: user))
-        stream.allowsDirectAccess = true
-        stream.discard = .new
-        stream.maximumMessages = settings.maximumLetters
-        stream.duplicateWindow = 120_000_000_000
-        stream.bound(by: settings.postboxes)
-        try await jetStream.provide(stream)
+        let plan = plan.letters(of: user, in: register)
+        guard isOnCluster else {
+            try await jetStream.provide(plan)
+            return
+        }
+        // On a cluster provision alone decides about the rest of a stream: what these services were given may be older.
+        try await jetStream.provide(plan, changing: ["subjects"], losing: [])
     }
 
     private func welcome(_ user: UserName) async throws(NATSError) {

@@ -33,6 +33,9 @@ struct RequestQueue<Asker: Hashable & Sendable, Request: Sendable>: Sendable {
         self.waitingOfOne = waitingOfOne
     }
 
+    /// Whether nothing is worked on, and nothing waits.
+    var isIdle: Bool { running == 0 && turns.isEmpty }
+
     /// A request has come.
     mutating func arrived(_ request: Request, from asker: Asker) -> Verdict {
         var line = lines[asker] ?? Line()

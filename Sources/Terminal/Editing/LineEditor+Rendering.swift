@@ -27,7 +27,8 @@ extension LineEditor {
         return (visible, before - passed)
     }
 
-    /// The text broken into rows of `width` columns, at its line breaks and wherever a row is full.
+    /// The text broken into rows of `width` columns: at its line breaks, and where a row is full between words, or within a
+    /// word that no row can hold. The blank at a break ends its row.
     ///
     /// - Parameters:
     ///   - width: the columns of a row, at least 2.
@@ -70,28 +71,36 @@ extension LineEditor {
     private func rowStarts(width: Int, limit: Int = .max) -> (starts: [Int], cursorRow: Int) {
         var starts = [0]
         var used = 0
-        var cursorRow = 0
+        // Where the row can end before it is full, and the columns behind that.
+        var wordStart = 0
+        var wordColumns = 0
+        func beginRow(at index: Int, with columns: Int = 0) {
+            starts.append(index)
+            (used, wordStart, wordColumns) = (columns, index, columns)
+        }
         for index in cells.indices {
             if starts.count > limit { break }
             let isBreak = cells[index] == Self.lineBreak
             let columns = isBreak ? 0 : min(Int(cells[index]), width)
+            let isFull = used + columns > width
             // A full row has no cell left for the cursor.
-            if used + columns > width || (index == cursor && used == width) {
-                starts.append(index)
-                used = 0
+            if isFull || (index == cursor && used == width) {
+                let begins = isFull && wordStart > (starts.last ?? 0) && wordColumns + columns <= width
+                beginRow(at: begins ? wordStart : index, with: begins ? wordColumns : 0)
             }
-            if index == cursor { cursorRow = starts.count - 1 }
             used += columns
-            if isBreak {
-                starts.append(index + 1)
-                used = 0
-            }
+            wordColumns += columns
+            // Wide characters have no blanks between their words.
+            if isBlank(index) || columns == 2 { (wordStart, wordColumns) = (index + 1, 0) }
+            if isBreak { beginRow(at: index + 1) }
         }
-        if cursor == count {
-            if used >= width { starts.append(count) }
-            cursorRow = starts.count - 1
-        }
-        return (starts, cursorRow)
+        if cursor == count, used >= width { starts.append(count) }
+        return (starts, starts.lastIndex { $0 <= cursor } ?? 0)
+    }
+
+    /// Whether a row can end behind a character: it is a blank.
+    private func isBlank(_ place: Int) -> Bool {
+        cells[place] == 1 && (characters[place] == " " || characters[place] == "\t")
     }
 
     /// The short way for printable ASCII, which most keys are.

@@ -18,6 +18,10 @@ public struct FocusTracker: Hashable, Sendable {
         case detached
         /// One is attached again.
         case attached
+        /// The screen was locked.
+        case locked
+        /// The screen is not locked any more.
+        case unlocked
         /// The process is about to stop (SIGTSTP).
         case suspended
         /// The process runs again.
@@ -29,10 +33,14 @@ public struct FocusTracker: Hashable, Sendable {
     }
 
     /// True when the person may be looking.
-    public private(set) var isForeground = true
+    public var isForeground: Bool { isPresent && !isLocked }
     /// True when the terminal has shown that it reports focus.
     public private(set) var isReported = false
     private var isGone = false
+    /// Whether the person is there, by all but the lock.
+    private var isPresent = true
+    /// Whether the screen is locked, and nothing has shown since that somebody sits elsewhere.
+    private var isLocked = false
 
     /// Makes a tracker: foreground, nothing known of the terminal.
     public init() {}
@@ -43,21 +51,26 @@ public struct FocusTracker: Hashable, Sendable {
         switch event {
         case .focusIn:
             isReported = true
-            isForeground = !isGone
+            isHere()
         case .focusOut:
-            if isReported { isForeground = false }
+            if isReported { isPresent = false }
             isReported = true
         case .supportConfirmed:
             isReported = true
-        case .input, .resumed, .attached:
-            isForeground = !isGone
-        case .suspended, .idle, .detached:
-            isForeground = false
+        case .input, .resumed, .attached: isHere()
+        case .locked: isLocked = true
+        case .unlocked: isLocked = false
+        case .suspended, .idle, .detached: isPresent = false
         case .hungUp:
             isGone = true
-            isForeground = false
+            isPresent = false
         }
         return isForeground == before ? nil : isForeground
+    }
+
+    private mutating func isHere() {
+        isPresent = !isGone
+        isLocked = false
     }
 
     /// Takes what the terminal sent and returns the new state when it changed.

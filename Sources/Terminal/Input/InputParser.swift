@@ -34,6 +34,8 @@ public struct InputParser: Sendable {
     /// What was held of a terminal's reply when its time was over.
     private var lateReply: (held: [UInt8], sawEscape: Bool)?
     private var isEscapedText = false
+    /// Whether the escape that is held came with an earlier read than what comes now.
+    private var isEscapeOld = false
 
     /// Makes a parser that has seen nothing.
     public init() {}
@@ -41,6 +43,7 @@ public struct InputParser: Sendable {
     /// Takes bytes as they were read and returns what they complete.
     public mutating func feed(_ bytes: some Sequence<UInt8>) -> [InputEvent] {
         events.removeAll(keepingCapacity: true)
+        isEscapeOld = state == .escape(alt: false)
         if mayBeLate || lateReply != nil {
             let chunk = Array(bytes)
             takeUpLate(chunk)
@@ -153,7 +156,14 @@ public struct InputParser: Sendable {
 
     private mutating func takeEscape(_ byte: UInt8, alt: Bool) {
         sequence.removeAll(keepingCapacity: true)
+        let isOld = isEscapeOld
+        isEscapeOld = false
         switch byte {
+        // Commands begin with a slash, and people press Escape before one. As one key, both come in one piece.
+        case 0x2F where isOld:
+            state = .ground
+            emit(Key(.escape))
+            takeGround(byte)
         case 0x1B:
             if alt { emit(Key(.escape)) }
             state = .escape(alt: true)

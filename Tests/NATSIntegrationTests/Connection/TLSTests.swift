@@ -150,6 +150,45 @@ struct TLSTests {
         await connection.close()
     }
 
+    @Test("trusts whom an address names, and not whom the options name", arguments: NATSServerProcess.binaries)
+    func authorityOfAddress(binary: NATSServerBinary) async throws {
+        let server = try await NATSServerProcess.start(
+            binary, configuration: TestCertificates.configuration(), jetStream: false)
+        func address(_ authority: String) throws -> ServerAddress {
+            ServerAddress(
+                host: "127.0.0.1", port: server.port, usesTLS: true,
+                authorityFile: try TestCertificates.path(authority))
+        }
+        let connection = try await NATSConnection.connect(
+            to: address("authority.pem"),
+            options: ConnectOptions(tls: TLSOptions(authorityFile: TestCertificates.path("stranger.pem"))))
+        try await connection.flush()
+        await connection.close()
+        let error = await #expect(throws: NATSError.self) {
+            let target = try address("stranger.pem")
+            await (try NATSConnection.connect(to: target, options: ConnectOptions(tls: trusting()))).close()
+        }
+        #expect(words(error).contains("no authority that this computer trusts"))
+    }
+
+    @Test("A certificate's file says for whom it is, and whether it vouches for itself")
+    func certificateFile() throws {
+        let server = try ServerCertificate(pemFile: TestCertificates.path("server.pem"))
+        #expect(server.names == ["localhost"] && server.addresses == ["127.0.0.1"] && !server.isSelfSigned)
+        #expect(server.isFor("localhost") && server.isFor("127.0.0.1") && !server.isFor("elsewhere.example"))
+        let authority = try ServerCertificate(pemFile: TestCertificates.path("authority.pem"))
+        #expect(authority.isSelfSigned && authority.names.isEmpty)
+        let expired = try ServerCertificate(pemFile: TestCertificates.path("expired.pem"))
+        #expect(expired.validUntil < server.validUntil)
+        try ServerCertificate.checkKey(pemFile: TestCertificates.path("server.key"))
+        for path in try [TestCertificates.path("server.key"), "/nowhere/server.pem"] {
+            #expect(throws: NATSError.self) { try ServerCertificate(pemFile: path) }
+        }
+        #expect(throws: NATSError.self) {
+            try ServerCertificate.checkKey(pemFile: TestCertificates.path("server.pem"))
+        }
+    }
+
     @Test("shows its certificate to a server that wants one", arguments: NATSServerProcess.binaries)
     func clientCertificate(binary: NATSServerBinary) async throws {
         let server = try await NATSServerProcess.start(

@@ -139,6 +139,30 @@ extension EndToEndTests {
             }
         }
 
+        @Test("B21 On a locked screen: away, and unlocked what came meanwhile is there once, marked and counted")
+        func locked() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let bus = try await RehearsedBus()
+                defer { bus.close() }
+                _ = try await network.started()
+                let alice = try network.open(
+                    "alice", ["--suspend-after", "1"], environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address],
+                    columns: 100)
+                try await alice.waitFor("a connected client", deadline: .seconds(60)) {
+                    $0.contains("● CONNECTED") && $0.contains("personal")
+                }
+                try await eventually("the chat to ask of the lock") { bus.calls.contains { $0.hasPrefix("Get ") } }
+                try await Missed.awaitLetters(alice, in: network)
+                bus.lock(true)
+                try await Self.suspended(alice)
+                try await Self.nobodyIsConnected(network)
+                try await Missed.happens(in: network)
+                #expect(!alice.screen.contains(Missed.lines[0]))
+                bus.lock(false)
+                try await Self.returned(alice)
+            }
+        }
+
         @Test("B27 On a bare terminal: ^Z and fg, what came meanwhile is there once, marked and counted")
         func stopped() async throws {
             try await PrivateNetworkFixture.run { network in
@@ -243,6 +267,35 @@ extension EndToEndTests {
         }
 
         @Test(
+            "B21 In GNU screen, which passes on no focus: detached is away, and attached again all is told once",
+            .enabled(if: ScreenSession.isInstalled, "\(ScreenSession.missing)"))
+        func detachedFromScreen() async throws {
+            try await PrivateNetworkFixture.run { network in
+                _ = try await network.started()
+                let parley = try BuiltProduct.url("parley").path
+                let screen = try await ScreenSession.start(
+                    parley, ["--as", "alice", "--suspend-after", "1"], environment: network.environment)
+                defer { screen.close() }
+                let alice = try screen.attach(columns: 100)
+                try await alice.waitFor("a connected client", deadline: .seconds(60)) {
+                    $0.contains("● CONNECTED") && $0.contains("personal")
+                }
+                try await Missed.awaitLetters(alice, in: network)
+                try await screen.detach(alice)
+                try await Self.nobodyIsConnected(network)
+                try await Missed.happens(in: network)
+                let back = try screen.attach(columns: 100)
+                try await Self.returned(back)
+                try await screen.detach(back)
+                try await Self.nobodyIsConnected(network)
+                screen.close()
+                try await eventually("the end of the chat", deadline: .seconds(60)) {
+                    !PrivateNetworkFixture.isRunning(screen.program)
+                }
+            }
+        }
+
+        @Test(
             "B21 In tmux with focus-events, what its terminal reports of the focus counts",
             .enabled(if: TmuxServer.isInstalled, "\(TmuxServer.missing)"))
         func focusInTmux() async throws {
@@ -261,6 +314,20 @@ extension EndToEndTests {
                     try await Missed.happens(in: network)
                     try alice.focus(true)
                     try await Self.returned(alice)
+                }
+            }
+        }
+
+        @Test("On a bare terminal doctor asks whether it reports its focus, and says what it has answered")
+        func doctorOnTerminal() async throws {
+            try await PrivateNetworkFixture.run { network in
+                // A machine that has much else to do may answer too late for doctor, which says so then.
+                try await eventually("an answer in time", deadline: .seconds(120)) {
+                    let doctor = try network.terminal(["doctor", "--as", "alice"], rows: 60, columns: 200)
+                    try await doctor.waitForExit(deadline: .seconds(60))
+                    return doctor.screen.rows.contains {
+                        $0.contains("focus") && $0.contains("the terminal reports it")
+                    }
                 }
             }
         }

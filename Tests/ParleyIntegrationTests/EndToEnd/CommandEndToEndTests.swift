@@ -447,7 +447,7 @@ extension EndToEndTests {
                 let before = try await network.objects("network", "status", "--json")
                 #expect(before.first?["running"].bool == false && before.first?["server"].isNull == true)
                 let started = try await network.objects("network", "start", "--json")
-                #expect(started.first?.keys == ["running", "server", "version", "store", "clients"])
+                #expect(started.first?.keys == ["running", "server", "listens", "version", "store", "clients"])
                 #expect(started.first?["running"].bool == true)
                 #expect(started.first?["server"].string.hasPrefix("nats://127.0.0.1:") == true)
                 let description = try #require(network.description)
@@ -468,6 +468,21 @@ extension EndToEndTests {
                 #expect(!PrivateNetworkFixture.isRunning(description.serverPid))
                 // The host's last act is to give its lock back, for which the command waits.
                 try await eventually("the end of the host") { !PrivateNetworkFixture.isRunning(description.hostPid) }
+            }
+        }
+
+        @Test("The network does not listen beyond this machine without TLS, and starts nothing then")
+        func listening() async throws {
+            try await PrivateNetworkFixture.run { network in
+                for arguments in [
+                    ["--listen", "0.0.0.0:4222"], ["--listen", "chat.example.org"], ["--tls-cert", "a.pem"],
+                    ["--listen", "0.0.0.0", "--tls-cert", "a.pem"],
+                    ["--listen", "0.0.0.0", "--tls-cert", "a.pem", "--tls-key", "a.key"],
+                ] {
+                    let refused = try await network.run(["network", "start"] + arguments)
+                    #expect(refused.exitCode == 64 && refused.output.isEmpty, "\(refused)")
+                }
+                #expect(network.description == nil)
             }
         }
 

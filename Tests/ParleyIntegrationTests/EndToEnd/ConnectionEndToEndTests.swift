@@ -246,6 +246,37 @@ extension EndToEndTests {
             #expect(!wrong.diagnostics.contains("--creds") && !wrong.diagnostics.contains("other@"), "\(wrong)")
         }
 
+        @Test(
+            "B4 B5 The chat says that the server refuses the credentials, and of a file that others can read how to mend it"
+        )
+        func refusedOnScreen() async throws {
+            let network = try PrivateNetworkFixture(NATSServerProcess.anyBinary)
+            let server = try await NATSServerProcess.start(
+                configuration: "authorization { user: someone, password: else }")
+            defer { server.close() }
+            let refused = try network.terminal(
+                ["--server", "nats://someone:other@127.0.0.1:\(server.port)"], columns: 200)
+            defer { refused.close() }
+            try await refused.waitFor("the reason") {
+                $0.contains("✕ DISCONNECTED") && $0.contains("The server refused the credentials")
+                    && $0.contains("/reconnect tries again.")
+            }
+            try refused.press(.f(8))
+            let log = try await refused.waitFor("the log") {
+                $0.main(row: 1).contains("connection log")
+                    && $0.rows.dropLast(2).contains { $0.contains("The server refused the credentials") }
+            }
+            #expect(!log.contains("other@"))
+            try refused.press(.ctrl("q"))
+            try await refused.waitForExit()
+
+            let creds = try network.folder.write("nothing that is to be read", to: "open.creds", permissions: 0o644)
+            let open = try network.terminal(["--server", server.url, "--creds", creds], columns: 200)
+            defer { open.close() }
+            #expect(try await open.waitForExit() == .exited(78))
+            #expect(open.screen.contains("chmod 600 \(creds)"), "\(open.screen)")
+        }
+
         @Test("A name that has no address, and a peer that speaks something else, are said too, by every command")
         func strangers() async throws {
             let network = try PrivateNetworkFixture(NATSServerProcess.anyBinary)

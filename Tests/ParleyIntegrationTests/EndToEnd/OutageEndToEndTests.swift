@@ -104,7 +104,7 @@ extension EndToEndTests {
         func closedByHand() async throws {
             try await PrivateNetworkFixture.run { network in
                 let alice = try await network.connected("alice", ["--suspend-after", "0.3"])
-                try alice.type("/close")
+                try alice.type("/disconnect")
                 try alice.press(.enter)
                 try await alice.waitFor(text: "✕ DISCONNECTED")
                 try alice.focus(true)

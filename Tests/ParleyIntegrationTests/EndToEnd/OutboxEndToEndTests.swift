@@ -41,7 +41,7 @@ extension EndToEndTests {
         }
 
         @Test(
-            "B32 Lines typed while the server is down outlive a killed client; the next one sends them once and in order",
+            "B32 Lines typed while the server is down, and a draft, outlive a killed client; the lines are sent once and in order",
             arguments: [SIGKILL, SIGHUP])
         func killedClient(_ signal: Int32) async throws {
             try await PrivateNetworkFixture.run { network in
@@ -53,7 +53,12 @@ extension EndToEndTests {
                     $0.main(row: 1).contains("chat.qa") && !$0.contains("joining …")
                 }
                 try alice.press(.ctrl("p"))
-                try await alice.waitFor("the first topic") { $0.main(row: 1).contains("chat.lobby") }
+                try await alice.waitFor("the first topic, live") {
+                    $0.main(row: 1).contains("chat.lobby") && !$0.contains("joining …")
+                }
+                let seen = try await network.parley("send", "--as", "bob", "chat.lobby", "seen before")
+                #expect(seen.exitCode == 0, "\(seen)")
+                try await alice.waitFor(text: "seen before")
                 let sent = try await network.parley("send", "--as", "bob", "chat.qa", "for later")
                 #expect(sent.exitCode == 0, "\(sent)")
                 try await alice.waitFor("the unread message") { Self.isUnread($0) }
@@ -77,6 +82,13 @@ extension EndToEndTests {
                 #expect(listed.allSatisfy { $0["held"].bool == true && $0["state"].string == "queued" })
                 let refused = try await network.parley("outbox", "drop", "--all", "--as", "alice")
                 #expect(refused.exitCode == 75 && refused.output.isEmpty, "\(refused)")
+                try alice.type("half a thought")
+                let store = try LocalStore.open(.file(network.folder.path("data/parley/stores/alice@local.sqlite")))
+                    .store
+                try await eventually("the draft in the local store") {
+                    try await store.drafts()["chat.lobby"] == "half a thought"
+                }
+                try await store.close()
 
                 alice.signal(signal)
                 #expect(try await alice.waitForExit() == .signalled(signal))
@@ -88,8 +100,12 @@ extension EndToEndTests {
                 try await again.waitFor("the lines as sent, and the rest as it was") { screen in
                     lines.allSatisfy { Self.has($0, marked: "✓", screen) } && screen.contains("⇅ 0")
                         && screen.main(row: 1).contains("chat.lobby") && Self.isUnread(screen)
+                        && screen.contains("> half a thought")
+                        // What was seen is not unread again.
+                        && screen.rows[0].contains("# 1") && screen.contains("seen before")
+                        && !screen.contains("── new ─")
                 }
-                #expect(try await network.texts(on: "chat.lobby") == lines)
+                #expect(try await network.texts(on: "chat.lobby") == ["seen before"] + lines)
                 try again.press(.ctrl("n"))
                 try await again.waitFor("the new line") {
                     $0.main(row: 1).contains("chat.qa") && $0.contains("── new ─") && $0.count(of: "for later") == 1

@@ -39,6 +39,32 @@ struct PlainNetwork {
         await connection.close()
     }
 
+    /// Deletes the oldest messages up to a sequence, as a stream's bounds would.
+    func delete(through sequence: UInt64) async throws {
+        let connection = try await connected()
+        let jetStream = JetStream(connection, timeout: .seconds(60))
+        let first = try await jetStream.streamInfo("n_stream").state.firstSequence
+        for sequence in stride(from: first, through: sequence, by: 1) {
+            try await jetStream.deleteMessage(in: "n_stream", sequence: sequence)
+        }
+        await connection.close()
+    }
+
+    /// Makes a user's postbox, where it is not there yet, and stores letters of bob's in it: there is no host that would.
+    func storeLetters(_ texts: [String], to user: String) async throws {
+        let connection = try await connected()
+        let jetStream = JetStream(connection, timeout: .seconds(60))
+        let name = "PB_\(user)"
+        _ = try await jetStream.createStream(
+            StreamConfiguration(name: name, subjects: ["postbox.\(user).*", "postbox.\(user).*.*"]))
+        let end = try await jetStream.streamInfo(name).state.lastSequence + UInt64(texts.count)
+        for text in texts { try connection.publish(Array(text.utf8), to: "postbox.\(user).personal.bob") }
+        try await eventually("\(end) letters", deadline: .seconds(60)) {
+            try await jetStream.streamInfo(name).state.lastSequence == end
+        }
+        await connection.close()
+    }
+
     /// Ends the server and starts it again, with what it has stored.
     func restart() async throws { try await server.restart() }
 
@@ -53,6 +79,13 @@ struct PlainNetwork {
     func start(_ arguments: [String]) throws -> ChildProcess {
         try ChildProcess(
             try BuiltProduct.url("parley").path, arguments + ["--config", configuration], environment: environment)
+    }
+
+    /// The chat on a terminal.
+    func chat() throws -> PseudoTerminal {
+        try PseudoTerminal(
+            try BuiltProduct.url("parley").path, ["--config", configuration], environment: environment, rows: 40,
+            columns: 100)
     }
 
     /// Starts a command that goes on, with its output written to a file.

@@ -140,6 +140,71 @@ extension EndToEndTests {
             }
         }
 
+        @Test(
+            "B51 Two personas' postboxes in one inbox are told apart on the screen and by the subscription",
+            arguments: NATSServerProcess.binaries)
+        func personas(_ binary: NATSServerBinary) async throws {
+            try await PrivateNetworkFixture.run(binary) { network in
+                for (box, persona) in [("shop", "the-seller"), ("diary", "the-writer")] {
+                    let made = try await network.objects(
+                        "postbox", "create", box, "--sudo-id", persona, "--as", "alice", "--json")
+                    #expect(made.first?["sudoId"].string == persona)
+                }
+                // A row of this width has room for the persona.
+                let alice = try await network.connected("alice", columns: 120)
+                try await alice.waitFor("the postboxes") { $0.contains("shop") && $0.contains("diary") }
+                try alice.press(.f(3))
+                try await alice.waitFor("the list") { $0.contains("page 1") && $0.contains("Welcome") }
+                func watch(_ persona: String, count: Int) async throws -> ChildProcess {
+                    let watch = try network.start(
+                        "inbox", "watch", "--sudo-id", persona, "--count", "\(count)", "--as", "alice", "--json")
+                    var status = ""
+                    while status != "connected" { status = try JSONLine(try await watch.nextLine())["status"].string }
+                    return watch
+                }
+                let seller = try await watch("the-seller", count: 1)
+                let writer = try await watch("the-writer", count: 2)
+
+                // Each subscription has a letter of the other persona before the last of its own.
+                for (box, text) in [("diary", "a poem"), ("shop", "an order"), ("diary", "its last verse")] {
+                    let sent = try await network.parley("inbox", "post", "alice/\(box)", text, "--as", "bob")
+                    #expect(sent.exitCode == 0, "\(sent)")
+                }
+                func heard(by watch: ChildProcess) async throws -> [[String]] {
+                    let end = try await watch.waitForExit()
+                    #expect(end.exitCode == 0, "\(end)")
+                    return try end.lines.map { try JSONLine($0) }.filter { $0["event"].string == "message" }.map {
+                        [$0["sudoId"].string, $0["postboxId"].string, $0["from"].string, $0["message"].string]
+                    }
+                }
+                #expect(try await heard(by: seller) == [["the-seller", "shop", "bob", "an order"]])
+                #expect(
+                    try await heard(by: writer) == [
+                        ["the-writer", "diary", "bob", "a poem"], ["the-writer", "diary", "bob", "its last verse"],
+                    ])
+
+                try await alice.waitFor("all letters, each with its persona and postbox") { screen in
+                    screen.hasLetter(/the-seller +shop +bob +an order/)
+                        && screen.hasLetter(/the-writer +diary +bob +a poem/)
+                        && screen.hasLetter(/the-writer +diary +bob +its last verse/)
+                }
+                try alice.press(.alt("l"))
+                try alice.type("persona:the-seller")
+                try alice.press(.enter)
+                try await alice.waitFor("the seller's letter alone") { screen in
+                    screen.contains("filter: persona:the-seller") && screen.contains("1 of 4")
+                        && screen.hasLetter(/the-seller +shop +bob +an order/)
+                        && !screen.contains("a poem") && !screen.contains("its last verse")
+                        && !screen.contains("Welcome")
+                }
+                try alice.press(.escape)
+                try await alice.waitFor("all letters again") { screen in
+                    !screen.contains("filter:") && screen.count(of: "an order") == 1
+                        && screen.count(of: "a poem") == 1 && screen.contains("Welcome")
+                }
+            }
+        }
+
         @Test("A letter that was sent is found again, and read whole, at the next start too")
         func sent() async throws {
             try await PrivateNetworkFixture.run { network in
@@ -258,7 +323,10 @@ extension EndToEndTests {
                 try await bob.waitFor("the list") { $0.contains("page 1") && $0.contains("Welcome") }
                 for number in 1...8 {
                     try alice.type("/post bob/personal letter \(number)")
+                    // Lines that come without a pause would be a paste.
+                    try await alice.waitFor(text: "> /post bob/personal letter \(number)")
                     try alice.press(.enter)
+                    try await alice.waitFor("the text to be gone") { !$0.contains("> /post bob") }
                     for _ in 0..<5 { try bob.press(.ctrl("r")) }
                 }
                 try await bob.waitFor("all letters") { screen in
@@ -274,6 +342,8 @@ extension EndToEndTests {
                 try bob.press(.f(3))
                 try await bob.waitFor("the list") { $0.contains("page 1") && $0.contains("Welcome") }
                 try bob.press(.delete, .ctrl("q"))
+                try await bob.waitFor(text: "1 letter is about to be deleted (Alt-u undoes it). Delete and quit?")
+                try bob.type("y")
                 #expect(try await bob.waitForExit().isSuccess)
                 #expect(try await network.letters(of: "bob").isEmpty)
             }
@@ -302,5 +372,12 @@ extension PrivateNetworkFixture {
             let result = try await parley("inbox", "post", "--as", "alice", "\(user)/personal", "letter \(number)")
             #expect(result.status.isSuccess, "\(result)")
         }
+    }
+}
+
+extension TerminalScreen {
+    /// Whether a row of the postbox's table is like this.
+    fileprivate func hasLetter(_ row: some RegexComponent) -> Bool {
+        rows.indices.contains { main(row: $0).contains(row) }
     }
 }

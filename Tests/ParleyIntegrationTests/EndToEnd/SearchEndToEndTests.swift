@@ -53,6 +53,12 @@ extension EndToEndTests {
                     $0.contains("line 450") && $0.contains("chat.lobby ─ offline, as of ")
                 }
 
+                try await eventually("the first line of all that is kept") {
+                    try again.press(.pageUp)
+                    let screen = again.screen
+                    return screen.contains("offline, as of ") && screen.rows.contains { $0.hasSuffix("line 1") }
+                }
+
                 try again.type("/search nobodysaidthis")
                 try again.press(.enter)
                 try await again.waitFor(text: "Nothing was found on this machine.")

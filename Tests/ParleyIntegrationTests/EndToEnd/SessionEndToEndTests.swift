@@ -107,9 +107,11 @@ extension EndToEndTests {
                 for ending in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + ending) }
                 try Data("this is no database at all".utf8).write(to: URL(fileURLWithPath: path))
                 #expect(try await doctor()?["outcome"].string == "warning")
-                let words = "The local store was damaged. It was put aside, and a new one begun."
+                let words = "The local store was damaged. Nothing of it could be read, and a new one is begun"
                 try await chat { alice in
-                    try await alice.waitFor("the notice", deadline: .seconds(60)) { $0.contains(words) }
+                    try await alice.waitFor("the notice", deadline: .seconds(60)) {
+                        $0.contains(words) && $0.contains("put aside as alice@local.sqlite.damaged-")
+                    }
                     try alice.press(.f(8))
                     try await alice.waitFor("the log", deadline: .seconds(60)) {
                         $0.rows[1].contains("connection log") && $0.rows.dropLast(2).contains { $0.contains(words) }

@@ -274,25 +274,71 @@ struct ChatLoopTests {
         }
     }
 
-    @Test("What was held back is notified when its time has come, with nothing else happening")
+    @Test("What was held back is notified when its time has come, with its bell, with nothing else happening")
     func notifyingLater() {
+        for method in [NotificationMethod.bell, .osc99] {
+            let screen = RehearsedScreen()
+            screen.methods = [method]
+            screen.inputs = [
+                (at: Desk.start + .milliseconds(1), wake: .input([.focusIn])),
+                (at: Desk.start + .milliseconds(2), wake: .input([.focusOut])),
+                (at: Desk.start + .seconds(30), wake: .hangUp),
+            ]
+            screen.news = [5, 6].map { number in
+                let call = message(UInt64(number), "alice: \(number)")
+                return (Desk.start + .milliseconds(number), .topic("chat.lobby", .messages([call])))
+            }
+            var loop = loop(screen, desk)
+            loop.begin([], keeps: false)
+            loop.run()
+            #expect(screen.notifications.map(\.body) == ["alice: 5", "alice: 6"])
+            #expect(screen.bells == 2, "\(method)")
+        }
+    }
+
+    @Test(
+        "What came while the process was stopped is on the screen once all of it is here, with nothing else happening")
+    func absenceIsDrawn() {
         let screen = RehearsedScreen()
-        screen.methods = [.bell]
         screen.inputs = [
-            (at: Desk.start + .milliseconds(1), wake: .input([.focusIn])),
-            (at: Desk.start + .milliseconds(2), wake: .input([.focusOut])),
+            (at: Desk.start + .milliseconds(1), wake: .suspending),
+            (at: Desk.start + .milliseconds(2), wake: .resumed),
             (at: Desk.start + .seconds(30), wake: .hangUp),
         ]
-        screen.news = [5, 6].map { number in
-            let call = message(UInt64(number), "alice: \(number)")
-            return (Desk.start + .milliseconds(number), .topic("chat.lobby", .messages([call])))
-        }
+        screen.news = [(Desk.start + .milliseconds(5), .topic("chat.lobby", .messages([message(1, "missed")])))]
         var loop = loop(screen, desk)
         loop.begin([], keeps: false)
         loop.run()
-        #expect(screen.notifications.map(\.body) == ["alice: 5", "alice: 6"])
-        // The first one's, which is the mention's own, and the second one's.
-        #expect(screen.bells == 2)
+        #expect(screen.frame(with: "1 new in 1 topic") != nil)
+        let continuations = loop.model.log.entries.filter { $0.event == .life(.continued) }
+        #expect(continuations.count == 1)
+    }
+
+    @Test(
+        "Many lines that come at once without brackets are in the text, and none is sent; one line is sent in a moment")
+    func quickLines() {
+        func keys(_ text: String) -> [InputEvent] {
+            text.map { .key(Key($0 == "\n" ? .enter : .character($0))) }
+        }
+        for (text, sent) in [((1...30).map { "line \($0)\n" }.joined(), 0), ("hello there\n", 1), ("hello\nyou\n", 2)] {
+            let screen = RehearsedScreen()
+            screen.inputs = [
+                (at: Desk.start + .milliseconds(1), wake: .input(keys(text))),
+                (at: Desk.start + .seconds(5), wake: .hangUp),
+            ]
+            var count = 0
+            var loop = ChatLoop(
+                screen, queue: screen.queue, model: desk.model, clock: { screen.now() },
+                send: { effect in
+                    if case .publish = effect { count += 1 }
+                    return true
+                })
+            loop.begin([], keeps: false)
+            loop.run()
+            #expect(count == sent)
+            #expect((screen.frame(with: "line 30") != nil) == (sent == 0))
+            #expect(loop.model.compose.isEmpty == (sent > 0))
+        }
     }
 
     @Test("The test of a notification says by what it was sent")
@@ -579,7 +625,7 @@ struct ChatLoopTests {
         }
     }
 
-    @Test("The bell rings once for a frame, however many messages ask for it, and not for each of them")
+    @Test("The bell rings once for a frame and once with what was held back, however many messages ask for it")
     func bell() {
         let screen = RehearsedScreen()
         var away = desk
@@ -590,7 +636,9 @@ struct ChatLoopTests {
         }
         var loop = loop(screen, away)
         loop.begin([], keeps: false)
+        let isHeard = loop.run(until: { screen.bells > 0 && screen.instant < Desk.start + .seconds(11) ? true : nil })
+        #expect(isHeard == true && screen.bells == 1)
         loop.run()
-        #expect(screen.bells == 1)
+        #expect(screen.bells == 2)
     }
 }

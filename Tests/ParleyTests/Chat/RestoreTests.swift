@@ -5,16 +5,24 @@ import Testing
 
 @testable import Parley
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// The engine on a store in a file, without a network.
 @Suite("What the engine reads from the local store")
 struct RestoreTests {
     private static let stream = StreamIdentity(name: "N_stream", incarnation: 1)
 
     /// Keeps messages of a topic, as a subscription would have.
-    private static func fill(_ store: LocalStore, _ topic: String, _ range: ClosedRange<UInt64>) async throws {
+    private static func fill(
+        _ store: LocalStore, _ topic: String, _ range: ClosedRange<UInt64>, padding: String = ""
+    ) async throws {
         let messages = range.map { sequence in
             let time = Timestamp(milliseconds: Int64(sequence) * 1_000)
-            let line = ChatLine(username: "bob", text: "m\(sequence)", timestamp: time)
+            let line = ChatLine(username: "bob", text: "m\(sequence)\(padding)", timestamp: time)
             let envelope = Envelope(id: "id-\(sequence)", room: topic, message: line.value, start: time)
             return KeptMessage(
                 place: KeptPlace(stream: stream, sequence: sequence), topic: topic, id: envelope.id, from: "bob",
@@ -72,6 +80,129 @@ struct RestoreTests {
             expected.append("chat.lobby unread \(first)-800 read \(readThrough)")
         }
         #expect(try await Self.news(queue, expected.count) == expected)
+        await engine.stop()
+    }
+
+    @Test("B9 Damage that is found where a topic is read is told once, with what to do, and the topic is followed")
+    func damagedInUse() async throws {
+        let folder = try TemporaryDirectory("restore")
+        let path = folder.path("alice.sqlite")
+        let store = try LocalStore.open(.file(path)).store
+        let padding = String(repeating: " and so on", count: 100)
+        try await Self.fill(store, "chat.lobby", 1...1_000, padding: padding)
+        // Rows are made of a burst for whoever reads it.
+        _ = try await store.messages(of: TopicPattern("chat.lobby"), limit: 1)
+        try await store.close()
+        // The pages of the newest messages, wherever in the file they are.
+        let file = URL(fileURLWithPath: path)
+        var bytes = try Data(contentsOf: file)
+        let (page, words) = (4_096, Data("m1000 and so on".utf8))
+        var damaged = 0
+        for start in stride(from: 0, to: bytes.count, by: page)
+        where bytes[start..<start + page].range(of: words) != nil {
+            bytes.replaceSubrange(start..<start + page, with: Data(repeating: 0xFF, count: page))
+            damaged += 1
+        }
+        try #require(damaged > 0)
+        try bytes.write(to: file)
+
+        var plan = ConnectionPlan(target: .servers([ServerAddress(host: "127.0.0.1")], .none, user: "alice"))
+        plan.store = path
+        let queue = EventQueue {}
+        let engine = ChatEngine(try Connector(plan, for: .chat(.ignore)), queue: queue)
+        await engine.perform(.openStore)
+        for _ in 1...2 { await engine.perform(.subscribe(topic: "chat.lobby")) }
+        var notices: [String] = []
+        while let (event, _) = queue.take() {
+            if case .notice(let words, isFailure: true) = event { notices.append(words) }
+        }
+        #expect(notices.count == 1 && notices[0].contains("\(path): it is damaged; start again"), "\(notices)")
+        #expect(await engine.subscriptions["chat.lobby"] != nil)
+        await engine.stop()
+    }
+
+    @Test("B9 What is the matter with the local store is said in words, with what was saved and what is not kept")
+    func words() {
+        #expect(ChatEngine.words(LocalStore.Opening(isRecreated: true)) == nil)
+        func damaged(_ messages: Int, _ others: Int) -> String? {
+            let rescue = StoreRescue(path: "/a/b.sqlite.damaged-2026-11-25", messages: messages, others: others)
+            return ChatEngine.words(LocalStore.Opening(isRecreated: true, rescue: rescue))
+        }
+        #expect(
+            damaged(1_200, 1)
+                == "The local store was damaged. 1,200 messages and 1 other entry of it are in a new one; "
+                + "it is put aside as b.sqlite.damaged-2026-11-25.")
+        #expect(
+            damaged(0, 0) == "The local store was damaged. Nothing of it could be read, and a new one is begun; "
+                + "it is put aside as b.sqlite.damaged-2026-11-25.")
+        let error = RelayError.storage("b.sqlite: the disk is full; make room, and what waits is kept then")
+        let failure = "The local store failed: b.sqlite: the disk is full; make room, and what waits is kept then. "
+        #expect(ChatEngine.words(.failing(error)).hasPrefix(failure))
+        #expect(
+            ChatEngine.words(LocalStore.Opening(isRecreated: false, error: error)) == ChatEngine.words(.failing(error)))
+        let again = "The local store keeps what comes again."
+        #expect(ChatEngine.words(.recovered(notKept: 0)) == again)
+        let one = "\(again) 1 message of the meantime is on the network alone."
+        #expect(ChatEngine.words(.recovered(notKept: 1)) == one)
+        let many = "\(again) 3,000 messages of the meantime are on the network alone."
+        #expect(ChatEngine.words(.recovered(notKept: 3_000)) == many)
+    }
+
+    @Test("B9 A trouble of the local store is told once until it is over, whoever finds it")
+    func toldOnce() async throws {
+        let plan = ConnectionPlan(target: .servers([ServerAddress(host: "127.0.0.1")], .none, user: "alice"))
+        let queue = EventQueue {}
+        let engine = ChatEngine(try Connector(plan, for: .chat(.ignore)), queue: queue)
+        let error = RelayError.storage("b.sqlite: the disk is full")
+        await engine.tell(.failing(error))
+        await engine.tellStoreTrouble(error)
+        await engine.tell(.failing(error))
+        await engine.tell(.recovered(notKept: 0))
+        await engine.tell(.failing(error))
+        var told: [ChatEvent] = []
+        while let (event, _) = queue.take() { told.append(event) }
+        let again = ChatEngine.words(.recovered(notKept: 0))
+        #expect(
+            told == [
+                .notice(error.words, isFailure: true), .notice(again, isFailure: false), .log(again),
+                .notice(error.words, isFailure: true),
+            ])
+        await engine.stop()
+    }
+
+    @Test("What is kept of the postboxes comes without a connection, with how many letters of each are kept")
+    func postboxes() async throws {
+        let folder = try TemporaryDirectory("restore")
+        let path = folder.path("alice.sqlite")
+        let store = try LocalStore.open(.file(path)).store
+        let boxes = KeptPostboxes(
+            items: [
+                Postbox(
+                    id: "work", name: "work", title: "Orders", sudoId: "seller", isEnabled: false,
+                    createdAt: Timestamp(milliseconds: 42))
+            ], asOf: Timestamp(milliseconds: 7_000))
+        let letters = (1...2).map { number in
+            StoreChange.letter(
+                KeptLetter(
+                    direction: .received, id: PostboxMessageID(incarnation: 7, sequence: UInt64(number)).text,
+                    person: "bob", postbox: "work", time: Timestamp(milliseconds: 5), text: "letter \(number)"))
+        }
+        try await store.commit([.postboxesListed(boxes)] + letters)
+        try await store.close()
+
+        var plan = ConnectionPlan(target: .servers([ServerAddress(host: "127.0.0.1")], .none, user: "alice"))
+        plan.store = path
+        let queue = EventQueue {}
+        let engine = ChatEngine(try Connector(plan, for: .chat(.ignore)), queue: queue)
+        await engine.perform(.openPostbox)
+        var told: ChatEvent?
+        try await eventually("the postboxes") {
+            while let (event, _) = queue.take() {
+                if case .postbox(.keptBoxes) = event { told = event }
+            }
+            return told != nil
+        }
+        #expect(told == .postbox(.keptBoxes(boxes, counts: ["work": 2])))
         await engine.stop()
     }
 }

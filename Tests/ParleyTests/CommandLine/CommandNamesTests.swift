@@ -22,7 +22,10 @@ struct CommandNamesTests {
             ("--server=nats://x:1 serch x", "parley search?"), ("hlep", "parley help?"),
             ("chta --help", "parley chat?"),
             ("dcotor", "parley doctor?"), ("export a", "parley store export?"),
-            ("lits", "parley inbox list, parley postbox list, parley outbox list or parley network user list?"),
+            (
+                "lits",
+                "parley inbox list, parley postbox list, parley outbox list, parley network user list or parley lab list?"
+            ),
         ])
     func near(_ line: String, _ meant: String) {
         let words = mistake(line)
@@ -33,7 +36,7 @@ struct CommandNamesTests {
     @Test(
         "Anything else is a topic, as are patterns and several tokens, and whatever comes behind chat or --",
         arguments: [
-            "lobby", "general", "random", "deploys", "report", "dev", "bar", "net", "a", "日本", "chat.lobby", "tai.l",
+            "lobby", "general", "random", "deploys", "builds", "dev", "bar", "net", "a", "日本", "chat.lobby", "tai.l",
             "*", ">", "chat chta", "chat lits", "-- chta", "--as chta lobby", "--as alice chat chta", "", "--as",
             "--suspend-after 5 chta", "tail chta", "--help", "help tail", String(repeating: "chat", count: 50),
         ])

@@ -97,4 +97,29 @@ struct OptionsTests {
         #expect(Self.postbox("work", title: "work").line() == "work  enabled")
         #expect(!Self.postbox("work", title: "a\u{1B}b").line().contains("\u{1B}"))
     }
+
+    @Test(
+        "Where a proxy of the lab listens is a port, or an address of this machine in numbers with a port",
+        arguments: [
+            ("4333", "127.0.0.1", 4_333), ("0", "127.0.0.1", 0), ("127.0.0.1:4333", "127.0.0.1", 4_333),
+            ("localhost:4333", "127.0.0.1", 4_333), ("0.0.0.0:4333", "0.0.0.0", 4_333), ("[::1]:4333", "::1", 4_333),
+            ("[::]:0", "::", 0),
+        ])
+    func proxyPlace(_ text: String, _ host: String, _ port: Int) {
+        let place = LabProxyCommand.place(text)
+        #expect(place?.host == host && place?.port == port)
+    }
+
+    @Test(
+        "What is no place to listen at is refused",
+        arguments: [
+            "", ":", "4333:", ":4333", "127.0.0.1:", "127.0.0.1:65536", "::1:4333", "[x]:1", "a b", "127.0.0.1:-1",
+        ])
+    func noProxyPlace(_ text: String) { #expect(LabProxyCommand.place(text) == nil) }
+
+    @Test("Only this machine reaches loopback")
+    func loopback() {
+        #expect(["127.0.0.1", "127.0.0.2", "::1"].allSatisfy(LabProxyCommand.isLoopback))
+        #expect(!["0.0.0.0", "::", "192.168.0.2"].contains(where: LabProxyCommand.isLoopback))
+    }
 }

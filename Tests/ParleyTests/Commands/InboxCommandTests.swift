@@ -136,6 +136,20 @@ struct InboxCommandTests {
         #expect(nobody?.code == 65 && nobody?.text.hasPrefix("No postbox belongs to the persona “nobody”.") == true)
     }
 
+    @Test("B51 a letter that is the owner's for want of the network's word belongs to whom its kept postbox does")
+    func belonging() throws {
+        let selection = try InboxSelection(postbox: nil, persona: "seller", among: Self.known)
+        func persona(_ told: String, in box: String, asked: String? = "seller") -> String {
+            var letter = Self.letter(1, in: box)
+            letter.sudoId = told
+            return letter.belonging(to: asked, by: selection).sudoId
+        }
+        #expect(persona("alice", in: "shop") == "seller" && persona("alice", in: "stall") == "seller")
+        #expect(persona("alice", in: "diary") == "alice" && persona("alice", in: "shop", asked: nil) == "alice")
+        // What the network says counts.
+        #expect(persona("writer", in: "shop") == "writer")
+    }
+
     @Test("B45 a persona's letters come each on one page, and there is a token just while there are more")
     func pages() {
         let boxes = ["shop", "other", "other", "stall", "other", "shop", "other"]

@@ -122,6 +122,9 @@ struct SettingTests {
         let idle = "{ idleAfter: 900, profiles: { default: {}, work: { idleAfter: 0 } } }"
         #expect(try settings(idle).idleTime == .seconds(900) && settings(idle, profile: "work").idleTime == nil)
         #expect(try settings("{}").idleTime == nil)
+        let letters = "{ followLetters: false, profiles: { default: {}, work: { followLetters: true } } }"
+        #expect(try !settings(letters).followsLetters && settings(letters, profile: "work").followsLetters)
+        #expect(try settings("{}").followsLetters)
         let part = "{ followUnread: 50, profiles: { default: {}, work: { followUnread: 0 } } }"
         #expect(try settings(part).followedUnread == 50 && settings(part, profile: "work").followedUnread == nil)
         #expect(try !settings(quiet).typing && settings(quiet, profile: "work").typing && settings("{}").typing)
@@ -134,6 +137,7 @@ struct SettingTests {
             ("mutes: [7]", 10, "mutes.0 is not a text"), ("highlights: ['']", 15, "highlights.0: it takes a word"),
             ("bell: 'loud'", 8, "bell: “loud” is no setting of the bell; these are: mentions, none"),
             ("typing: 'no'", 10, "typing is not true or false"),
+            ("followLetters: 0", 17, "followLetters is not true or false"),
             ("idleAfter: 9", 13, "idleAfter: it takes a number of seconds from 10 on, or 0"),
             ("idleAfter: 'soon'", 13, "idleAfter is not a number"),
             ("followUnread: 49", 16, "followUnread: it takes a number of messages from 50 on, or 0"),
@@ -143,6 +147,7 @@ struct SettingTests {
                 "notifications.by: “loud” is no way of notifications; these are: auto, bell, osc9, osc777, osc99, none"
             ),
             ("notifications: { sms: true }", 19, "notifications: “sms” is not a setting"),
+            ("notifications: { command: ' ' }", 28, "notifications.command: it is empty; leave it out"),
             ("notifications: { letters: 1 }", 28, "notifications.letters is not true or false"),
             ("layout: { sidebar: 7 }", 21, "layout.sidebar: it takes a number of columns from 8 to 60, or 0"),
             ("layout: { sidebar: 20.5 }", 21, "layout.sidebar: "),
@@ -236,6 +241,8 @@ struct SettingTests {
             """
         #expect(try settings(text).notifications == NotificationSetting(letters: false, by: .osc777))
         #expect(try settings(text, profile: "work").notifications == NotificationSetting(ends: false))
+        let command = try settings("{ notifications: { by: 'none', command: 'notify-send \"$PARLEY_TITLE\"' } }")
+        #expect(command.notifications == NotificationSetting(by: .nothing, command: "notify-send \"$PARLEY_TITLE\""))
         #expect(NotificationSetting.Means.nothing.use == .never && NotificationSetting.Means.auto.use == .auto)
         #expect(NotificationSetting.Means.osc9.use == .always(.osc9))
     }

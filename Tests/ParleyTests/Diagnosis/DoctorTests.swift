@@ -63,7 +63,7 @@ struct DoctorTests {
         "Of the focus it says what the terminal has answered, and without reports the way out",
         arguments: [
             (.answered(.reports), nil), (.tmux(passesOn: true), nil), (.unknown, nil), (.answered(.denies), "/away"),
-            (.answered(.silent), "/away"), (.answered(.unanswered), "/away"),
+            (.answered(.silent), "/away"), (.answered(.unanswered), "/away"), (.screen, "/away"),
             (.tmux(passesOn: false), "tmux set -g focus-events on"), (.tmux(passesOn: nil), "focus-events on"),
         ] as [(TerminalFindings.FocusWord, String?)])
     func focus(word: TerminalFindings.FocusWord, fix: String?) throws {
@@ -73,6 +73,19 @@ struct DoctorTests {
         #expect(fix.map { finding.fix?.contains($0) == true } ?? (finding.fix == nil))
         // Truthfully: who is not seen to leave is taken to be there.
         #expect(fix == nil || finding.detail.contains("you count as present"))
+    }
+
+    @Test("Within screen it is screen that passes nothing on, unless it says that it does")
+    func focusInScreen() {
+        for answer in [TerminalProbe.FocusAnswer.denies, .silent, .unanswered] {
+            #expect(TerminalFindings.FocusWord.of(answer, isInScreen: true) == .screen)
+            #expect(TerminalFindings.FocusWord.of(answer, isInScreen: false) == .answered(answer))
+        }
+        #expect(TerminalFindings.FocusWord.of(.reports, isInScreen: true) == .answered(.reports))
+        #expect(TerminalFindings.FocusWord.of(nil, isInScreen: true) == .unknown)
+        let all = TerminalFindings.all(Self.probe(), ["LANG": "C.UTF-8"], isLocaleInstalled: true, focus: .screen)
+        let finding = all.first { $0.check == "focus" }
+        #expect(finding?.detail.hasPrefix("screen does not pass it on: you count as present") == true)
     }
 
     @Test("The terminal database knows xterm, and not everything")

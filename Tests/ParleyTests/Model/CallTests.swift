@@ -79,6 +79,22 @@ struct CallTests {
         #expect(desk.notifications.last?.body == kick.words)
     }
 
+    @Test("A command of the configuration notifies too, whatever the terminal is sent")
+    func byCommand() throws {
+        var desk = Desk.joined("chat.lobby")
+        desk.model.settings.notifications = NotificationSetting(by: .nothing, command: "notify-send hello")
+        desk.loseFocus()
+        let notification = TerminalNotification(title: "bob in chat.lobby", body: "alice: look")
+        #expect(desk.send(Self.mention()).contains(.runNotifier("notify-send hello", notification)))
+        let test = desk.enter("/notify test")
+        #expect(test.contains { if case .runNotifier("notify-send hello", _) = $0 { true } else { false } })
+        desk.send(.notified(by: []))
+        #expect(desk.model.notice?.text == "The command of the configuration runs; the terminal was sent nothing.")
+        desk.model.settings.notifications.mentions = false
+        desk.wait(.seconds(20))
+        #expect(!desk.send(Self.mention(2)).contains { if case .runNotifier = $0 { true } else { false } })
+    }
+
     @Test("Nothing notifies in front of the screen, of what is muted, of own lines, and of an end that was asked for")
     func nothing() {
         var desk = Desk.joined("chat.lobby", "chat.qa")
@@ -122,6 +138,26 @@ struct CallTests {
         desk.send(.input(.focusIn))
         desk.wait(.seconds(20))
         #expect(desk.notifications.count == 2)
+    }
+
+    @Test("For somebody elsewhere the bell rings along with the notifications, and no more often")
+    func bell() {
+        var desk = Desk.joined("chat.lobby")
+        desk.loseFocus()
+        #expect(desk.send(Self.mention(1)) == [.bell])
+        desk.wait(.seconds(5))
+        #expect(desk.send(Self.mention(2)) == [])
+        desk.effects = []
+        desk.wait(.seconds(4))
+        #expect(desk.notifications.count == 1 && !desk.effects.contains(.bell))
+        desk.wait(.seconds(1))
+        #expect(desk.notifications.count == 2 && desk.effects.contains(.bell))
+        desk.wait(.seconds(5))
+        #expect(desk.send(Self.mention(3)) == [])
+        desk.effects = []
+        desk.send(.input(.focusIn))
+        desk.wait(.seconds(20))
+        #expect(desk.notifications.count == 2 && !desk.effects.contains(.bell))
     }
 
     // MARK: Settings

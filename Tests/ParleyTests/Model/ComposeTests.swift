@@ -263,7 +263,7 @@ struct ComposeTests {
         arguments: [
             ("/join chat.qa", ChatEffect.subscribe(topic: "chat.qa")),
             ("/leave", .unsubscribe(topic: "chat.lobby")),
-            ("/close", .disconnect),
+            ("/disconnect", .disconnect),
             ("/reconnect", .reconnect),
             ("/quit", .quit),
             ("/kv get a", .keyValue(.get("a"))),
@@ -299,8 +299,8 @@ struct ComposeTests {
         desk.press(.up)
         #expect(desk.model.compose.text == "/jion x")
         desk.press(.control("c"))
-        desk.enter("/post bob")
-        #expect(desk.model.notice?.text == "Write it as /post USER/POSTBOX TEXT")
+        desk.enter("/post bob/b/c")
+        #expect(desk.model.notice?.text == "Write it as /post USER[/POSTBOX] [TEXT]")
     }
 
     @Test("A topic that breaks the grammar is refused with words")
@@ -356,17 +356,118 @@ struct ComposeTests {
         #expect(desk.model.notice == nil)
     }
 
-    @Test("A command that is none names the one that may be meant, by its letters or by what other clients call it")
+    @Test("A command that is none names the one that may be meant, by its letters")
     func meantCommands() {
-        for (typed, meant) in [
-            ("jion x", "/join"), ("j chat.qa", "/join"), ("query bob", "/post"), ("msg bob hello", "/post"),
-            ("part", "/leave"), ("names", "/who"), ("whois bob", "/who"), ("buffer 2", "/topics"),
-            ("topic x", "/topics"), ("Window close", "/topics"),
-        ] {
+        for (typed, meant) in [("jion x", "/join"), ("topic x", "/topics")] {
             var desk = Desk.joined("chat.lobby")
             desk.enter("/" + typed)
             #expect(desk.screen().last?.contains("Did you mean \(meant)?") == true, "\(typed)")
         }
+    }
+
+    @Test("What other clients call a command is that command here too")
+    func otherNames() throws {
+        for (typed, meant) in [
+            ("/j chat.qa", SlashCommand.join("chat.qa")), ("/go chat.qa", .join("chat.qa")), ("/PART", .leave(nil)),
+            ("/wc", .close), ("/names", .who), ("/whois bob", .who), ("/list", .topics("")),
+            ("/buffer 2", .topics("2")),
+            ("/win chat.qa", .topics("chat.qa")), ("/bye", .quit), ("/connect", .reconnect),
+            ("/reply", .quote(nil, "")),
+            ("/reply yes", .quote(nil, "yes")), ("/lastlog plan", .search("plan")), ("/scrollback", .history),
+            ("/query bob", .write(to: "bob/personal")), ("/q bob", .write(to: "bob/personal")),
+            ("/msg bob hi", .post(user: "bob", postbox: "personal", subject: nil, text: "hi")),
+        ] {
+            #expect(try SlashCommand.parse(typed) == meant, "\(typed)")
+        }
+        // One that stands for several says so.
+        var desk = Desk.joined("chat.lobby")
+        desk.enter("/q")
+        #expect(desk.model.notice?.text == "/q alone can be several commands: /quit or /query NAME.")
+        #expect(desk.model.compose.text == "/q" && !desk.effects.contains(.quit))
+        // Every name stands for a command that there is, and takes none away.
+        let names = Set(SlashCommand.entries.map(\.name))
+        for (other, name) in SlashCommand.otherNames { #expect(names.contains(name) && !names.contains(other)) }
+    }
+
+    @Test("/topics and /buffer with a number or a name go to that topic")
+    func topicsByNumber() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.enter("/buffer 2")
+        #expect(desk.model.view == .conversation("chat.qa"))
+        desk.enter("/topics #chat.lobby")
+        #expect(desk.model.view == .conversation("chat.lobby"))
+        desk.enter("/win chat.ops")
+        #expect(desk.model.notice?.text.hasPrefix("chat.ops is not joined. /join TOPIC") == true)
+    }
+
+    @Test("A letter to a person alone goes to the postbox that everyone begins with; without a text it is begun")
+    func lettersToPeople() {
+        for typed in ["/post bob hello there", "/msg bob hello there", "/post bob/ hello there", "/DM bob hello there"]
+        {
+            var desk = Desk.joined("chat.lobby")
+            let id = desk.enter(typed)
+            #expect(
+                id == [.postLetter(id: "own-1", user: "bob", postbox: "personal", subject: nil, text: "hello there")],
+                "\(typed)")
+        }
+        for typed in ["/query bob", "/post bob", "/post bob/", "/post bob/personal"] {
+            var desk = Desk.joined("chat.lobby")
+            #expect(desk.enter(typed) == [], "\(typed)")
+            #expect(desk.model.compose.text == "/post bob/personal ", "\(typed)")
+        }
+        for typed in ["/post", "/post b\u{F6}b hello", "/post bob/b/c hello"] {
+            var desk = Desk.joined("chat.lobby")
+            desk.enter(typed)
+            #expect(desk.screen().last?.hasPrefix(" Write it as /post USER[/POSTBOX] [TEXT]") == true, "\(typed)")
+            #expect(desk.model.compose.text == typed)
+        }
+    }
+
+    @Test("A letter to a topic is none: it says how one writes there, and stays")
+    func lettersToTopics() {
+        for typed in ["/msg #dev hello", "/msg dev hello"] {
+            var desk = Desk.joined("chat.lobby", "dev")
+            #expect(desk.enter(typed) == [])
+            #expect(desk.model.notice?.text.hasPrefix("Letters go to people. /topics dev goes to the topic;") == true)
+            #expect(desk.model.compose.text == typed)
+        }
+        // Whoever names a postbox means a person.
+        for typed in ["/post bob/personal hello", "/msg bob/work hello", "/msg bob/ hello"] {
+            var desk = Desk.joined("chat.lobby", "bob")
+            let effects = desk.enter(typed)
+            let isSent = effects.contains { if case .postLetter(_, "bob", _, _, _) = $0 { true } else { false } }
+            #expect(isSent, "\(typed)")
+        }
+        var begun = Desk.joined("chat.lobby", "dev")
+        begun.enter("/query dev")
+        #expect(begun.model.notice?.text.hasPrefix("Letters go to people. ") == true)
+        #expect(begun.model.compose.text == "/query dev")
+        // Somebody may be called as a topic is.
+        var desk = Desk.joined("bob", "dev")
+        desk.send(.topic("dev", .messages([message(1, "hi", topic: "dev")])))
+        #expect(desk.enter("/msg bob hello").count == 1)
+    }
+
+    @Test("A letter that comes back unsent stands in the text, with the key that takes it away")
+    func refusedLetter() {
+        var desk = Desk.joined("chat.lobby")
+        guard case .postLetter(let id, _, _, _, _)? = desk.enter("/msg nobody hello").first else {
+            Issue.record("no letter")
+            return
+        }
+        desk.send(.published(PublishNews(id: id, state: .failed(.tooLarge(bytes: 2, limit: 1)))))
+        #expect(desk.model.compose.text == "/post nobody/personal hello")
+        #expect(desk.screen().contains { $0.contains("─ ^C clears it ─") })
+    }
+
+    @Test("/join #dev joins dev and says that topics have no #; /leave #dev leaves it")
+    func channels() {
+        var desk = Desk.joined("chat.lobby")
+        #expect(desk.enter("/join #dev") == [.subscribe(topic: "dev")])
+        #expect(desk.model.view == .conversation("dev"))
+        #expect(desk.model.notice?.text == "This is dev: topics have no # here.")
+        #expect(desk.enter("/leave #dev") == [.unsubscribe(topic: "dev")])
+        #expect(desk.enter("/join #") == [] && desk.model.notice?.kind == .failure)
     }
 
     @Test("What other clients have a command for and this one has not says where to look, and stays to be mended")
@@ -375,6 +476,9 @@ struct ComposeTests {
             ("/nick carol", "There is no command /nick. Your name comes with your credentials"),
             ("/me waves", "There is no command /me. Write it as a line"),
             ("/SET x on", "There is no command /SET. Settings are in the configuration file"),
+            ("/bind meta-x quit", "There is no command /bind. Keys are in the configuration file"),
+            ("/reload", "There is no command /reload. A changed configuration file counts at once."),
+            ("/kick bob", "There is no command /kick. In a shell, parley network user does that."),
         ] {
             var desk = Desk.joined("chat.lobby")
             #expect(!desk.enter(typed).contains { if case .publish = $0 { true } else { false } })
@@ -385,11 +489,108 @@ struct ComposeTests {
     @Test("What daily users of other clients type first is a command here too, by the same name")
     func sharedNames() throws {
         for typed in [
-            "/join chat.qa", "/leave", "/away lunch", "/back", "/close", "/ignore bob", "/unignore bob", "/help",
+            "/join chat.qa", "/leave", "/away lunch", "/back", "/disconnect", "/ignore bob", "/unignore bob", "/help",
             "/help keys", "/quit", "/exit", "/search hello",
         ] {
             #expect(try SlashCommand.parse(typed) != nil, "\(typed)")
         }
+    }
+
+    @Test("A question can be read to its end on every screen, over as many rows as it takes")
+    func wholeQuestion() {
+        let words = "1 message is not sent yet. Disconnect anyway? y/N"
+        for (rows, columns, taken) in [(24, 80, 1), (12, 40, 2), (8, 30, 2), (5, 20, 4)] {
+            let size = Size(rows: rows, columns: columns)
+            var desk = Desk.joined("chat.lobby", size: size, state: .reconnecting)
+            desk.enter("hello")
+            desk.enter("/disconnect")
+            let frame = render(desk.model, size: size, now: desk.model.now.instant)
+            let shown = frame.rows.suffix(taken).joined(separator: " ").split(separator: " ").joined(separator: " ")
+            #expect(shown == words, "\(columns): \(frame.rows)")
+            let last = frame.text(row: rows - 1)
+            #expect(frame.cursor?.row == rows - 1 && last.hasSuffix("y/N"), "\(last)")
+        }
+    }
+
+    @Test("/close closes what is in view, as in other clients, and says how to come back")
+    func closingView() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        desk.press(.alt("2"))
+        #expect(desk.enter("/close") == [.unsubscribe(topic: "chat.qa")])
+        #expect(desk.model.view == .conversation("chat.lobby"))
+        #expect(
+            desk.model.notice?.text == "Left chat.qa. /join chat.qa comes back; /disconnect is what goes offline.")
+        // A topic that is named is left wherever one is.
+        #expect(desk.enter("/join chat.ops") == [.subscribe(topic: "chat.ops")])
+        desk.press(.alt("1"))
+        #expect(desk.enter("/close chat.ops") == [.unsubscribe(topic: "chat.ops")])
+        #expect(desk.model.view == .conversation("chat.lobby"))
+        // Elsewhere it goes back, and no topic is left.
+        desk.press(.function(3))
+        desk.press(.escape)
+        #expect(desk.enter("/close") == [])
+        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.conversations.count == 1)
+        #expect(!desk.effects.contains(.disconnect))
+    }
+
+    @Test("/close goes back one step, from a letter that is read to the list, and from the list to the topic")
+    func closingStepByStep() {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        func close() {
+            desk.model.focus = .compose
+            #expect(desk.enter("/close") == [])
+        }
+        desk.press(.enter)
+        desk.press(.function(4))
+        guard case .reader = desk.model.view else {
+            Issue.record("nothing is read: \(desk.model.view)")
+            return
+        }
+        close()
+        #expect(desk.model.view == .inbox(nil) && desk.model.inbox.open == "l1")
+        close()
+        #expect(desk.model.view == .inbox(nil) && desk.model.inbox.open == nil)
+        desk.model.focus = .main
+        desk.press(.alt("l"))
+        desk.type("x")
+        desk.press(.enter)
+        #expect(desk.model.inbox.filter != nil)
+        close()
+        #expect(desk.model.view == .inbox(nil) && desk.model.inbox.filter == nil)
+        close()
+        #expect(desk.model.view == .conversation("chat.lobby"))
+    }
+
+    @Test("What a paste that comes in parts has between them is in the text, and what ends it is not")
+    func pasteInParts() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.input(.paste("a\nb\n")))
+        #expect(desk.model.compose.text == "a\nb")
+        desk.wait(.milliseconds(200))
+        desk.send(.input(.paste("c\n\n")))
+        desk.send(.input(.paste("d\n")))
+        #expect(desk.model.compose.text == "a\nb\nc\n\nd")
+        desk.wait(.seconds(1))
+        desk.send(.input(.paste("e\n")))
+        desk.type("f")
+        desk.send(.input(.paste("g")))
+        #expect(desk.model.compose.text == "a\nb\nc\n\ndefg")
+    }
+
+    @Test("/disconnect says what it did, and asks first where something is not sent")
+    func disconnecting() {
+        var desk = Desk.joined("chat.lobby")
+        #expect(desk.enter("/disconnect") == [.disconnect])
+        desk.send(.statusChanged(ConnectionStatus(state: .disconnected, reason: .closedByUser)))
+        #expect(desk.screen().last?.contains("Disconnected until /reconnect.") == true)
+        #expect(desk.enter("/disconnect") == [.disconnect])
+        #expect(desk.screen().last?.contains("Disconnected already; /reconnect connects again.") == true)
+        // What is not sent is asked about first.
+        var waiting = Desk.joined("chat.lobby", state: .reconnecting)
+        waiting.enter("a line that waits")
+        #expect(waiting.enter("/disconnect") == [] && waiting.model.notice == nil)
+        #expect(waiting.press(.character("y")) == [.disconnect])
+        #expect(waiting.screen().last?.contains("Disconnected until /reconnect.") == true)
     }
 
     @Test("A notice goes with time, or with a key once it could be read, and the hints come back")
@@ -409,6 +610,76 @@ struct ComposeTests {
         desk.wait(.milliseconds(1_500))
         desk.type("x")
         #expect(desk.model.notice == nil && desk.screen().last?.contains("Enter send") == true)
+    }
+
+    @Test("What a key was answered with goes with the next change of the text; what comes from elsewhere can be read")
+    func answersGo() {
+        var desk = Desk.joined("chat.lobby")
+        desk.type("a line")
+        desk.press(.control("c"))
+        #expect(desk.screen().last?.contains("Cleared; ") == true)
+        desk.type("x")
+        #expect(desk.model.notice == nil)
+        desk.send(.notice("Something happened.", isFailure: false))
+        desk.type("x")
+        #expect(desk.screen().last?.contains("Something happened.") == true)
+        desk.wait(.seconds(3))
+        desk.type("x")
+        #expect(desk.model.notice == nil)
+    }
+
+    @Test("A mistyped command names the one key that takes it away, whatever it says")
+    func clearsMistake() {
+        for typed in ["/jion x", "/set irc.look.color_nicks_in_nicklist on", "/post b/o/b"] {
+            var desk = Desk.joined("chat.lobby")
+            desk.enter(typed)
+            #expect(desk.screen().contains { $0.contains("─ ^C clears it ─") }, "\(desk.screen())")
+            desk.press(.control("c"))
+            #expect(desk.model.compose.isEmpty)
+            // It can be had again to be mended.
+            desk.press(.up)
+            #expect(desk.model.compose.text == typed)
+        }
+    }
+
+    @Test("What was typed behind Escape and a slash that came as Alt-/ is no message: it gets its slash, and waits")
+    func lackingSlash() {
+        for typed in [
+            "who", "quit", "close", "close chat.qa", "j chat.ops", "join chat.ops", "msg bob hello", "read 4",
+            "away for lunch",
+        ] {
+            var desk = Desk.joined("chat.lobby", "chat.qa")
+            desk.press(.alt("2"))
+            desk.press(.alt("/"))
+            #expect(desk.enter(typed) == [])
+            #expect(desk.model.compose.text == "/\(typed)")
+            #expect(desk.model.notice?.text.hasPrefix("Not sent: Esc and / came as Alt-/. Enter runs /") == true)
+            #expect(!desk.effects.contains { if case .publish = $0 { true } else { false } })
+        }
+        // Any other text is a message, and so is one that was not begun behind it.
+        for typed in [
+            "good morning", "I quit", "host is down", "line 4 fails", "day off", "read this", "quit it", "who is it",
+            "leave it alone", "close the door", "Close it",
+        ] {
+            var desk = Desk.joined("chat.lobby", "chat.qa")
+            desk.press(.alt("/"))
+            desk.enter(typed)
+            #expect(desk.texts("chat.lobby") == ["sending \(typed)"])
+            desk.enter("who")
+            #expect(desk.texts("chat.lobby").count == 2)
+        }
+        // Nor did a text begin behind it that was there before.
+        var draft = Desk.joined("chat.lobby", "chat.qa")
+        draft.type("quit")
+        draft.press(.alt("2"))
+        draft.press(.alt("/"))
+        draft.press(.enter)
+        #expect(draft.texts("chat.lobby") == ["sending quit"])
+        var later = Desk.joined("chat.lobby")
+        later.press(.alt("/"))
+        later.press(.control("l"))
+        later.enter("who")
+        #expect(later.texts("chat.lobby") == ["sending who"])
     }
 
     @Test("That the text was cleared is said for a moment; then the hints are there again, and its way back goes on")
@@ -546,9 +817,9 @@ struct ComposeTests {
 
     /// The ways out of the chat, or out of its network alone.
     enum WayOut: CaseIterable, Sendable {
-        case quitCommand, exitCommand, quitKey, interruptTwice, palette, closeCommand
+        case quitCommand, exitCommand, quitKey, interruptTwice, palette, disconnectCommand
 
-        var effect: ChatEffect { self == .closeCommand ? .disconnect : .quit }
+        var effect: ChatEffect { self == .disconnectCommand ? .disconnect : .quit }
 
         func take(in desk: inout Desk) {
             switch self {
@@ -559,7 +830,7 @@ struct ComposeTests {
             case .palette:
                 desk.press(.alt("x"))
                 desk.enter("quit")
-            case .closeCommand: desk.enter("/close")
+            case .disconnectCommand: desk.enter("/disconnect")
             }
         }
     }

@@ -155,14 +155,23 @@ struct InboxDeletionTests {
         #expect(desk.model.inbox.letters.count == 5)
     }
 
-    @Test("What is deleted leaves at once with the view, and stays pending over the reader")
+    @Test("What is deleted keeps its time and its undo wherever the person goes meanwhile")
     func leaving() {
         var desk = Desk.inbox([letter(1), letter(2, "text")])
         desk.press(.delete)
         desk.press(.function(4))
-        #expect(desk.effects == [])
         desk.press(.escape)
         desk.press(.alt("1"))
+        desk.type("one two")
+        #expect(!desk.effects.contains { if case .deleteMessage = $0 { true } else { false } })
+        desk.press(.alt("u"))
+        #expect(desk.model.inbox.pending == nil)
+        #expect(desk.model.notice?.text == "1 letter stays." && desk.model.compose.editor.text == "one two")
+
+        desk = Desk.inbox([letter(1), letter(2, "text")])
+        desk.press(.delete)
+        desk.press(.alt("1"))
+        desk.wait(.seconds(6))
         #expect(desk.effects.contains { if case .deleteMessage(_, "l1") = $0 { true } else { false } })
         #expect(desk.model.inbox.pending == nil)
     }
@@ -231,11 +240,67 @@ struct InboxDeletionTests {
         #expect(desk.model.inbox.marked.count == 10_000)
     }
 
+    @Test("Quitting asks whether what can still be undone is to leave; a no keeps it undoable")
+    func quittingUndoable() {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        desk.press(.delete)
+        #expect(desk.press(.control("q")) == [])
+        let question = " 1 letter is about to be deleted (Alt-u undoes it). Delete and quit? y/N"
+        #expect(desk.screen().last?.hasPrefix(question) == true)
+        // While that is asked nothing leaves.
+        desk.wait(.seconds(60))
+        #expect(desk.model.inbox.pending != nil && desk.model.inbox.deletion == nil)
+        desk.press(.escape)
+        desk.press(.alt("u"))
+        #expect(desk.model.inbox.pending == nil && !desk.effects.contains(.quit))
+        #expect(desk.model.notice?.text == "1 letter stays.")
+        #expect(desk.press(.control("q")) == [.quit])
+    }
+
+    @Test("B50: whoever stops the program while quitting asks about letters finds question and letters on return")
+    func suspendedQuestion() {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        desk.press(.delete)
+        desk.press(.control("q"))
+        #expect(desk.press(.control("z")) == [.suspendProcess])
+        desk.send(.suspending)
+        desk.send(.resumed)
+        desk.wait(.seconds(60))
+        #expect(desk.model.inbox.pending != nil && desk.model.inbox.deletion == nil)
+        #expect(desk.screen().last?.contains("Delete and quit? y/N") == true)
+        desk.press(.escape)
+        desk.wait(.seconds(4))
+        #expect(desk.model.inbox.pending != nil)
+        desk.wait(.seconds(2))
+        #expect(desk.model.inbox.deletion?.current == ["l1"])
+    }
+
+    @Test("A line that is no yes lets letters leave in their time about which quitting has asked")
+    func declinedByLine() {
+        var desk = Desk.inbox([letter(1), letter(2)])
+        desk.press(.delete)
+        desk.press(.control("q"))
+        desk.send(.line("no"))
+        desk.wait(.seconds(4))
+        #expect(desk.model.inbox.pending != nil && desk.model.inbox.deletion == nil)
+        desk.wait(.seconds(2))
+        #expect(desk.model.inbox.deletion?.current == ["l1"])
+    }
+
+    @Test("/close that stops a deletion stays in the list")
+    func closing() {
+        var desk = Self.deleting(60)
+        desk.model.focus = .compose
+        desk.enter("/close")
+        #expect(desk.model.inbox.deletion?.isStopped == true && desk.model.view == .inbox(nil))
+    }
+
     @Test("Quitting has deleted letters leave and waits for the end of it, unless the person does not")
     func quitting() throws {
         var desk = Desk.inbox([letter(1), letter(2)])
         desk.press(.delete)
-        let effects = desk.press(.control("q"))
+        desk.press(.control("q"))
+        let effects = desk.press(.character("y"))
         guard case .deleteMessage(let request, "l1") = try #require(effects.first) else {
             Issue.record("no deletion: \(effects)")
             return
@@ -261,6 +326,7 @@ struct InboxDeletionTests {
         desk.press(.function(3))
         desk.press(.delete)
         desk.press(.control("q"))
+        desk.press(.character("y"))
         #expect(desk.screen().last?.hasPrefix(" 1 letter is still being deleted;") == true)
         #expect(desk.press(.character("y")) == [])
         #expect(desk.screen().last?.contains("1 message is not sent yet. Quit anyway? y/N") == true)

@@ -33,6 +33,20 @@ struct InboxFilterTests {
         if shown.isEmpty { #expect(shows(desk, "No letter of this page has that.")) }
     }
 
+    @Test(
+        "A word can be meant for the sender, the postbox or the persona alone",
+        arguments: [
+            ("from:bob", ["l1", "l3"]), ("from:carol", ["l2"]), ("FROM:Dave lunch", ["l4"]), ("from:carol lunch", []),
+            ("in:work", ["l2"]), ("in:pers from:dave", ["l4"]), ("persona:s1", ["l1", "l2", "l3", "l4"]),
+            ("persona:other", []), ("from:", ["l1", "l2", "l3", "l4"]), ("lunch in:", ["l1", "l4"]),
+        ] as [(String, [String])])
+    func parts(text: String, shown: [String]) {
+        var desk = Self.desk()
+        desk.press(.alt("l"))
+        desk.type(text)
+        #expect(ids(desk) == shown)
+    }
+
     @Test("A character with any number of marks above it is not looked through to its end")
     func marksAbove() {
         let hostile = "e" + String(repeating: "\u{301}", count: 20_000) + " needle"
@@ -89,6 +103,22 @@ struct InboxFilterTests {
         // The rows are gone through as before.
         desk.press(.down)
         #expect(desk.model.inbox.selectedLetter?.id == "l4")
+    }
+
+    @Test("Keys that mean something everywhere change a filter's words where they stand before them")
+    func editingBefore() {
+        var desk = Self.desk()
+        desk.press(.alt("l"))
+        desk.type("lunch")
+        desk.press(.control("a"))
+        desk.press(.alt("u"))
+        #expect(desk.model.inbox.filter?.editor.text == "LUNCH" && desk.model.notice == nil)
+        desk.press(.alt("b"))
+        desk.press(.right)
+        desk.press(.control("k"))
+        #expect(desk.model.inbox.filter?.editor.text == "L" && desk.model.palette == nil)
+        desk.press(.control("k"))
+        #expect(desk.model.palette != nil)
     }
 
     @Test("What is unread is shown, and an unread letter stays while it is read")
@@ -172,6 +202,10 @@ struct InboxFilterTests {
         desk.press(.alt("l"))
         desk.type("shop")
         #expect(ids(desk) == ["l5"])
+        desk.press(.escape)
+        desk.press(.alt("l"))
+        desk.type("persona:s1")
+        #expect(ids(desk) == ["l1"])
     }
 
     @Test("Another postbox begins without a filter")

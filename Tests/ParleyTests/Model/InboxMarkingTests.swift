@@ -74,7 +74,9 @@ struct InboxMarkingTests {
         #expect(desk.model.inbox.marked.count == 13 && desk.model.inbox.marking == nil)
     }
 
-    @Test("A filter of which a word is not finished marks nothing, and says so", arguments: ["is:unr", "lunch is:"])
+    @Test(
+        "A filter of which a word is not finished marks nothing, and says so",
+        arguments: ["is:unr", "lunch is:", "from:"])
     func unfinished(filter: String) {
         var desk = Self.desk(filter: filter)
         #expect(desk.press(.alt("*")) == [])

@@ -85,7 +85,8 @@ struct KeptTests {
         elsewhere.press(.up, .alt)
         elsewhere.send(.topic("chat.qa", .keptUnread(older)))
         #expect(elsewhere.conversation("chat.qa")?.unread == 0 && elsewhere.model.unreadMessages == 0)
-        #expect(elsewhere.conversation("chat.qa")?.newMarker == nil)
+        // So much was passed by without being seen.
+        #expect(elsewhere.conversation("chat.qa")?.newMarker == .message(151))
     }
 
     @Test("B9 without a store everything is as it is where nothing is kept")
@@ -252,6 +253,21 @@ struct KeptTests {
         desk.send(.topic("chat.lobby", .messages([message(8_201, "new")])))
         #expect(desk.texts("chat.lobby").count <= Conversation.rowLimit)
         #expect(desk.texts("chat.lobby").last == "8201 new")
+    }
+
+    @Test("Who has read back as far as is shown at once is told what leads further back", .processorBound)
+    func readAll() {
+        for keeps in [true, false] {
+            var desk = keeps ? Self.opened(KeptDesk(topics: ["chat.lobby"])) : Desk.joined("chat.lobby")
+            let limit = UInt64(Conversation.readingLimit)
+            desk.send(.topic("chat.lobby", .messages(Self.lines(limit + 1...limit + 60))))
+            desk.press(.pageUp)
+            desk.send(.topic("chat.lobby", .history(Self.lines(61...limit), isComplete: false)))
+            desk.press(.backTab)
+            desk.press(.home)
+            let way = keeps ? "/search before:DATE leads further back" : "parley history has more"
+            #expect(desk.model.notice?.text == "Parley shows 50,000 messages at once; \(way).")
+        }
     }
 
     @Test("A message that another joined conversation shows is kept for that one")

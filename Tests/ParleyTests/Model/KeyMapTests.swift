@@ -139,7 +139,7 @@ struct KeyMapTests {
         _ = try file("'kill-line': ['^K', 'Alt-k'], 'kill-word': '^W', 'unix-word-rubout': 'Alt-w'")
         // A key that the text has given up is free, and what the tables share by themselves stays.
         _ = try file("'next-unread': 'Alt-d', 'kill-word': 'Alt-w'")
-        _ = try file("commands: ['^K', 'F9']")
+        _ = try file("commands: ['^K', 'F7']")
     }
 
     // MARK: In the chat
@@ -346,8 +346,9 @@ struct KeyMapTests {
             _ = tour.model.tour?.advance(.standard)
         }
         var list = Desk(size: size)
-        list.send(.start(topics: (0..<60).map { "topic\($0)" }))
-        list.enter("/topics")
+        list.send(.start(topics: ["chat.lobby"]))
+        for number in 0..<60 { list.send(.notice("mistake \(number)", isFailure: true)) }
+        list.enter("/errors")
         #expect(list.screen().contains { $0.contains("PgDn more  Esc closes") })
         var cut = Desk.joined("chat.lobby", size: size)
         cut.send(.topic("chat.lobby", .messages([message(1, (1...300).map { "line \($0)" }.joined(separator: "\n"))])))

@@ -40,6 +40,17 @@ struct MentionTests {
         #expect(Mention(name: "李明").isIn("你好李明在吗"))
     }
 
+    @Test(
+        "A name that is an account of every machine has to be spoken to as well", arguments: ["root", "Admin", "test"])
+    func accounts(name: String) {
+        let mention = Mention(name: name)
+        let calls = ["\(name): look", "@\(name) look", "hello\n\(name.lowercased()), look", "ask @\(name)."]
+        #expect(calls.allSatisfy { mention.isIn($0) })
+        #expect(["a \(name) canal", "log in as \(name)", "\(name)"].allSatisfy { !mention.isIn($0) })
+        // As a word that the person wants to be told of it is any word.
+        #expect(Mention(name: "bob", words: [name]).isIn("a \(name) canal"))
+    }
+
     @Test("Names of any script, and words to be told of")
     func scripts() {
         #expect(Mention(name: "Юлия").isIn("привет, ЮЛИЯ!"))
@@ -76,7 +87,7 @@ struct MentionTests {
     func highlight() {
         var desk = Desk.joined("chat.lobby")
         desk.send(.topic("chat.lobby", .history([message(1, "alice: long ago")], isComplete: true)))
-        desk.send(.topic("chat.lobby", .messages([message(2, "nobody"), message(3, "I am alice", from: "alice")])))
+        desk.send(.topic("chat.lobby", .messages([message(2, "carol"), message(3, "I am alice", from: "alice")])))
         desk.send(.topic("chat.lobby", .messages([message(4, "ask Alice")])))
         let rows = desk.screen().filter { $0.contains("│@") }
         #expect(rows.count == 2 && rows[0].contains("long ago") && rows[1].contains("ask Alice"))
@@ -84,7 +95,7 @@ struct MentionTests {
         let styles = frame.rows.indices.filter { frame.rows[$0].contains("│@") }.map { frame[$0, 21].style }
         #expect(styles == [Theme.standard.unread, Theme.standard.unread])
         // Who is signed in may be known later only.
-        desk.send(.identified(.init(user: "nobody", network: "local")))
+        desk.send(.identified(.init(user: "carol", network: "local")))
         #expect(desk.screen().filter { $0.contains("│@") }.count == 1)
     }
 

@@ -18,7 +18,8 @@ struct PaletteTests {
             for entry in SlashCommand.entries {
                 #expect(items.contains { $0.target == .command(entry) && $0.title == entry.usage })
             }
-            let panes = Panes.all.filter { $0.title != PalettePane.title }
+            // The lab's are there in the lab.
+            let panes = Panes.all.filter { $0.title != PalettePane.title && $0.title != LabPane.title }
             for pane in panes {
                 for entry in KeyMap.standard.entries(of: pane) {
                     let target = PaletteItem.Target.action(entry.action, pane: pane.title)
@@ -31,6 +32,12 @@ struct PaletteTests {
             }
             // What a command does too is listed once, as that command.
             #expect(items.contains { $0.title == "/help [SUBJECT]" && $0.note == "F1" })
+            // One that a key does too has it beside it.
+            for (title, key) in [
+                ("/inbox", "F3"), ("/next", "Alt-a"), ("/read [NUMBER]", "F4"), ("/edit", "Alt-e"), ("/log", "F8"),
+            ] {
+                #expect(items.contains { $0.title == title && $0.note == key }, "\(title)")
+            }
             #expect(!items.contains { $0.target == .action(.help, pane: nil) })
             #expect(items.contains { $0.target == .action(.nextTopic, pane: nil) && $0.note == "Alt-Down ^N" })
             #expect(desk.screen().contains { $0.contains("┌─ Commands ─") })
@@ -131,10 +138,10 @@ struct PaletteTests {
     func mistake() {
         var desk = Desk.joined("chat.lobby")
         desk.press(.control("k"))
-        desk.type("/post bob")
+        desk.type("/post bob/b/c")
         let effects = desk.press(.enter)
         #expect(effects == [])
-        #expect(desk.screen().contains { $0.contains("Write it as /post USER/POSTBOX TEXT") })
+        #expect(desk.screen().contains { $0.contains("Write it as /post USER[/POSTBOX] [TEXT]") })
         desk.type("/")
         #expect(!desk.screen().contains { $0.contains("Write it as") })
         desk.press(.escape)
@@ -171,12 +178,29 @@ struct PaletteTests {
         #expect(other.model.compose.text == "\n")
     }
 
+    @Test("Who looks for a reply in a topic is offered first what quotes a message, and is told the way to one")
+    func replying() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages([message(1, "shall we?")])))
+        desk.press(.control("k"))
+        desk.type("reply")
+        #expect(desk.model.palette?.selectedItem?.target == .action(.quote, pane: ConversationPane.title))
+        desk.press(.enter)
+        #expect(desk.model.notice?.text == "No message is selected; Shift-Tab and then Up go to one.")
+        desk.press(.backTab)
+        desk.press(.up)
+        desk.press(.control("k"))
+        desk.type("reply")
+        desk.press(.enter)
+        #expect(desk.model.compose.text == "> bob: shall we?\n" && desk.model.focus == .compose)
+    }
+
     @Test(
         "What is chosen for a message while none is selected says so, and the text keeps the keys",
         arguments: [
-            ("quote it in the text", "No message is selected; Up in the conversation goes to one."),
-            ("copy the selected message", "No message is selected; Up in the conversation goes to one."),
-            ("what is known of it", "No message is selected; Up in the conversation goes to one."),
+            ("quote it in the text", "No message is selected; Shift-Tab and then Up go to one."),
+            ("copy the selected message", "No message is selected; Shift-Tab and then Up go to one."),
+            ("what is known of it", "No message is selected; Shift-Tab and then Up go to one."),
             ("the message above that has it", "Nothing is looked for here. /find LETTERS begins."),
             ("send the line again that was not sent", "Nothing is unsent here."),
             ("complete a command, name", "There is nothing to complete."),
@@ -206,6 +230,61 @@ struct PaletteTests {
             desk.press(.enter)
             #expect(desk.model.compose.text == "> bob: shall we?\n\(begun)" && desk.model.notice == nil)
         }
+    }
+
+    @Test("The screen names the way to join, to go on, to speak to somebody, to answer, to go back and to search")
+    func firstThings() {
+        var desk = Desk(size: Size(rows: 24, columns: 120))
+        func bottom(_ words: String) -> Bool { desk.screen().last?.contains(words) == true }
+        #expect(desk.screen().contains { $0.contains("/join chat.lobby  joins a topic") })
+        desk.type("/")
+        #expect(bottom("/join"))
+        desk.type("join chat.lobby")
+        #expect(desk.press(.enter) == [.subscribe(topic: "chat.lobby")])
+        desk.enter("/join chat.qa")
+        // Somebody speaks in another topic.
+        desk.send(.topic("chat.lobby", .messages([message(1, "alice: shall we build?")])))
+        #expect(bottom("Alt-a next unread"))
+        desk.press(.alt("a"))
+        #expect(desk.model.view == .conversation("chat.lobby"))
+        desk.type("bo")
+        desk.press(.tab)
+        #expect(desk.model.compose.text == "bob: ")
+        desk.press(.control("c"))
+        desk.wait(.seconds(3))
+        #expect(bottom("Tab pane"))
+        desk.press(.backTab)
+        desk.press(.up)
+        #expect(bottom("q quote"))
+        desk.press(.character("q"))
+        #expect(desk.model.compose.text == "> bob: alice: shall we build?\n")
+        desk.press(.control("c"))
+        desk.wait(.seconds(3))
+        desk.press(.control("k"))
+        desk.type("where you were")
+        #expect(desk.model.palette?.selectedItem?.note == "Alt-/")
+        desk.press(.enter)
+        #expect(desk.model.view == .conversation("chat.qa"))
+        desk.type("/sea")
+        #expect(bottom("/search WORDS"))
+        desk.type("rch build")
+        #expect(desk.press(.enter).contains { if case .search = $0 { true } else { false } })
+    }
+
+    @Test("/topics begins at the topic in view, and Enter goes to the selected one")
+    func listedTopics() {
+        var desk = Desk.joined("chat.one", "chat.two", "chat.three")
+        desk.press(.alt("2"))
+        desk.enter("/topics")
+        #expect(desk.screen().contains { $0.contains(" Enter goes there  Esc closes ") })
+        desk.press(.down)
+        #expect(desk.press(.enter) == [])
+        #expect(desk.model.view == .conversation("chat.three") && desk.model.overlay == nil)
+        #expect(desk.model.focus == .compose)
+        desk.enter("/topics")
+        desk.press(.home)
+        desk.press(.escape)
+        #expect(desk.model.view == .conversation("chat.three") && desk.model.overlay == nil)
     }
 
     @Test("/quit is done from the palette while a text is being written")
@@ -277,8 +356,8 @@ struct PaletteTests {
         desk.press(.pageUp)
         desk.send(.input(.mouse(MouseEvent(kind: .scrollDown, button: .none, row: 5, column: 40))))
         #expect(desk.model.palette?.selected == 3)
-        desk.type("close")
-        #expect(desk.model.palette?.selectedItem?.title == "/close")
+        desk.type("/disconn")
+        #expect(desk.model.palette?.selectedItem?.title == "/disconnect")
         desk.click(row: list.row, column: list.column + 3)
         #expect(desk.effects.last == .disconnect)
         desk.press(.control("k"))
@@ -310,6 +389,16 @@ struct PaletteTests {
         #expect(marked.count == 2)
     }
 
+    @Test("The whole of what the selected one does is below the list", arguments: [(24, 80), (24, 60), (14, 40)])
+    func wholeWords(rows: Int, columns: Int) {
+        var desk = Desk.joined("chat.lobby", size: Size(rows: rows, columns: columns))
+        desk.press(.control("k"))
+        desk.type("/find")
+        let words = SlashCommand.entries.first { $0.name == "find" }?.words ?? ""
+        let shown = desk.screen().map { $0.filter { !"│▌".contains($0) } }.joined(separator: " ")
+        #expect(shown.split(separator: " ").joined(separator: " ").contains(words), "\(desk.screen())")
+    }
+
     // MARK: Places
 
     @Test("^G offers the places that were left first, so that ^G and Enter go back and forth; then what is unread")
@@ -322,7 +411,7 @@ struct PaletteTests {
         desk.press(.control("g"))
         #expect(
             desk.model.palette?.items.map(\.title) == [
-                "chat.a", "chat.d", "chat.b", "chat.c", "all letters", "personal", "bob",
+                "chat.a", "chat.d", "chat.b", "chat.c", "all letters", "personal", "bob", "bob",
             ])
         desk.press(.enter)
         #expect(desk.model.view == .conversation("chat.a") && desk.model.focus == .compose)
@@ -340,7 +429,33 @@ struct PaletteTests {
         #expect(desk.model.view == .conversation("chat.a"))
     }
 
-    @Test("A person leads to where that person was last seen, and Escape leads back")
+    @Test("A person is written to: a letter is begun, and while a text is being written the name goes into that")
+    func writing() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages([message(1, "hello", from: "bob"), message(2, "x", from: "a b")])))
+        desk.press(.control("g"))
+        desk.type("bob")
+        #expect(desk.screen().contains { $0.contains("write a letter to bob/personal") })
+        #expect(desk.press(.enter) == [])
+        #expect(desk.model.compose.text == "/post bob/personal " && desk.model.focus == .compose)
+        #expect(desk.model.notice?.text == "A letter to bob/personal: write it here, and Enter sends it.")
+        desk.type("lunch?")
+        #expect(
+            desk.press(.enter)
+                == [.postLetter(id: "own-1", user: "bob", postbox: "personal", subject: nil, text: "lunch?")])
+        desk.type("ask")
+        desk.press(.control("g"))
+        desk.type("bob")
+        #expect(desk.screen().contains { $0.contains("put @bob into the text") })
+        desk.press(.enter)
+        #expect(desk.model.compose.text == "ask @bob ")
+        // A name that is none is only somebody who was seen.
+        desk.press(.control("g"))
+        desk.type("a b")
+        #expect(desk.model.palette?.selectedItem?.detail == "where last seen")
+    }
+
+    @Test("A person leads to where that person was last seen as well, and Escape leads back")
     func person() {
         var desk = Desk.joined("chat.lobby", "chat.qa")
         var lines = (1...60).map { message($0, "line \($0)", topic: "chat.qa") }
@@ -348,6 +463,7 @@ struct PaletteTests {
         desk.send(.topic("chat.qa", .messages(lines)))
         desk.press(.control("g"))
         desk.type("caro")
+        desk.press(.down)
         #expect(desk.model.palette?.selectedItem?.note == "chat.qa 21 Nov 10:20")
         desk.press(.enter)
         #expect(desk.model.view == .conversation("chat.qa"))

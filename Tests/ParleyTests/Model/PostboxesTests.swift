@@ -107,6 +107,79 @@ struct PostboxesTests {
         #expect(desk.screen().last?.contains("You have no postbox.") == true)
     }
 
+    // MARK: As they were
+
+    /// As told the day before.
+    private static let kept = KeptPostboxes(
+        items: boxes, asOf: Timestamp(milliseconds: Desk.wall.milliseconds - 86_400_000))
+    private static let keptTitle = "Your postboxes, as of 20 Nov 10:00"
+
+    @Test("What is kept of the postboxes is there at once, and says how old it is until the network has told them")
+    func keptList() {
+        var desk = Desk.joined("chat.lobby", state: .connecting)
+        desk.send(.postbox(.keptBoxes(Self.kept, counts: ["personal": 2])))
+        #expect(desk.screen().contains { $0.contains("personal") })
+        #expect(desk.model.inbox.unreadCount == 2)
+        #expect(desk.enter("/postbox") == [])
+        #expect(desk.screen().contains { $0.contains(Self.keptTitle) })
+        #expect(desk.screen().contains { $0.contains("personal") && $0.contains("2 letters, 2 unread") })
+
+        desk.send(.statusChanged(ConnectionStatus(state: .connected)))
+        desk.send(.postbox(.boxes(Self.boxes)))
+        #expect(!desk.screen().contains { $0.contains("as of") }, "an open list is put right")
+
+        desk = Desk.joined("chat.lobby")
+        desk.send(.postbox(.keptBoxes(Self.kept, counts: [:])))
+        #expect(desk.enter("/postbox") == [.postboxes(.list)])
+        #expect(desk.screen().contains { $0.contains(Self.keptTitle) })
+        desk.send(.postboxes(.listed([Self.boxes[0]])))
+        let screen = desk.screen()
+        #expect(screen.contains { $0.contains("Your postboxes") } && !screen.contains { $0.contains("as of") })
+        #expect(desk.model.inbox.boxes == [Self.boxes[0]])
+    }
+
+    @Test("What is kept comes after what the network has told, and then counts for nothing")
+    func lateKeptList() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.postbox(.boxes([Self.boxes[0]])))
+        desk.send(.postbox(.counts(["personal": 5])))
+        desk.send(.postbox(.keptBoxes(Self.kept, counts: ["personal": 2, "work": 1])))
+        #expect(desk.model.inbox.boxes == [Self.boxes[0]] && desk.model.inbox.counts == ["personal": 5])
+        desk.enter("/postbox")
+        #expect(!desk.screen().contains { $0.contains("as of") })
+    }
+
+    @Test("Where the network does not answer, the list says as of when it is, and another postbox may be meant")
+    func unanswered() {
+        var desk = desk()
+        desk.wait(.seconds(3_600))
+        desk.enter("/postbox")
+        #expect(!desk.screen().contains { $0.contains("as of") })
+        desk.send(.postboxes(.failed(.list, .timeout("The postbox service"))))
+        #expect(desk.screen().contains { $0.contains("Your postboxes, as of 21 Nov 10:00") })
+        desk.press(.escape)
+        // One that another device has made since then.
+        #expect(desk.enter("/postbox disable shop") == [.postboxes(.disable("shop"))])
+        desk.send(.postbox(.boxes(Self.boxes)))
+        #expect(desk.enter("/postbox disable shop") == [])
+        #expect(desk.screen().last?.contains("There is no postbox shop.") == true)
+    }
+
+    @Test("Without a screen the list waits for the network, and what is known is said where that does not answer")
+    func spokenList() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.postbox(.keptBoxes(Self.kept, counts: [:])))
+        var plain = PlainDesk(desk)
+        let first = plain.enter("/postbox").lines
+        #expect(first == ["One moment: the network is asked."])
+        #expect(plain.send(.postboxes(.listed(Self.boxes))).first == "Your postboxes:")
+
+        plain = PlainDesk(desk)
+        _ = plain.enter("/postbox")
+        let second = plain.send(.postboxes(.failed(.list, .timeout("The postbox service"))))
+        #expect(second.contains("\(Self.keptTitle):") && second.contains { $0.hasPrefix("personal") })
+    }
+
     @Test("Whoever has gone on to write is not interrupted by the list")
     func late() {
         var desk = desk()

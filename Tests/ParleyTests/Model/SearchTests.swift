@@ -57,6 +57,13 @@ struct SearchTests {
         #expect(screen.last?.contains("Enter go to it") == true)
     }
 
+    @Test("Also where there is little room, each row says in which topic it was found", arguments: [40, 60, 80])
+    func topicInRow(columns: Int) {
+        let desk = Self.found([Self.item(9, "the build is green")], size: Size(rows: 12, columns: columns))
+        let row = desk.screen().first { $0.contains("the bu") }
+        #expect(row?.contains("chat") == true && row?.contains("bby") == true, "\(desk.screen())")
+    }
+
     @Test("A number that the list does not have is answered with how many were found")
     func numberBeyond() {
         var desk = Self.found([Self.letterItem("a build")])

@@ -98,11 +98,15 @@ struct SelectionTests {
     func commandsBeginAtTheSelection() {
         var desk = Self.desk()
         for _ in 0..<3 { desk.press(.up) }
-        let sent = desk.enter("/quote I agree").compactMap { effect -> String? in
+        // What is written with it stands below the quotation, and goes when the person says so.
+        #expect(desk.enter("/quote I agree") == [])
+        #expect(desk.model.compose.text == "> bob: line 38.\nI agree" && desk.model.focus == .compose)
+        desk.type("!")
+        let sent = desk.press(.enter).compactMap { effect -> String? in
             guard case .publish(_, _, let text) = effect else { return nil }
             return text
         }
-        #expect(sent == ["> bob: line 38.\nI agree"])
+        #expect(sent == ["> bob: line 38.\nI agree!"])
 
         desk = Self.desk()
         for _ in 0..<5 { desk.press(.up) }
@@ -126,6 +130,7 @@ struct SelectionTests {
             #expect(desk.model.compose.text == command && desk.model.notice?.kind == .failure)
         }
         desk.model.compose.set("/quote 40 I agree")
+        desk.press(.enter)
         let sent = desk.press(.enter)
         #expect(sent.contains { if case .publish(_, _, "> bob: line 1.\nI agree") = $0 { true } else { false } })
     }
@@ -167,6 +172,21 @@ struct SelectionTests {
         #expect(desk.model.compose.text == "> bob: shall we\n> ship it?\nyes" && desk.model.focus == .compose)
         desk.type("!")
         #expect(desk.model.compose.text.hasSuffix("yes!"))
+    }
+
+    @Test("What is read by a pattern is not quoted there: the topic that takes an answer is named")
+    func quoteInPattern() {
+        var desk = Desk.joined("alerts.>")
+        desk.send(.topic("alerts.>", .messages([message(1, "disk full", topic: "alerts.n1.disk")])))
+        desk.press(.backTab)
+        desk.press(.up)
+        desk.press(.character("q"))
+        #expect(desk.model.compose.isEmpty && desk.model.selectedRow?.text == "disk full")
+        let words = "/join alerts.n1.disk to answer; alerts.> is only for reading."
+        #expect(desk.model.notice?.text == words)
+        desk.press(.escape)
+        desk.enter("/quote")
+        #expect(desk.model.compose.isEmpty && desk.model.notice?.text == words)
     }
 
     @Test("Of a long message a part is quoted")
@@ -393,5 +413,38 @@ struct ErrorListTests {
         #expect(places.count == 3 && places == places.sorted(), "\(screen)")
         desk.press(.escape)
         #expect(desk.model.overlay == nil)
+    }
+
+    @Test("What the person mistyped is in /errors, in the order of its time, and not in the connection's log")
+    func mistakes() {
+        var desk = Desk.joined("chat.lobby")
+        desk.enter("/jion x")
+        desk.press(.control("c"))
+        desk.wait(.seconds(60))
+        desk.send(.notice("The network failed.", isFailure: true))
+        desk.wait(.seconds(60))
+        desk.enter("/delete")
+        #expect(
+            !desk.model.log.entries.contains {
+                if case .failure(let words) = $0.event { words != "The network failed." } else { false }
+            })
+        desk.enter("/errors")
+        let screen = desk.screen()
+        let places = ["F3 opens", "The network failed.", "There is no command /jion."].compactMap { words in
+            screen.firstIndex { $0.contains(words) }
+        }
+        #expect(places.count >= 2 && places == places.sorted(), "\(screen)")
+        #expect(screen.contains { $0.contains("There is no command /jion.") })
+    }
+
+    @Test("The list of mistakes is bounded, and the same one twice in a moment is one")
+    func boundedMistakes() {
+        var list = MistakeList()
+        for number in 0..<1_000 {
+            for _ in 0..<2 { list.record("\(number)", at: Timestamp(milliseconds: Int64(number) * 5_000)) }
+        }
+        #expect(list.entries.count == MistakeList.limit && list.entries.last?.words == "999")
+        let others = [MistakeList.Entry(at: Timestamp(milliseconds: 4_996_000), words: "between")]
+        #expect(list.merged(with: others).last?.words == "between")
     }
 }

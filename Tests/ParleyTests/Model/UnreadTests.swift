@@ -84,6 +84,19 @@ struct UnreadTests {
         #expect(desk.send(.log("a remark")) == [.follow(topic: "chat.ops", true)])
     }
 
+    @Test("With followLetters off letters rest while the inbox is out of view, and are followed again with it")
+    func restingLetters() {
+        var desk = Desk.joined("chat.lobby")
+        desk.model.settings.followsLetters = false
+        #expect(desk.send(.log("a remark")).contains(.followLetters(false)))
+        #expect(!desk.send(.log("another")).contains { if case .followLetters = $0 { true } else { false } })
+        #expect(desk.press(.function(3)).contains(.followLetters(true)))
+        #expect(desk.press(.alt("1")).contains(.followLetters(false)))
+        // What is set in a running client counts at once.
+        desk.model.settings.followsLetters = true
+        #expect(desk.send(.log("a remark")).contains(.followLetters(true)) && !desk.model.lettersRest)
+    }
+
     @Test("A terminal that never reports focus is taken to be in front")
     func unknownFocus() {
         var desk = Desk.joined("chat.lobby")
@@ -133,6 +146,176 @@ struct UnreadTests {
         desk.press(.alt("a"))
         #expect(desk.model.view == .conversation("c"))
         #expect(desk.conversation("c")?.unread == 0)
+    }
+
+    /// Messages in another topic, and that topic in view.
+    private static func unread(_ count: Int) -> Desk {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        let messages = (1...count).map { message(UInt64($0), "line \($0).", topic: "chat.qa") }
+        desk.send(.topic("chat.qa", .messages(messages)))
+        desk.press(.alt("2"))
+        return desk
+    }
+
+    @Test("Alt-u goes to where the person left off, and the bottom line names it as long as that is above the pane")
+    func leftOff() {
+        var desk = Self.unread(60)
+        #expect(desk.conversation("chat.qa")?.unread == 0)
+        #expect(desk.screen().last?.contains("Alt-u where you left off") == true)
+        #expect(!desk.screen().contains { $0.contains("── new ─") })
+        desk.press(.alt("u"))
+        let screen = desk.screen()
+        let marker = screen.firstIndex { $0.contains("── new ─") }
+        #expect(marker != nil && marker.map { $0 + 1 } == screen.firstIndex { $0.hasSuffix("line 1.") })
+        #expect(screen.last?.contains("where you left off") == false)
+        // The arrows begin there.
+        desk.press(.backTab)
+        desk.press(.down)
+        #expect(desk.model.selectedRow?.text == "line 1.")
+
+        // In view already, nothing moves.
+        var few = Self.unread(3)
+        #expect(few.screen().last?.contains("where you left off") == false)
+        few.press(.alt("u"))
+        #expect(few.conversation("chat.qa")?.scroll == .bottom)
+        few.press(.backTab)
+        few.press(.up)
+        #expect(few.model.selectedRow?.text == "line 1.")
+    }
+
+    /// A topic in view in which something came while the person was elsewhere.
+    private static func marked() -> Desk {
+        var desk = unread(3)
+        #expect(isMarked(desk))
+        desk.effects = []
+        return desk
+    }
+
+    private static func isMarked(_ desk: Desk) -> Bool { desk.screen().contains { $0.contains("── new ─") } }
+
+    @Test("Where the person left off stays marked through a search, a glance elsewhere, and until they leave or answer")
+    func markStays() {
+        let stays: [(inout Desk) -> Void] = [
+            { desk in
+                desk.enter("/search line")
+                desk.press(.escape)
+            },
+            { desk in
+                desk.loseFocus()
+                desk.send(.input(.focusIn))
+            },
+            { desk in
+                desk.press(.control("k"))
+                desk.press(.escape)
+            },
+        ]
+        for (place, act) in stays.enumerated() {
+            var desk = Self.marked()
+            act(&desk)
+            #expect(desk.model.view == .conversation("chat.qa") && Self.isMarked(desk), "\(place)")
+        }
+        var left = Self.marked()
+        left.press(.alt("1"))
+        left.press(.alt("2"))
+        #expect(!Self.isMarked(left))
+        var answered = Self.marked()
+        answered.enter("thanks")
+        #expect(!Self.isMarked(answered))
+        // What nobody has seen yet stays, however often it is passed by.
+        var unseen = Self.unread(60)
+        unseen.press(.alt("1"))
+        unseen.press(.alt("2"))
+        #expect(unseen.conversation("chat.qa")?.newMarker == .message(1))
+        unseen.press(.alt("u"))
+        #expect(Self.isMarked(unseen))
+        unseen.press(.alt("1"))
+        #expect(unseen.conversation("chat.qa")?.newMarker == nil)
+    }
+
+    @Test("Where the person left off stays marked until they see it, however tall the messages are and whatever comes")
+    func unseenMark() {
+        var desk = Desk.joined("chat.lobby", "chat.qa")
+        let tall = (1...10).map { "line \($0)" }.joined(separator: "\n")
+        desk.send(.topic("chat.qa", .messages((1...10).map { message($0, tall, topic: "chat.qa") })))
+        desk.press(.alt("2"))
+        #expect(!Self.isMarked(desk))
+        desk.press(.alt("1"))
+        #expect(desk.conversation("chat.qa")?.newMarker == .message(1))
+        desk.send(.topic("chat.qa", .messages([message(11, "more", topic: "chat.qa")])))
+        desk.press(.alt("2"))
+        #expect(desk.conversation("chat.qa")?.newMarker == .message(1) && !Self.isMarked(desk))
+        desk.press(.alt("u"))
+        #expect(Self.isMarked(desk))
+        desk.press(.alt("1"))
+        desk.send(.topic("chat.qa", .messages([message(12, "the newest", topic: "chat.qa")])))
+        desk.press(.alt("2"))
+        #expect(desk.conversation("chat.qa")?.newMarker == .message(12))
+    }
+
+    @Test("A mark above a message that is hidden since gives way to the next one, and hidden messages take no room")
+    func hiddenMark() {
+        var desk = Self.unread(60)
+        desk.enter("/ignore bob")
+        desk.press(.alt("1"))
+        desk.send(.topic("chat.qa", .messages([message(61, "hello", from: "carol", topic: "chat.qa")])))
+        #expect(desk.conversation("chat.qa")?.newMarker == .message(61))
+        desk.send(.topic("chat.qa", .messages((62...99).map { message($0, "x", topic: "chat.qa") })))
+        desk.press(.alt("2"))
+        #expect(Self.isMarked(desk) && desk.conversation("chat.qa")?.awaitsMarkerSeen == false)
+    }
+
+    @Test("Where the person left off stays marked while they read on from there, and not from the end on")
+    func leftOffStays() {
+        var desk = Self.unread(60)
+        func marked() -> String? {
+            let screen = desk.screen()
+            return screen.firstIndex { $0.contains("── new ─") }.map { String(screen[$0 + 1].suffix(9)) }
+        }
+        func receive(_ sequence: UInt64) {
+            desk.send(.topic("chat.qa", .messages([message(sequence, "line \(sequence).", topic: "chat.qa")])))
+        }
+        desk.press(.alt("u"))
+        receive(61)
+        #expect(desk.conversation("chat.qa")?.unread == 1 && marked()?.hasSuffix("line 1.") == true)
+        desk.press(.end)
+        #expect(desk.conversation("chat.qa")?.unread == 0)
+        // From the end, what comes while they look back is marked by itself.
+        desk.press(.pageUp)
+        receive(62)
+        desk.press(.end)
+        #expect(marked() == " line 62.")
+        desk.press(.alt("u"))
+        desk.press(.alt("1"))
+        receive(63)
+        desk.press(.alt("2"))
+        #expect(marked() == " line 63.")
+    }
+
+    @Test("Within a text Alt-u writes capitals; at its end it goes to where the person left off, and the text stays")
+    func leftOffWithText() {
+        var desk = Self.unread(60)
+        desk.type("two words")
+        for (key, text) in [(Key.control("a"), "two words"), (.alt("u"), "TWO words"), (.alt("u"), "TWO WORDS")] {
+            desk.press(key)
+            #expect(desk.model.compose.text == text && desk.conversation("chat.qa")?.scroll == .bottom)
+        }
+        desk.press(.alt("u"))
+        #expect(desk.model.compose.text == "TWO WORDS" && desk.screen().contains { $0.contains("── new ─") })
+        // With a number the words before the cursor are meant.
+        desk.press(.alt("-"))
+        desk.press(.alt("u"))
+        #expect(desk.model.compose.text == "TWO WORDS" && desk.model.notice == nil)
+    }
+
+    @Test("Where nothing is marked as new, Alt-u says so")
+    func nothingLeftOff() {
+        var desk = Desk.joined("chat.lobby")
+        desk.send(.topic("chat.lobby", .messages([message(1, "seen")])))
+        desk.press(.alt("u"))
+        #expect(desk.screen().last?.contains("Nothing is marked as new here.") == true)
+        var nowhere = Desk()
+        nowhere.press(.alt("u"))
+        #expect(nowhere.screen().last?.contains("No topic is in view.") == true)
     }
 
     @Test("Alt-a goes to where the person is spoken to, then to what else is unread, and then back to where that began")

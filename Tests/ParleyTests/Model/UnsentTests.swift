@@ -48,7 +48,7 @@ struct UnsentTests {
 
     @Test(
         "B32 what waits for a topic that is not joined, or was left, is asked about as well",
-        arguments: [("/quit", ChatEffect.quit), ("/close", .disconnect)])
+        arguments: [("/quit", ChatEffect.quit), ("/disconnect", .disconnect)])
     func elsewhere(command: String, effect: ChatEffect) {
         for topic in ["chat.old", "chat.lobby"] {
             var desk = Self.opened([Self.unsent("a", "waits", to: topic)])

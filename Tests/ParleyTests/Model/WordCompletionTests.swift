@@ -92,7 +92,7 @@ struct WordCompletionTests {
     func commands() {
         var desk = desk()
         for (typed, whole) in [
-            ("/jo", "/join "), ("/join chat.o", "/join chat.ops"), ("/post bo", "/post bob/"),
+            ("/jo", "/join "), ("/join chat.o", "/join chat.ops"), ("/post bo", "/post bob "), ("/msg bo", "/msg bob "),
             ("/post bob/", "/post bob/personal "), ("/post nobody/p", "/post nobody/personal "),
             ("/search from:bo", "/search from:bob"), ("/search plan in:chat.l", "/search plan in:chat.lobby"),
         ] {

@@ -55,7 +55,7 @@ struct PlainCommandsTests {
         #expect(plain.enter("/join chat.lobby").lines == ["You are in chat.lobby."])
         #expect(plain.enter("/reconnect").lines == ["Connecting …"])
         _ = plain.send(.statusChanged(ConnectionStatus(state: .disconnected)))
-        #expect(plain.enter("/close").lines == ["Disconnected already. /reconnect connects again."])
+        #expect(plain.enter("/disconnect").lines == ["Disconnected already. /reconnect connects again."])
     }
 
     @Test("Older pages are said in their order below a heading: first what is here, then what is loaded")

@@ -62,6 +62,23 @@ struct FrameTests {
         #expect(texts.allSatisfy { $0.width <= columns })
     }
 
+    @Test("Topics of which the list has no room for the whole name stay apart, whatever stands beside them")
+    func topicsApart() {
+        let topics = ["backend", "frontend", "mobile"].map { "projects.parley.\($0).alerts" }
+        for columns in [120, 100, 80, 60] {
+            var desk = Desk(size: Size(rows: 24, columns: columns))
+            desk.send(.start(topics: topics + ["chat.lobby"]))
+            desk.send(.topic(topics[1], .messages([message(1, "alice: look", topic: topics[1])])))
+            desk.send(.topic(topics[2], .failed(.notConnected)))
+            let list = desk.screen().filter { $0.contains("│") }.map { String($0.prefix { $0 != "│" }) }
+            for part in ["backend", "frontend", "mobile"] {
+                #expect(list.count { $0.contains(part) } == 1, "\(part) at \(columns) in \(list)")
+            }
+            #expect(list.contains { $0.contains("@1 1") } && list.contains { $0.contains("✗") })
+            #expect(list.contains { $0.hasPrefix(" chat.lobby ") })
+        }
+    }
+
     @Test("Any number of names, however long, costs a bounded number of them")
     func manyNames() {
         var book = NameBook()

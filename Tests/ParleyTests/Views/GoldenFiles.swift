@@ -112,7 +112,8 @@ private struct GoldenFile {
     }
 }
 
-/// A screen with all kinds of writing, at each size and in each theme, cell by cell. With `PARLEY_WRITE_GOLDENS` set the
+/// A screen with all kinds of writing, and a conversation with all that there is in one and around it, at each size and in each
+/// theme, cell by cell. With `PARLEY_WRITE_GOLDENS` set the
 /// files are written anew, and read by whoever commits them.
 @Suite("Goldens in every theme")
 struct GoldenFileTests {
@@ -123,11 +124,24 @@ struct GoldenFileTests {
         .appendingPathComponent("Goldens")
 
     @Test("Every cell has its character and its look, in every script", arguments: looks, ScreenLook.sizes)
-    func scripts(look: ScreenLook, size: Size) throws {
-        let desk = Scene.scripts(size)
+    func scripts(look: ScreenLook, size: Size) throws { try compare("scripts", Scene.scripts(size), look, size) }
+
+    @Test(
+        "Every cell has its character and its look: what is new, who calls, what waits and what failed",
+        arguments: looks, ScreenLook.sizes)
+    func chat(look: ScreenLook, size: Size) throws { try compare("chat", Scene.talk(size), look, size) }
+
+    @Test(
+        "Every cell has its character and its look: the lab while the link is cut", arguments: looks, ScreenLook.sizes)
+    func lab(look: ScreenLook, size: Size) throws { try compare("lab", Scene.lab(size), look, size) }
+
+    @Test("Every cell has its character and its look: the lab's ledger", arguments: looks, ScreenLook.sizes)
+    func ledger(look: ScreenLook, size: Size) throws { try compare("ledger", Scene.ledger(size), look, size) }
+
+    private func compare(_ scene: String, _ desk: Desk, _ look: ScreenLook, _ size: Size) throws {
         let frame = render(desk.model, size: size, now: desk.model.now.instant, theme: look.theme)
         let found = GoldenFile(frame)
-        let name = "scripts-\(size.columns)x\(size.rows)-\(look).txt"
+        let name = "\(scene)-\(size.columns)x\(size.rows)-\(look).txt"
         let file = Self.folder.appendingPathComponent(name)
         if ProcessInfo.processInfo.environment["PARLEY_WRITE_GOLDENS"] != nil {
             try FileManager.default.createDirectory(at: Self.folder, withIntermediateDirectories: true)

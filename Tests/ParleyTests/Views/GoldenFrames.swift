@@ -51,7 +51,7 @@ struct GoldenFrames {
                                     │ 10:05  李小龍  日本語のテキスト 👍                                                           ↺
             ────────────────────────┴───────────────────────────────────────────────────────────────────────────────────────────────
              > write to chat.lobby
-             ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics  F3 postbox  F8 log  Tab pane  ^Q quit           ⇣ bottom
+             ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics  F3 postbox  F8 log  F9 lab  Tab pane  ^Q quit   ⇣ bottom
             """)
     }
 
@@ -438,20 +438,20 @@ struct GoldenFrames {
              ale│ ^K Alt-x              find a command; within a text ^K cuts the rest │
              POS│ F1                    this help                                      │
               pe│ ^G Alt-g              go to a topic, postbox or person               │
-              wo│ Alt-a                 next unread topic, mentions first; then back   │
-                │ F2                    go to the topics                               │
+              wo│ Alt-u                 what is new here: where you left off           │
+                │ Alt-a                 next unread topic, mentions first; then back   │
+                │ F2                    go to the topics                               │───
                 │ F3                    open the postbox                               │───
-                │ F5                    fold the topics away, or show them             │───
-                │ F8                    open the connection log, or close it           │
-                │ Tab                   next pane                                      │───
-                │ Shift-Tab             previous pane                                  │
-                │ Alt-Up ^P             previous topic                                 │   ✓
-                │ Alt-Down ^N           next topic                                     │   ✓
-                │ Alt-/                 back to where you were, and forth              │───
-                │ PgUp                  page up                                        │───
-                │ PgDn                  page down                                      │
-                │ F4                    read a message whole that is cut short         │
-                │ ^L                    paint the screen again                         │   ↺
+                │ F5                    fold the topics away, or show them             │
+                │ F8                    open the connection log, or close it           │───
+                │ F9                    rehearse faults on this chat's connection      │
+                │ Tab                   next pane                                      │   ✓
+                │ Shift-Tab             previous pane                                  │   ✓
+                │ Alt-Up ^P             previous topic                                 │───
+                │ Alt-Down ^N           next topic                                     │───
+                │ Alt-/                 back to where you were, and forth              │
+                │ PgUp                  page up                                        │
+                │ PgDn                  page down                                      │   ↺
             ────└─ PgDn more  Esc closes ──────────────────────────────────────────────┘────
              > write to chat.lobby
              ^K commands  F1 help  ^G go to  Alt-a next unread  F2 topics          ⇣ bottom
@@ -487,7 +487,7 @@ struct GoldenFrames {
             """
              parley  alice@local ──────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS             │── chat.lobby ─────────────────────────────────────────────
-            ▌cha┌─ Commands ─────────────────────────────────────────────── 62 of 179 ─┐
+            ▌cha┌─ Commands ─────────────────────────────────────────────── 67 of 182 ─┐
              cha│ > lea                                                                │
              ale│──────────────────────────────────────────────────────────────────────│
              POS│ ▌/leave [TOPIC]  leave this topic, or that one                       │
@@ -503,12 +503,12 @@ struct GoldenFrames {
                 │  the message above; within a long one a line  Conversation        Up │   ✓
                 │  a line up  Around what was found                                 Up │───
                 │  a line up  A message as a whole                                  Up │───
-                │  a line down  Around what was found                             Down │
-                │  a line down  A message as a whole                              Down │
-                │  close the letter or the search  Search                          Esc │   ↺
+                │                                                                      │
+                │                                                                      │
+                │                                                                      │   ↺
             ────└──────────────────────────────────────────────────────────────────────┘────
              > write to chat.lobby
-             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/62
+             Enter choose  Esc close  Up up  Down down  ^Q quit                        1/67
             """)
     }
 
@@ -534,7 +534,7 @@ struct GoldenFrames {
             """
              parley  alice@local ──────────────────────────────────────────────────────────── ● CONNECTED 0.4 ms   ⇅ 0   # 9   ✉ 12
              TOPICS                 │── chat.lobby ─────────────────────────────────────────────────────────────────────────────────
-            ▌chat.lobby       ┌─ Go to ───────────────────────────────────────────────────────────────── 9 of 9 ─┐
+            ▌chat.lobby       ┌─ Go to ─────────────────────────────────────────────────────────────── 11 of 11 ─┐
              chat.qa          │ > a topic, postbox or person                                                     │
              alerts.>         │──────────────────────────────────────────────────────────────────────────────────│
              POSTBOX          │ ▌alerts.>  pattern                                                             9 │
@@ -543,11 +543,11 @@ struct GoldenFrames {
                               │  all letters  postbox                                                         12 │
                               │  personal  postbox                                                            12 │
                               │  work  postbox                                                                   │
-                              │  李小龍  person                                          chat.lobby 21 Nov 10:05 │
-                              │  carol  person                                           chat.lobby 21 Nov 10:04 │
-                              │  bob  person                                             chat.lobby 21 Nov 10:01 │
-                              │                                                                                  │
-                              │                                                                                  │
+                              │  李小龍  where last seen                                 chat.lobby 21 Nov 10:05 │
+                              │  carol  write a letter to carol/personal                                         │
+                              │  carol  where last seen                                  chat.lobby 21 Nov 10:04 │
+                              │  bob  write a letter to bob/personal                                             │
+                              │  bob  where last seen                                    chat.lobby 21 Nov 10:01 │
                               │                                                                                  │
                               │                                                                                  │
                               │                                                                                  │
@@ -571,7 +571,7 @@ struct GoldenFrames {
                                     │ 10:05  李小龍  日本語のテキスト 👍                                                           ↺
             ────────────────────────┴───────────────────────────────────────────────────────────────────────────────────────────────
              > write to chat.lobby
-             Enter choose  Esc close  Up up  Down down  ^Q quit                                                                 1/9
+             Enter choose  Esc close  Up up  Down down  ^Q quit                                                                1/11
             """)
     }
 

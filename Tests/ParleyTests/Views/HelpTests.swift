@@ -54,7 +54,7 @@ struct HelpTests {
             var editor = LineEditor()
             editor.text = "some words\nand more"
             editor.moveCursor(to: 7)
-            let isKept = editor.keeps(key) || editor.keepsForDeleting(key)
+            let isKept = editor.keeps(key) || editor.keepsForChanging(key)
             let isElsewhere =
                 KeyMap.standard.action(of: key, in: ComposePane.self) != nil
                 || KeyMap.standard.action(of: key) != nil && !isKept

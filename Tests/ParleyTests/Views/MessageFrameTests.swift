@@ -186,7 +186,7 @@ struct MessageFrameTests {
         #expect(desk.model.notice?.text == "http://c.d")
     }
 
-    @Test("A link to a picture or a file is listed with its name, by its address alone")
+    @Test("A link to a picture or a file is listed with its name, by its address alone; Enter copies the selected one")
     func files() {
         var desk = desk([message(1, "http://a.b/c/cat.PNG?w=9 https://a.b/notes.pdf http://a.b/page.html")])
         desk.enter("/links")
@@ -194,7 +194,12 @@ struct MessageFrameTests {
         #expect(shown.contains { $0.contains("↑ image cat.PNG ") })
         #expect(shown.contains { $0.contains("↑ file notes.pdf ") })
         #expect(shown.count { $0.contains("↑ ") } == 2)
-        #expect(desk.enter("") == [] && desk.model.overlay == nil)
+        #expect(shown.contains { $0.contains(" Enter copies  Esc closes ") })
+        // What stands below an address belongs to it.
+        desk.press(.down)
+        desk.press(.down)
+        #expect(desk.press(.enter) == [.copy("https://a.b/notes.pdf")] && desk.model.overlay == nil)
+        #expect(desk.model.notice?.text == "https://a.b/notes.pdf")
         #expect(desk.enter("/link 3") == [.copy("http://a.b/c/cat.PNG?w=9")])
     }
 

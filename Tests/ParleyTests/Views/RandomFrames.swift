@@ -145,14 +145,16 @@ private struct EventSource {
         default:
             if next(8) == 0 {
                 let command = pick([
-                    "/leave", "/leave chat.qa", "/close", "/resend", "/discard", "/delete", "/history", "/search hello",
+                    "/leave", "/leave chat.qa", "/close", "/disconnect", "/resend", "/discard", "/delete", "/history",
+                    "/search hello",
                     "/search 日本 from:bob in:chat.*", "/who", "/save", "/away \(text())", "/back", "/links", "/link 1",
+                    "/lab", "/lab", "/lab save \(text())",
                 ])
                 return .input(.paste(command))
             }
             return pick([
                 .suspending, .resumed, .log(text()), .people(topic: pick(Self.topics), roster()),
-                .notice(text(), isFailure: true), .start(topics: Self.topics),
+                .notice(text(), isFailure: true), .start(topics: Self.topics), .lab(labNews()), .lab(labNews()),
             ])
         }
     }
@@ -173,6 +175,14 @@ private struct EventSource {
         default: settings.join = pick([[], ["chat.qa"], ["a.b.c", "chat.*"]])
         }
         return settings
+    }
+
+    /// News of the lab, wherever it is.
+    mutating func labNews() -> ChatEvent.LabNews {
+        pick([
+            .opened([:]), .opened([.kick: text(), .ban: text()]), .glance(LabScene.begun.glance),
+            .glance(LabScene.cut.glance), .over(LabScene.over.glance), .failed(text()), .refused(text()),
+        ])
     }
 
     /// An answer to the search or the excerpt in view, or to none.

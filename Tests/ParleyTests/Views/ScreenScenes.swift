@@ -1,4 +1,5 @@
 import Relay
+import RelayLab
 import Terminal
 import TestSupport
 
@@ -52,6 +53,22 @@ enum Scene {
                     nextRetryAt: desk.model.now.instant.advanced(by: .seconds(4)))))
         desk.enter("and this waits")
         desk.press(.escape)
+        return desk
+    }
+
+    /// The same when somebody has spoken to the person meanwhile, with all that a line can be besides.
+    static func talk(_ size: Size) -> Desk {
+        var desk = outage(size)
+        desk.loseFocus()
+        desk.send(
+            .topic(
+                "chat.lobby",
+                .messages([
+                    message(23, "alice: can you look at this?", from: "carol", minutes: 6),
+                    message(24, "> is it built?\n`make test` fails, see https://ci.example.org/7", minutes: 7),
+                ])))
+        desk.send(.input(.focusIn))
+        desk.type("one moment")
         return desk
     }
 
@@ -112,6 +129,38 @@ enum Scene {
         pass(ConnectionStatus(state: .reconnecting, reason: refused, attempt: 2), for: .milliseconds(33))
         pass(ConnectionStatus(state: .connected, roundTripTime: .milliseconds(2)))
         desk.press(.function(8))
+        return desk
+    }
+
+    /// The lab while the link is cut and three lines wait.
+    static func lab(_ size: Size) -> Desk {
+        var desk = labOpened(size)
+        desk.press(.character("c"))
+        desk.send(.lab(.glance(LabScene.cut.glance)))
+        desk.send(.statusChanged(ConnectionStatus(state: .reconnecting, reason: .connectionLost("reset"), attempt: 2)))
+        return desk
+    }
+
+    /// The lab's ledger behind an outage, in which one message of four came twice and one was lost.
+    static func ledger(_ size: Size) -> Desk {
+        var desk = labOpened(size)
+        desk.press(.character("e"))
+        desk.send(.lab(.over(LabScene.over.glance)))
+        return desk
+    }
+
+    /// The lab on a network that Parley did not start.
+    static func labOpened(_ size: Size) -> Desk {
+        var desk = Desk.joined("chat.lobby", "chat.qa", size: size)
+        desk.press(.function(9))
+        desk.press(.character("y"))
+        let hindered = LabAct.Name.allCases.filter(\.needsNetwork)
+        desk.send(
+            .lab(
+                .opened(
+                    Dictionary(uniqueKeysWithValues: hindered.map { ($0, "Not here: its administrator's affair.") }))))
+        desk.send(.lab(.glance(LabScene.begun.glance)))
+        desk.effects = []
         return desk
     }
 

@@ -29,6 +29,7 @@ struct SelectionCursorTests {
             List(name: "letters", desk: letters, rows: names),
             List(name: "search", desk: search(names, size), rows: names),
             List(name: "messages", desk: conversation(size), key: Key(.up), rows: ["third", "second", "first"]),
+            List(name: "joined", desk: joined(size), rows: ["chat.one", "chat.two", "chat.three"]),
             List(name: "postboxes", desk: postboxes(size), rows: ["personal", "work", "shop"]),
         ]
     }
@@ -54,6 +55,12 @@ struct SelectionCursorTests {
                     from: name, time: Desk.wall, text: "the build"))
         }
         desk.answer(items)
+        return desk
+    }
+
+    private static func joined(_ size: Size) -> Desk {
+        var desk = Desk.joined("chat.one", "chat.two", "chat.three", size: size)
+        desk.enter("/topics")
         return desk
     }
 

@@ -33,7 +33,7 @@ struct CarryOverTests {
         try PrivateFile.write(token.utf8, to: directory.keys + "/account.jwt")
         func credentials(_ name: String, _ topics: [String]) throws -> Credentials {
             let subjects = topics.map { "\(Self.hash).\($0)" }
-            let credentials = try identity.issue(
+            let credentials = try identity.issuer.issue(
                 name: name,
                 permissions: Permissions(
                     pub: SubjectRules(allow: subjects + ["postbox.*.*", "relay.postbox.\(name).*"]),
@@ -50,11 +50,12 @@ struct CarryOverTests {
             Array(#"{"banned":{"since":1700000000,"reason":"spam"}}"#.utf8),
             to: directory.users + "/bob.standing.json")
 
-        for (key, text) in [(identity.systemAccount, identity.systemToken), (identity.account, token)] {
+        let own = try IdentityFiles(folder: directory.keys).serverTokens()
+        for (key, text) in [(own.systemAccount, own.system), (identity.account, token)] {
             try PrivateFile.write(text.utf8, to: directory.tokenPath(ofAccount: key.text))
         }
         let configuration = ServerConfiguration(
-            port: -1, operatorToken: identity.operatorToken, systemAccount: identity.systemAccount.text,
+            port: -1, operatorToken: own.operator, systemAccount: own.systemAccount.text,
             resolver: directory.resolver, store: directory.store
         ).text.split(separator: "\n").filter { !$0.hasPrefix("host") && !$0.hasPrefix("port") }
             .joined(separator: "\n").replacing("authorization: {", with: "authorization {")
@@ -62,7 +63,7 @@ struct CarryOverTests {
             NATSServerBinary(path: server), configuration: configuration, jetStream: false)
         let keeper = try await NATSConnection.connect(
             to: ServerAddress(parsing: old.url),
-            options: .init(authentication: .init(identity.issue(name: "~service"))))
+            options: .init(authentication: .init(identity.issuer.issue(name: "~service"))))
         let jetStream = JetStream.patient(keeper)
         var topics = StreamConfiguration(name: "local_stream", subjects: ["\(Self.hash).>"])
         topics.allowsDirectAccess = true

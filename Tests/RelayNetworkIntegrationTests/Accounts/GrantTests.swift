@@ -297,7 +297,7 @@ struct BoundsTests {
             claims.issuedAt = NetworkAdministrator.now
             claims.grant.revocations = ["*": NetworkAdministrator.now]
             let root = try IdentityFiles(folder: network.directory.keys).operatorPair()
-            let system = try await SystemInterface(url: network.description.url, identity: identity)
+            let system = try await SystemInterface(at: network.description.address(), identity: identity)
             try await system.install(claims.encode(signedBy: root))
             system.close()
             try await eventually("the host has lost its connections") {

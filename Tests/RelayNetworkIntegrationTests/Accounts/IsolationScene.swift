@@ -78,7 +78,7 @@ struct IsolationScene: Sendable {
         let secrets = topics.state.subjects?.values.reduce(0, +) ?? 0
         return Possessions(
             letters: try await jetStream.streamInfo("PB_bob").state.messages,
-            register: await value(in: NetworkProvision.postboxes), session: await value(in: SessionBucket.name),
+            register: await value(in: NetworkPlan.postboxes), session: await value(in: SessionBucket.name),
             secrets: grantsEverything ? 0 : secrets, controls: heard.all.count,
             consumers: try await jetStream.consumers(in: "PB_bob").count,
             here: try await jetStream.streamInfo(PresenceBucket.stream).state.messages)

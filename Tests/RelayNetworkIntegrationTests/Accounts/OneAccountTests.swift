@@ -100,7 +100,7 @@ struct OneAccountTests {
         try await IsolationScene.run(server) { scene in
             let hash = scene.hash
             let alice = try await scene.network.connect(
-                NetworkIdentity.open(in: scene.network.directory).issue(
+                NetworkIdentity.open(in: scene.network.directory).issuer.issue(
                     name: "alice", permissions: Self.permissions(hash)))
             let network = JetStream.patient(scene.keeper)
             // A service of the network that has all rights and answers wherever it is asked to.

@@ -176,7 +176,7 @@ struct AdministratorTests {
             }
             // A sender that gets it there by another way still has no proof.
             let sender = try await network.connect(
-                NetworkIdentity.open(in: network.directory).issue(name: "x"))
+                NetworkIdentity.open(in: network.directory).issuer.issue(name: "x"))
             try sender.publish(forged, to: "relay.control.alice")
             await #expect(throws: RelayError.invalidMessage("the control message is signed by a stranger")) {
                 _ = try await client.message(for: "alice", on: network)

@@ -145,12 +145,14 @@ struct LeakTests {
     @Test("B21 B55 a thousand absences lose nothing, repeat nothing and leave nothing behind")
     func absences() async throws {
         struct Figures: Decodable {
-            var delivered, disorder, illegalEdges, connected: Int
+            var delivered, disorder, illegalEdges, connected, roundsWithTasks: Int
             var memoryGrowthKb, descriptorGrowth: Double
         }
         let figures: Figures = try await Self.figures(of: "absences")
         #expect(figures.connected == 1 && figures.illegalEdges == 0)
         #expect(figures.delivered == 1_000 && figures.disorder == 0)
+        // The present connection's tasks, and what a client begins once.
+        #expect(figures.roundsWithTasks <= 5)
         // As below: what nine hundred connections take is far above this.
         #expect(figures.memoryGrowthKb < 20_000 && figures.descriptorGrowth < 10)
     }

@@ -216,6 +216,25 @@ struct FaultProxyTests {
         await proxy.close()
     }
 
+    @Test(
+        "Of several servers newcomers go to the next where one cannot be reached, stay with it, and are told when none can"
+    )
+    func others() async throws {
+        let (first, second) = (try SilentPort(), try LoopbackSocket.listening())
+        let proxy = try await FaultProxy.start(
+            target: ServerAddress(host: "127.0.0.1", port: first.port),
+            others: [ServerAddress(host: "127.0.0.1", port: second.port)])
+        for _ in 0..<2 {
+            let (client, server) = try await Pair.connection(proxy, second)
+            await client.send([1])
+            #expect(await server.read(1).bytes == [1])
+        }
+        second.close()
+        let client = try #require(try await LoopbackSocket.connected(to: proxy.address.port))
+        #expect(await client.read(1).end == .reset)
+        await proxy.close()
+    }
+
     @Test("The last reference closes everything")
     func release() async throws {
         let listener = try LoopbackSocket.listening()

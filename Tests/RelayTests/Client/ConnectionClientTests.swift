@@ -249,6 +249,72 @@ struct ConnectionClientTests {
             network.server.dials == attempts && client.status.nextRetryAt != nil
         }
     }
+
+    @Test("A client that takes another way keeps what waits and what it follows, and is on that way alone")
+    func otherWay() async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected()
+        let heard = try await client.gathered("chat.room")
+        let before = client.configuration.route
+        network.server.refuseDials(with: Self.refusal)
+        await client.take(
+            RelayRoute(servers: .fixed([ServerAddress(host: "proxy")]), followsCluster: false), seed: 7)
+        #expect(client.status.state == .reconnecting)
+        _ = try client.submit(topic: "chat.room", message: .string("on its way"))
+        #expect(client.queuedCount == 1)
+        network.server.refuseDials(with: nil)
+        try await network.letTimePass("the other way") { client.status.state == .connected }
+        try await heard.wait(forText: "on its way")
+        #expect(await client.knownServers.map(\.host) == ["proxy"] && client.configuration.seed == 7)
+        await client.take(before)
+        try await network.letTimePass("the way back") {
+            client.status.state == .connected && client.status.recoveries == 2
+        }
+        #expect(await client.knownServers.map(\.host) == ["memory"] && network.stored() == ["on its way"])
+        await client.close()
+    }
+
+    @Test("A client that takes another way in no session, or at rest, goes it with the next one")
+    func otherWayLater() async throws {
+        let network = try MemoryNetwork()
+        let client = network.client(network.configuration(lifecycle: .immediate))
+        await client.take(RelayRoute(servers: .fixed([ServerAddress(host: "proxy")])))
+        #expect(client.status.state == .initialized && network.server.dials == 0)
+        try await client.connect()
+        try await network.takeConnection(of: client)
+        await client.take(RelayRoute(servers: .fixed([ServerAddress(host: "third")])))
+        #expect(client.status.state == .suspended)
+        await client.setReachable(true)
+        try await client.state(is: .connected)
+        #expect(await client.knownServers.map(\.host) == ["third"])
+        await client.close()
+    }
+
+    @Test("Equal seeds give equal waits")
+    func seeds() async throws {
+        func waits(_ seed: UInt64) async throws -> [Duration] {
+            let network = try MemoryNetwork()
+            network.server.refuseDials(with: Self.refusal)
+            var configuration = network.configuration(reconnect: .parley)
+            configuration.seed = seed
+            let client = network.client(configuration)
+            await client.beginConnecting()
+            var waits: [Duration] = []
+            for dial in 1...5 {
+                try await eventually("dial \(dial)") {
+                    network.server.dials == dial && client.status.nextRetryAt != nil
+                }
+                guard let moment = client.status.nextRetryAt else { break }
+                waits.append(moment - network.time.now)
+                network.time.advance(by: moment - network.time.now)
+            }
+            await client.close()
+            return waits
+        }
+        let first = try await waits(4_711)
+        #expect(try await first == waits(4_711) && first.count == 5)
+        #expect(try await first != waits(4_712))
+    }
 }
 
 extension RelayClient {

@@ -81,6 +81,41 @@ struct LetterSubscriptionClientTests {
         await client.close()
     }
 
+    @Test(
+        "B21 B42 letters of the time in the background come on return, once and in order, before it is called connected",
+        arguments: [false, true])
+    func inBackground(isStopped: Bool) async throws {
+        let network = try MemoryNetwork()
+        let client = try await network.connected(network.configuration(lifecycle: .immediate))
+        let heard = Collected()
+        let token = try await subscribe(client, heard)
+        try network.postLetter("before")
+        try await eventually("the letter before") { heard.all.last == "before" }
+        for round in 1...2 {
+            if isStopped {
+                await client.lifecycleChanged(.stopping)
+            } else {
+                await client.setAppStateActive(false)
+                try await network.letTimePass("the rest") { client.status.state == .suspended }
+            }
+            // A connection that is let go has a last word to say first.
+            try await eventually("the end of the connection") { network.server.connections == 0 }
+            try await eventually("the subscription to say so") { heard.all.last == "disconnected" }
+            for number in 1...3 { try network.postLetter("\(round), \(number)") }
+            await client.setAppStateActive(true)
+            try await eventually("the live subscription") { heard.all.last == "connected" }
+        }
+        try network.postLetter("behind")
+        try await eventually("the letter behind") { heard.all.last == "behind" }
+        let meanwhile = (1...2).flatMap { round in
+            ["disconnected", "connecting"] + (1...3).map { "\(round), \($0)" } + ["connected"]
+        }
+        let expected: [String] = ["before"] + meanwhile + ["behind"]
+        #expect(Array(heard.all.suffix(expected.count)) == expected)
+        withExtendedLifetime(token) {}
+        await client.close()
+    }
+
     @Test("B42 the end of a session by the administrator is an error with its reason")
     func kicked() async throws {
         let network = try MemoryNetwork()

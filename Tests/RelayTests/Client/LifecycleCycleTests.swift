@@ -73,11 +73,31 @@ struct LifecycleCycleTests {
 
     // MARK: Cycles
 
-    private struct Passed {
-        weak var link: LiveLink?
+    /// Held by each task that was begun in one round, and by those that they begin, until they end.
+    private final class Trace: Sendable {
+        @TaskLocal static var current: Trace?
     }
 
-    @Test("B21 B55 a thousand backgrounds and foregrounds leave no link, no timer and no connection behind")
+    private struct Passed {
+        weak var link: LiveLink?
+        weak var trace: Trace?
+    }
+
+    /// Leaves and comes back: by turns nobody looks at the application, or its process is stopped.
+    private func leaveAndReturn(_ client: RelayClient, _ network: MemoryNetwork, round: Int) async throws {
+        if round.isMultiple(of: 2) {
+            await client.setAppStateActive(false)
+            network.time.advance(by: LifecyclePolicy.shortestGrace)
+        } else {
+            await client.lifecycleChanged(.stopping)
+        }
+        try await reach(.suspended, client)
+        if round.isMultiple(of: 100) { try network.store("line \(round)") }
+        await client.setAppStateActive(true)
+        try await reach(.connected, client)
+    }
+
+    @Test("B21 B55 a thousand backgrounds and foregrounds leave no link, no timer, no task and no connection behind")
     func manyRoundTrips() async throws {
         let network = try MemoryNetwork()
         let rounds = 1_000
@@ -89,18 +109,11 @@ struct LifecycleCycleTests {
             try await heard.wait(for: "live")
             var passed: [Passed] = []
             for round in 1...rounds {
-                passed.append(Passed(link: await client.link))
-                // By turns: nobody looks at the application, or its process is stopped.
-                if round.isMultiple(of: 2) {
-                    await client.setAppStateActive(false)
-                    network.time.advance(by: LifecyclePolicy.shortestGrace)
-                } else {
-                    await client.lifecycleChanged(.stopping)
+                let trace = Trace()
+                passed.append(Passed(link: await client.link, trace: trace))
+                try await Trace.$current.withValue(trace) {
+                    try await leaveAndReturn(client, network, round: round)
                 }
-                try await reach(.suspended, client)
-                if round.isMultiple(of: 100) { try network.store("line \(round)") }
-                await client.setAppStateActive(true)
-                try await reach(.connected, client)
             }
             #expect(network.server.dials == rounds + 1)
             let last = "line \(rounds)"
@@ -110,6 +123,8 @@ struct LifecycleCycleTests {
             try await eventually("the end of every link") { passed.allSatisfy { $0.link == nil } }
             try await eventually("no timer") { network.time.untilNext == nil }
             try await eventually("no connection") { network.server.connections == 0 }
+            // What the client begins once and goes on with is of one round; of a thousand there would be one for each.
+            try await eventually("the end of each round's tasks") { passed.count { $0.trace != nil } <= 5 }
         }
         try await eventually("the end of the client") { released == nil }
     }

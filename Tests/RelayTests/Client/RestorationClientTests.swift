@@ -70,6 +70,24 @@ struct RestorationClientTests {
         await client.close()
     }
 
+    @Test(
+        "Whoever comes while no service tells the network's names goes by those that were given, and else by the service"
+    )
+    func rememberedNames() async throws {
+        let network = try MemoryNetwork()
+        var configuration = try asking(network, ["memory"])
+        configuration.rememberedNamespace = .init(name: "other", hash: "other")
+        let first = try await network.connected(configuration)
+        let isKnown = await first.namespace?.hash
+        #expect(isKnown == "other" && network.server.received.contains(Self.question))
+        await first.close()
+        network.server.service(Self.question) { _ in Self.names() }
+        let second = try await network.connected(configuration)
+        let isTold = await second.namespace?.hash
+        #expect(isTold == "h4sh")
+        await second.close()
+    }
+
     // MARK: Streams
 
     @Test(

@@ -120,6 +120,23 @@ import Testing
                 == [ended("1", .failed(.postboxNotAccepting("bob/work", because: .disabled)))])
     }
 
+    @Test("B51: a letter that is refused while nobody says why is tried again for as long as a cluster needs")
+    func silence() throws {
+        var delivery = try opened(letter)
+        let nobody = NATSError.noResponders(subject: "p")
+        var time = now
+        for pause in [250, 500, 1_000, 2_000, 2_000, 2_000] {
+            _ = delivery.answered([("1", .failure(nobody))], at: time)
+            #expect(delivery.recipientAnswered(id: "1", nil, isRefused: true, at: time).isEmpty)
+            time += .milliseconds(pause)
+            #expect(delivery.moment(at: time).first == .send(message("1", letter)), "\(pause)")
+        }
+        _ = delivery.answered([("1", .failure(nobody))], at: time)
+        #expect(
+            delivery.recipientAnswered(id: "1", nil, isRefused: true, at: time)
+                == [ended("1", .failed(.postboxNotAccepting("bob/work")))])
+    }
+
     @Test("B51: a letter to a full postbox says that it is full, and is not sent again")
     func fullPostbox() throws {
         for text in ["maximum messages exceeded", "maximum bytes exceeded"] {

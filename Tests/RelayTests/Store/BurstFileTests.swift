@@ -105,6 +105,13 @@ struct BurstFileTests {
         #expect(try BurstFile(path: folder.path("none/at/all")).write(values, at: 0) == nil)
     }
 
+    @Test("What an earlier version wrote has the checksum that it gave it")
+    func sameChecksum() {
+        var checksum = BurstChecksum()
+        for bytes in [Array(0..<100), [1, 2, 3]] as [[UInt8]] { bytes.withUnsafeBytes { checksum.add($0) } }
+        #expect(checksum.value == 4_827_407_387_758_963_385)
+    }
+
     @Test("Each change of a byte changes the checksum, and so does each length")
     func checksum() {
         func value(_ bytes: [UInt8]) -> Int64 {
@@ -231,6 +238,26 @@ struct BurstFileTests {
         try await store.keep(lines(2_001...3_500), [.cursor("chat.lobby", StoreFixture.place(3_500))])
         try await store.database.write { try $0.execute(sql: "UPDATE staged SET messages = x'0100'") }
         #expect(try await store.sequences().count == 1_500)
+        try await store.close()
+    }
+
+    @Test("A store whose file was deleted leaves the bursts of the one that has its name now alone")
+    func moved() async throws {
+        let fixture = try StoreFixture()
+        let former = try fixture.open()
+        try await former.keep(lines(1...1_500))
+        for ending in ["", "-wal", "-shm", BurstFile.ending] {
+            try? FileManager.default.removeItem(atPath: fixture.path + ending)
+        }
+        let store = try fixture.open()
+        try await store.keep(lines(3_001...4_500), [.cursor("chat.lobby", StoreFixture.place(4_500))])
+        #expect(size(fixture) > 100_000)
+        try await former.keep(lines(5_001...6_500))
+        try await former.keep(lines(1...1))
+        _ = try await former.sequences()
+        try await former.close()
+        #expect(try await store.sequences() == Array(3_001...4_500))
+        #expect(try await store.cursor(of: "chat.lobby") == StoreFixture.place(4_500))
         try await store.close()
     }
 

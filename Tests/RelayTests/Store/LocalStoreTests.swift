@@ -72,6 +72,27 @@ struct LocalStoreTests {
         try await store.close()
     }
 
+    @Test("B9 The file alone is the whole store once it is closed, whoever was reading")
+    func closedWhileRead() async throws {
+        for round in 1...3 {
+            let fixture = try StoreFixture()
+            let store = try fixture.open()
+            try await store.keep((1...20).map { StoreFixture.line($0) })
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                // Until it is closed.
+                for _ in 1...2 {
+                    group.addTask {
+                        while (try? await store.reading { try Staging(in: $0).isEmpty() }) != nil {}
+                    }
+                }
+                try await store.close()
+                try await group.waitForAll()
+            }
+            let log = try? FileManager.default.attributesOfItem(atPath: fixture.path + "-wal")[.size] as? Int
+            #expect((log ?? 0) == 0, "round \(round)")
+        }
+    }
+
     @Test("B9 of many that find a store damaged, one puts it aside and all use the new one")
     func damagedForMany() async throws {
         let folder = try TemporaryDirectory()

@@ -149,4 +149,26 @@ struct StoreLettersTests {
         #expect(try await texts(store) == ["letter 1", "letter 2", "letter 3"])
         try await store.close()
     }
+
+    @Test("Postboxes are kept as the network told them last, so many at most, and go with the letters")
+    func postboxes() async throws {
+        let store = try StoreFixture.inMemory()
+        #expect(try await store.postboxes() == nil)
+        func postbox(_ name: String, _ title: String? = nil, isEnabled: Bool = true) -> Postbox {
+            Postbox(
+                id: name, name: name, title: title, sudoId: "seller", isEnabled: isEnabled,
+                createdAt: Timestamp(milliseconds: 42))
+        }
+        let two = KeptPostboxes(
+            items: [postbox("shop", "Sales 📦"), postbox("old", isEnabled: false)], asOf: Timestamp(milliseconds: 7))
+        try await store.commit([.postboxesListed(two)])
+        #expect(try await store.postboxes() == two)
+        let many = KeptPostboxes(items: (1...1_001).map { postbox("b\($0)") }, asOf: Timestamp(milliseconds: 8))
+        try await store.commit([.postboxesListed(many)])
+        let kept = try await store.postboxes()
+        #expect(kept?.asOf == many.asOf && kept?.items == Array(many.items.prefix(1_000)))
+        try await store.commit([.letter(Self.letter(1))])
+        #expect(try await store.forgetLetters() == 1)
+        #expect(try await store.postboxes() == nil)
+    }
 }

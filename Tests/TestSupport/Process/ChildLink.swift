@@ -172,6 +172,9 @@ final class ChildLink: Sendable {
         wake()
     }
 
+    /// How many bytes wait for the program to take them.
+    var unsentCount: Int { state.withLockedValue { $0.unsent.count } }
+
     func command(_ kind: Int, _ value: Int32 = 0) {
         state.withLockedValue { state in
             guard !state.condition.isClosed else { return }

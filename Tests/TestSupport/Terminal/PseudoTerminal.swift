@@ -92,15 +92,18 @@ public final class PseudoTerminal: Sendable {
     // MARK: - What a person does
 
     /// Sends text as if typed.
-    public func type(_ text: String) throws { try link.write(text.utf8) }
+    public func type(_ text: String) throws { try send(Array(text.utf8)) }
 
     /// Presses a key, in the form that the program has asked for.
     public func press(_ keys: TerminalKey...) throws {
-        for key in keys { try link.write(key.bytes(application: modes.isCursorApplication)) }
+        for key in keys { try send(Array(key.bytes(application: modes.isCursorApplication))) }
     }
 
     /// Sends bytes as they are.
-    public func send(_ bytes: [UInt8]) throws { try link.write(bytes) }
+    public func send(_ bytes: [UInt8]) throws {
+        state.withLock { $0.noteTyped(bytes) }
+        try link.write(bytes)
+    }
 
     /// Pastes, in brackets where the program has asked for them.
     public func paste(_ text: String) throws {
@@ -211,6 +214,14 @@ public final class PseudoTerminal: Sendable {
 
     private func failure(_ words: String, _ fileID: String, _ line: Int) -> TestFailure {
         let life = exitStatus.map { "\($0)" } ?? (isStopped ? "suspended" : "running")
-        return TestFailure("\(words). The program: \(life).\n\(screen)\n", fileID: fileID, line: line)
+        let typed = String(decoding: state.withLock { $0.typed }.suffix(400), as: UTF8.self)
+        let discipline = lineDiscipline.map { "\($0)" } ?? "gone"
+        return TestFailure(
+            """
+            \(words). The program: \(life), process \(processID).
+            \(screen)
+            Typed last: \(typed.debugDescription); \(link.unsentCount) bytes are not sent yet. Line discipline: \(discipline).
+
+            """, fileID: fileID, line: line)
     }
 }

@@ -11,9 +11,16 @@ final class TerminalState: @unchecked Sendable {
         var outputCount = 0
         /// The kinds of the supervisor's marks that have come by.
         var marks: Set<UInt8> = []
+        /// What was typed last.
+        private(set) var typed: [UInt8] = []
         private var filter = MarkFilter()
 
         init(emulator: Emulator) { self.emulator = emulator }
+
+        mutating func noteTyped(_ bytes: [UInt8]) {
+            typed.append(contentsOf: bytes)
+            if typed.count > 2_000 { typed.removeFirst(typed.count - 1_000) }
+        }
 
         /// Takes bytes; returns what the terminal answers.
         mutating func receive(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {

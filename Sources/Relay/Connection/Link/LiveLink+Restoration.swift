@@ -65,18 +65,24 @@ extension LiveLink {
         else { throw .invalidArgument("The namespace is not known: name it in the configuration.") }
         let clock = surroundings.clock
         let deadline = clock.now + .seconds(5)
+        // The names of an earlier connection, or of when somebody joined, hold until the service tells others.
+        let known = known ?? configuration.rememberedNamespace
         while true {
             do throws(NATSError) {
                 let reply = try await connection.request(
-                    ByteBuffer(bytes: question), to: NetworkNames.namespace, timeout: .seconds(5))
+                    ByteBuffer(bytes: question), to: NetworkNames.namespace,
+                    timeout: known == nil ? .seconds(5) : .seconds(2))
                 guard let answer = try? JSONDecoder().decode(NamespaceReply.self, from: Data(reply.bytes)),
                     answer.status == "NAMESPACE_RETRIEVE_SUCCESS", let names = answer.data
                 else { throw .protocolViolation("the namespace service refused this user") }
                 return RelayConfiguration.Namespace(
                     name: names.namespace, hash: names.hash, apiPrefix: names.api ?? JetStream.standardPrefix,
                     topics: names.topics, streamCreated: names.created, readsBatches: names.batches ?? false)
+            } catch .timeout(let operation) {
+                // Servers before 2.10 do not say that nobody answers behind an import.
+                guard let known else { throw .timeout(operation) }
+                return known
             } catch .noResponders(let subject) {
-                // The names of an earlier connection hold until the service names others.
                 if let known { return known }
                 // A network that has just started answers a moment later than its server.
                 guard clock.now < deadline else { throw .noResponders(subject: subject) }

@@ -23,14 +23,15 @@ final class LiveLink: Sendable {
     let generation: UInt64
     let surroundings: Surroundings
     /// Whose each of the user's postboxes is.
-    let personas = Personas()
+    let personas: Personas
     /// Which of their letters were deleted over this connection.
     let deletedLetters: DeletedLetters
     private let client: @Sendable () -> RelayClient?
     private let state = NIOLockedValueBox(State())
 
-    init(_ generation: UInt64, of client: RelayClient, _ surroundings: Surroundings) {
+    init(_ generation: UInt64, of client: RelayClient, _ personas: Personas, _ surroundings: Surroundings) {
         self.generation = generation
+        self.personas = personas
         self.surroundings = surroundings
         deletedLetters = DeletedLetters(clock: surroundings.clock)
         self.client = { [weak client] in client }

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Relay
 
-/// A client without sockets: the two machines, joined as the client joins them, and a clock that the test moves.
+/// A client without sockets: its machines, joined as the client joins them, an outbox that empties while connected, and a
+/// clock that the test moves.
 private struct WholeLife {
     private(set) var lifecycle: LifecycleMachine
     private(set) var connection = MachineDriver(.parley, seed: 7)
@@ -12,8 +13,18 @@ private struct WholeLife {
     private(set) var suspensions = 0
     private(set) var resumptions = 0
     private(set) var probes = 0
+    private(set) var idle: IdleRest
+    private var idleTimer: (id: IdleRest.TimerID, at: ContinuousClock.Instant)?
+    private var wasResting = false
+    /// How many lines wait to be sent.
+    private(set) var queued = 0
+    /// Suspensions for which neither the policy nor the process's stop gave a reason.
+    private(set) var unreasonable = 0
 
-    init(_ policy: LifecyclePolicy) { lifecycle = LifecycleMachine(policy: policy) }
+    init(_ policy: LifecyclePolicy, idleTimeout: Duration? = nil) {
+        lifecycle = LifecycleMachine(policy: policy)
+        idle = IdleRest(after: idleTimeout)
+    }
 
     var hasGrace: Bool { grace != nil }
     var state: ConnectionStatus.State { connection.state }
@@ -23,12 +34,16 @@ private struct WholeLife {
             switch action {
             case .startTimer(let id, let moment): grace = (id, moment)
             case .cancelTimer(let id): if grace?.id == id { grace = nil }
-            case .suspend: suspensions += 1
+            case .suspend:
+                suspensions += 1
+                if lifecycle.policy.grace == nil, event != .stopping { unreasonable += 1 }
             case .resume: resumptions += 1
             case .probe: probes += 1
             case .renew: break
             }
-            for event in action.connectionEvents(generation: connection.generation, isIdle: false) { take(event) }
+            for event in action.connectionEvents(
+                generation: connection.generation, isIdle: idle.isResting)
+            { take(event) }
         }
     }
 
@@ -37,14 +52,59 @@ private struct WholeLife {
         let known = connection.events.count
         connection.handle(event)
         if connection.events[known...].contains(.disconnected) { signal(.userDisconnected) }
+        if state == .connected { queued = 0 }
+        settleRest()
+    }
+
+    /// Whether the connection rests is news for what waits for it to be needless.
+    private mutating func settleRest() {
+        let isResting = state == .suspended
+        guard isResting != wasResting else { return }
+        wasResting = isResting
+        let hasSession = state != .initialized && state != .disconnected
+        if isResting {
+            perform(idle.pause())
+        } else if hasSession {
+            perform(idle.goOn(isFollowed: false, at: connection.now))
+        }
+    }
+
+    private mutating func perform(_ actions: [IdleRest.Action]) {
+        for action in actions {
+            switch action {
+            case .startTimer(let id, let moment): idleTimer = (id, moment)
+            case .cancelTimer(let id): if idleTimer?.id == id { idleTimer = nil }
+            case .rest: take(.restRequested)
+            case .resume: if !lifecycle.isSuspended { take(.resumeRequested) }
+            }
+        }
+    }
+
+    private mutating func waitForNothingAtRest() {
+        if state == .suspended { perform(idle.pause()) }
+    }
+
+    /// The person writes a line.
+    mutating func submit() {
+        queued = state == .connected ? 0 : queued + 1
+        perform(idle.needed(isFollowed: false, at: connection.now))
+        waitForNothingAtRest()
+    }
+
+    /// The last subscription ends.
+    mutating func unsubscribe() {
+        perform(idle.subscriptionsEnded(at: connection.now))
+        waitForNothingAtRest()
     }
 
     mutating func connect() {
+        perform(idle.reset())
         take(.connectRequested(timeLimit: nil))
         signal(.userConnected)
     }
 
     mutating func disconnect() {
+        perform(idle.reset())
         signal(.userDisconnected)
         take(.disconnectRequested)
     }
@@ -61,6 +121,11 @@ private struct WholeLife {
         if let (id, moment) = grace, moment <= connection.now {
             grace = nil
             signal(.timerFired(id))
+        }
+        if let (id, moment) = idleTimer, moment <= connection.now {
+            idleTimer = nil
+            let isNeeded = queued > 0 || state != .connected
+            perform(idle.timerFired(id, isNeeded: isNeeded, at: connection.now))
         }
         if connection.now < end { connection.advance(end - connection.now) }
     }
@@ -126,6 +191,70 @@ struct LifecyclePropertyTests {
         #expect(faults == [])
         #expect(life.resumptions <= life.suspensions && life.probes > 100)
         #expect(life.suspensions > 100)
+    }
+
+    @Test(
+        "B21 B24 with lines that wait, other policies and a rest when idle, none of 100,000 steps leaves work asleep",
+        .processorBound, arguments: [1, 2, 3])
+    func randomWork(seed: UInt64) async {
+        var random = SeededGenerator(seed: seed)
+        var life = WholeLife(.rongcloud, idleTimeout: .seconds(50))
+        let policies: [LifecyclePolicy] = [.ignore, .immediate, .rongcloud, .suspend(after: .seconds(10))]
+        var wants = false
+        var faults: [String] = []
+        var (rests, waits) = (0, 0)
+        func expect(_ holds: Bool, _ fault: StaticString, _ step: Int) {
+            if !holds, faults.count < 10 { faults.append("\(fault), at step \(step)") }
+        }
+        for step in 0..<100_000 {
+            if step % 1_000 == 0 { await Task.yield() }
+            switch Int.random(in: 0..<24, using: &random) {
+            case 0:
+                life.connect()
+                wants = true
+            case 1:
+                // A person who disconnects leaves what is written to the next session.
+                if Int.random(in: 0..<4, using: &random) == 0 {
+                    life.disconnect()
+                    wants = false
+                }
+            case 2...5: life.signal(.active(.random(using: &random)))
+            case 6: life.signal(.stopping)
+            case 7: life.signal(.woke(after: .seconds(Int64.random(in: 0...600, using: &random))))
+            case 8: if let policy = policies.randomElement(using: &random) { life.signal(.policyChanged(policy)) }
+            case 9: life.unsubscribe()
+            case 10...11: if wants { life.submit() }
+            case 12...15: life.take(.dialSucceeded(generation: life.connection.generation))
+            case 16...18: life.take(.restored(generation: life.connection.generation))
+            case 19:
+                life.take(
+                    .connectionFailed(generation: life.connection.generation, reason: .connectionLost("random")))
+            case 20: life.take(.nudged)
+            case 21: life.pass(.seconds(Int64.random(in: 0...600, using: &random)), asleep: true)
+            default: life.pass(.seconds(Int64.random(in: 0...60, using: &random)), asleep: false)
+            }
+            let isAsleep = life.state == .suspended
+            if isAsleep, life.idle.isResting { rests += 1 }
+            if isAsleep, life.queued > 0 { waits += 1 }
+            expect(life.connection.sockets.count <= 1, "two sockets", step)
+            expect(wants || life.connection.sockets.isEmpty, "a socket that nobody wants", step)
+            expect(!isAsleep || life.connection.sockets.isEmpty, "a socket while asleep", step)
+            expect(!isAsleep || life.lifecycle.isSuspended || life.idle.isResting, "asleep for no reason", step)
+            expect(!isAsleep || life.queued == 0 || life.lifecycle.isSuspended, "asleep with work", step)
+            expect(!life.lifecycle.isSuspended || !life.lifecycle.isActive, "suspended in the foreground", step)
+            expect(!life.lifecycle.isSuspended || isAsleep, "awake while suspended", step)
+            if !faults.isEmpty { break }
+        }
+        #expect(faults == [] && life.unreasonable == 0)
+        #expect(rests > 100 && waits > 100 && life.suspensions > 100)
+        // Whoever comes back has all that waited sent with the next connection.
+        life.signal(.active(true))
+        life.pass(.seconds(600), asleep: false)
+        life.connect()
+        life.submit()
+        life.take(.dialSucceeded(generation: life.connection.generation))
+        life.take(.restored(generation: life.connection.generation))
+        #expect(life.state == .connected && life.queued == 0)
     }
 
     @Test("B21 100 random changes within the grace are one disconnect and one connect at most, by the last of them")

@@ -1,0 +1,327 @@
+import NIOConcurrencyHelpers
+import Relay
+import RelayFaults
+import RelayLab
+
+/// The lab of the chat: a proxy with faults between the chat's own client and its server, and the run that is made of what is
+/// done and typed meanwhile. The client keeps its identity, its outbox and its subscriptions.
+actor ChatLab {
+    private let client: RelayClient
+    private let queue: EventQueue
+    /// The way without the lab.
+    private let route: RelayRoute
+    private let proxy: FaultProxy
+    private let session: LabSession
+    private let subject: ChatSubject
+    /// Why some acts cannot be done here.
+    nonisolated let hindrances: [LabAct.Name: String]
+    /// Wakes whoever tells the screen how it goes; nil while nobody does.
+    private nonisolated let news: NIOLockedValueBox<AsyncStream<Void>.Continuation?>
+    private var telling: Task<Void, Never>?
+    private var ticking: Task<Void, Never>?
+    private var ping: Task<Void, Never>?
+    private var hastening: Task<Void, Never>?
+    private let sessions: SessionPolicy
+    private let returning: ReturningServer?
+
+    /// What a run of the chat is called.
+    private static let title = "rehearsed in the chat"
+    /// How often a screen hears of the run at least, and at most.
+    private static let tick = Duration.seconds(1)
+    private static let pause = Duration.milliseconds(100)
+    /// How long the connection may take to come back through the proxy before the run begins without it.
+    private static let patience = Duration.seconds(10)
+    /// How long is waited for what is on its way at the end.
+    private static let endPatience = Duration.seconds(15)
+
+    /// Puts a client behind the proxy, and begins.
+    ///
+    /// - Throws: `RelayError`, where it is not known where the server is; `FaultError`, where no port can be had.
+    static func open(
+        _ client: RelayClient, _ connector: Connector, _ queue: EventQueue, policy: LifecyclePolicy
+    ) async throws -> ChatLab {
+        let route = client.configuration.route
+        let target = try await Self.target(of: client, route)
+        let seed = UInt64.random(in: 1...999_999)
+        let site = connector.labSite
+        let proxy = try await FaultProxy.start(target: target, others: site.others(than: target), seed: seed)
+        await client.take(Self.route(through: proxy, instead: route), seed: seed)
+        await Self.waitForConnection(client)
+        let version = await client.serverVersion.map { ", nats-server \($0)" } ?? ""
+        let lab = ChatLab(
+            client, connector, site, queue, route, proxy, policy,
+            LabHeading(
+                title: title, seed: seed, policy: connector.reconnectName,
+                server: "\(target)\(version)", time: WallClock.now.iso8601))
+        await lab.session.begin(connects: false)
+        await lab.session.record()
+        return lab
+    }
+
+    private init(
+        _ client: RelayClient, _ connector: Connector, _ site: LabSite, _ queue: EventQueue, _ route: RelayRoute,
+        _ proxy: FaultProxy, _ policy: LifecyclePolicy, _ heading: LabHeading
+    ) {
+        self.client = client
+        self.queue = queue
+        self.route = route
+        self.proxy = proxy
+        subject = ChatSubject(client, route, policy)
+        hindrances = site.hindrances(isShared: connector.configuration.sessions == .shared)
+        sessions = connector.configuration.sessions
+        let returning = site.server(of: client, user: connector.user).map { ReturningServer($0, client) }
+        self.returning = returning
+        let news = NIOLockedValueBox<AsyncStream<Void>.Continuation?>(nil)
+        self.news = news
+        session = LabSession(
+            LabSession.Parts(
+                subject: subject, link: FaultLink(proxy),
+                server: returning, writer: "you", heading: heading)
+        ) { _ in news.withLockedValue { _ = $0?.yield() } }
+        returning?.session.withLockedValue { $0 = session }
+    }
+
+    /// The session, for whoever sees the chat's messages.
+    var run: LabSession { session }
+
+    // MARK: The way through the proxy
+
+    /// The server that the client goes to now, or would go to next; with a proxy on the way, that proxy.
+    private static func target(of client: RelayClient, _ route: RelayRoute) async throws(RelayError) -> ServerAddress {
+        if let proxy = route.proxy { return ServerAddress(host: proxy.host, port: proxy.port) }
+        if let known = await client.knownServers.first { return known }
+        let servers: [ServerAddress]
+        switch route.servers {
+        case .fixed(let fixed): servers = fixed
+        case .discovered(let discover): servers = try await discover()
+        }
+        guard let first = servers.first else { throw .connection(.unreachable("no server is known")) }
+        return first
+    }
+
+    private static func route(through proxy: FaultProxy, instead route: RelayRoute) -> RelayRoute {
+        var new = route
+        if var way = route.proxy {
+            (way.host, way.port) = (proxy.address.host, proxy.address.port)
+            new.proxy = way
+            return new
+        }
+        // What a server tells of others leads around the proxy.
+        new.followsCluster = false
+        let address = proxy.address
+        switch route.servers {
+        case .fixed: new.servers = .fixed([address])
+        case .discovered(let discover):
+            // Asking starts a network that is started on demand.
+            new.servers = .discovered { () async throws(RelayError) in
+                _ = try await discover()
+                return [address]
+            }
+        }
+        return new
+    }
+
+    private static func waitForConnection(_ client: RelayClient) async {
+        let statuses = client.statuses
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await status in statuses where status.state == .connected || status.state == .disconnected {
+                    return
+                }
+            }
+            group.addTask { try? await Task.sleep(for: patience) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    // MARK: Acting
+
+    /// Does something.
+    ///
+    /// - Throws: what hinders it.
+    func perform(_ deed: LabDeed) async throws {
+        try await session.perform(deed.act, lasting: deed.lasting)
+        guard deed.act.name == .restore else { return }
+        for opposite in await session.opposites { try await session.perform(LabAct(opposite)) }
+        hasten()
+    }
+
+    /// Whoever restores by a key waits for it: the next attempt comes at once, as with any key, but behind the one that the
+    /// key itself has begun, which may have been too early.
+    private func hasten() {
+        hastening?.cancel()
+        hastening = Task { [client] in
+            for await status in client.statuses {
+                guard status.state == .reconnecting || status.state == .connecting else { return }
+                if status.nextRetryAt != nil { return await client.nudge() }
+            }
+        }
+    }
+
+    /// What was done, as a scenario's file.
+    func scenario() async -> String? {
+        let heading = await session.run.heading
+        var settings = LabClientSettings()
+        if let policy = heading?.policy { settings.reconnect = policy }
+        if case .exclusive(let kick) = sessions { settings.session = kick.rawValue }
+        guard let recording = await session.recording, !recording.isEmpty else { return nil }
+        // As the rehearsal of the background is here.
+        if recording.has(.background) { settings.suspendAfter = .zero }
+        return recording.scenario(title: Self.title, seed: heading?.seed, client: settings).text
+    }
+
+    // MARK: Telling
+
+    /// Tells the screen how it goes, or does no more. While it does, the round trip is measured each time, for the curve.
+    func watch(_ isWatched: Bool) {
+        telling?.cancel()
+        ticking?.cancel()
+        (telling, ticking) = (nil, nil)
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        news.withLockedValue { $0 = isWatched ? continuation : nil }
+        guard isWatched else { return }
+        telling = Task { [weak self] in
+            for await _ in stream {
+                await self?.tell()
+                guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
+            }
+        }
+        ticking = Task { [weak self] in
+            repeat {
+                continuation.yield()
+                await self?.measure()
+            } while (try? await Task.sleep(for: Self.tick)) != nil
+        }
+    }
+
+    private func tell() async {
+        await session.countQueued()
+        await queue.send(.lab(.glance(await session.glance)))
+    }
+
+    private func measure() {
+        guard ping == nil, client.status.state == .connected else { return }
+        ping = Task { [client, weak self] in
+            _ = try? await client.ping()
+            await self?.measured()
+        }
+    }
+
+    private func measured() { ping = nil }
+
+    // MARK: The end
+
+    /// Ends the run and has the client go to the server itself again, as soon as what is on its way has come.
+    ///
+    /// - Returns: what the run came to.
+    func end() async -> LabGlance {
+        let wasShutOut = client.status.state == .disconnected && client.status.reason != .closedByUser
+        let run = await session.end(patience: Self.endPatience, waits: false)
+        stopTelling()
+        // What is left to chance is nothing that was shown or saved any more.
+        await client.take(route, seed: .random(in: .min ... .max))
+        returning?.session.withLockedValue { $0 = nil }
+        // Whom the rehearsal has shut out is let in again; who went offline stays so.
+        if wasShutOut { await client.beginConnecting() }
+        await proxy.close()
+        return LabGlance(run, at: run.timeline.end)
+    }
+
+    /// The chat ends: every fault is taken away. What the client still has leaves through the proxy, which ends with the process.
+    func leave() async {
+        stopTelling()
+        _ = await session.end(patience: .zero, waits: false)
+        returning?.session.withLockedValue { $0 = nil }
+    }
+
+    private func stopTelling() {
+        watch(false)
+        ping?.cancel()
+        hastening?.cancel()
+    }
+}
+
+/// The chat's client as a client under test. What is sent and read is the chat's, which tells the run of it.
+private struct ChatSubject: LabSubject {
+    private let client: RelayClient
+    private let route: RelayRoute
+    private let policy: LifecyclePolicy
+    private let devices = NIOLockedValueBox<[RelayClient]>([])
+
+    init(_ client: RelayClient, _ route: RelayRoute, _ policy: LifecyclePolicy) {
+        (self.client, self.route, self.policy) = (client, route, policy)
+    }
+
+    var statuses: AsyncStream<ConnectionStatus> { client.statuses }
+    var queuedCount: Int { client.queuedCount }
+    func connect() async { await client.reconnect() }
+
+    /// The chat goes on; other devices end.
+    func close() async {
+        let others = devices.withLockedValue { devices in
+            defer { devices = [] }
+            return devices
+        }
+        for other in others { await other.close() }
+    }
+
+    /// The chat may keep its connection in the background for long, or for good; a rehearsal of that is about what follows.
+    func lifecycleChanged(_ event: LifecycleEvent) async {
+        switch event {
+        case .background:
+            await client.setLifecyclePolicy(.immediate)
+            await client.setAppStateActive(false)
+        case .foreground:
+            await client.setAppStateActive(true)
+            await client.setLifecyclePolicy(policy)
+        default: await client.lifecycleChanged(event)
+        }
+    }
+
+    func signIn(on device: String) async throws {
+        var configuration = client.configuration
+        // Its link has no faults, and it keeps nothing.
+        configuration.route = route
+        configuration.store = .memory
+        configuration.handleAppLifecycle = false
+        configuration.clientID = RelayConfiguration(servers: .fixed([])).clientID
+        configuration.device = device
+        let other = RelayClient(configuration: configuration)
+        devices.withLockedValue { $0.append(other) }
+        try await other.connect(timeLimit: 10)
+    }
+
+    func read(topic: String) async throws -> any LabReader { Nothing() }
+
+    func send(_ number: LabNumber, topic: String) throws -> @Sendable () async -> LabOutcome {
+        throw RelayError.invalidArgument("The chat's lines are sent by its person")
+    }
+
+    private struct Nothing: LabReader {
+        func next() async throws -> LabDelivery? { nil }
+    }
+}
+
+/// A network's server side which has the chat come back when nothing keeps it out any more: a ban that is over is not over for
+/// a client whose session it has ended.
+private struct ReturningServer: LabServerSide {
+    private let server: any LabServerSide
+    private let client: RelayClient
+    /// Who keeps what was done; set for as long as the lab lasts.
+    let session = NIOLockedValueBox<LabSession?>(nil)
+
+    init(_ server: any LabServerSide, _ client: RelayClient) { (self.server, self.client) = (server, client) }
+
+    func perform(_ act: LabAct) async throws {
+        try await server.perform(act)
+        switch act.name {
+        case .unban, .readmit, .extend, .unblock:
+            // Who went offline stays so.
+            guard client.status.state == .disconnected, client.status.reason != .closedByUser else { return }
+            await session.withLockedValue { $0 }?.reconnected()
+            await client.beginConnecting()
+        default: break
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import ArgumentParser
+import Relay
+import RelayNetwork
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// `parley join`: what somebody does with an invitation.
+struct JoinCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "join", abstract: "Join a network by an invitation: make a profile of it, and open the chat.",
+        discussion: "An invitation serves once. The chat opens where input and output are a terminal.")
+
+    @Option(help: ArgumentHelp("What the profile is called; the server's name if left out.", valueName: "name"))
+    var profile: String?
+
+    @Option(help: ArgumentHelp("The configuration file.", valueName: "file"))
+    var config: String?
+
+    @Flag(help: "Print a JSON object, and open no chat.")
+    var json = false
+
+    @Argument(help: "The invitation's file; - reads standard input, where it may be pasted.")
+    var file: String
+
+    func run() async throws {
+        var joined: String?
+        try await reportingFailures {
+            let environment = ProcessInfo.processInfo.environment
+            let invitation = try Invitation(parsing: read())
+            let writer = try ProfileWriter(flag: config, environment)
+            let host = try RelayConfiguration.addresses(invitation.servers).first?.host ?? "network"
+            let name = try writer.name(profile, [host, "\(invitation.user)@\(host)", invitation.user])
+            let place = JoinedPlace(profile: name, environment)
+            let authority = invitation.authority.map { _ in place.authority }
+            var settings: MessageMap = [
+                "servers": .array(invitation.servers.map(MessageValue.string)), "creds": .string(place.credentials),
+            ]
+            if let names = invitation.names {
+                settings["namespace"] = .string(names.namespace)
+                settings["hash"] = .string(names.hash)
+                settings["api"] = .string(names.api)
+            }
+            if let authority { settings["tlsAuthority"] = .string(authority) }
+            let text = try writer.adding(name, settings)
+            // All that can fail on this machine is tried before the invitation is used up.
+            try place.make()
+            do {
+                if let authority, let certificates = invitation.authority {
+                    try CredentialsFile.write(certificates, to: authority)
+                }
+                try CredentialsFile.write("", to: place.credentials)
+                let credentials = try await invitation.accept(authorityFile: authority)
+                try CredentialsFile.write(credentials.fileText(), to: place.credentials)
+            } catch {
+                place.remove()
+                throw error
+            }
+            do throws(CommandFailure) { try writer.write(text) } catch {
+                // Somebody wrote the file meanwhile, and the invitation serves no second time.
+                let again = try ProfileWriter(flag: config, environment)
+                try again.write(again.adding(name, settings))
+            }
+            joined = name
+            guard !json else { return Output.json(["profile": .string(name)]) }
+            Output.line("joined as \(invitation.user): parley --profile \(name)")
+        }
+        if let joined, !json, isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 { try chat(joined) }
+    }
+
+    private func read() throws(CommandFailure) -> String {
+        guard file == "-" else {
+            guard let bytes = FileManager.default.contents(atPath: file) else {
+                throw CommandFailure(CommandFailure.badData, "\(file) cannot be read.")
+            }
+            return String(decoding: bytes.prefix(Invitation.maximumLength + 1), as: UTF8.self)
+        }
+        var text = ""
+        // Who pastes it need not end the input.
+        while text.utf8.count <= Invitation.maximumLength, let line = readLine(strippingNewline: false) {
+            text += line
+            if Invitation.isEnd(line) { break }
+        }
+        return text
+    }
+
+    /// Goes on as the chat, which wants the process's first thread.
+    private func chat(_ name: String) throws {
+        let words = ["parley", "chat", "--profile", name] + (config.map { ["--config", $0] } ?? [])
+        var arguments = words.map { strdup($0) }
+        arguments.append(nil)
+        defer { for argument in arguments { free(argument) } }
+        // The connection's event loops ignore it, and what is ignored stays so.
+        signal(SIGPIPE, SIG_DFL)
+        execv(Connector.executablePath, arguments)
+        throw ExitCode(CommandFailure.noConnection)
+    }
+}
+
+/// Where the credentials of a network that was joined are: a folder for each profile.
+struct JoinedPlace {
+    private let folder: String
+
+    init(profile: String, _ environment: [String: String]) {
+        folder = NetworkDirectory.dataFolder(environment) + "/joined/" + profile
+    }
+
+    /// The user's own credentials.
+    var credentials: String { folder + "/user.creds" }
+    /// Whom to trust for the servers.
+    var authority: String { folder + "/authority.pem" }
+
+    /// Makes the folder, for its owner alone.
+    func make() throws(CommandFailure) {
+        guard !FileManager.default.fileExists(atPath: credentials) else {
+            throw CommandFailure(
+                CommandFailure.cannotCreate,
+                "\(folder) holds credentials that no profile names: name another profile by --profile, or remove it.")
+        }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw CommandFailure(CommandFailure.cannotCreate, "\(folder) cannot be made.")
+        }
+    }
+
+    /// Removes what was made of it.
+    func remove() {
+        unlink(credentials)
+        unlink(authority)
+        rmdir(folder)
+    }
+}

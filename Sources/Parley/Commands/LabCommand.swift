@@ -1,0 +1,88 @@
+import ArgumentParser
+import Relay
+import RelayLab
+import RelayNetwork
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `parley lab`: rehearsing faults.
+struct LabCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lab", abstract: "Rehearse faults: of the link, of the server, by the administrator.",
+        discussion: "The exit status of a rehearsal is 0 where it passed, and 1 where it did not.",
+        subcommands: [
+            LabRunCommand.self, LabListCommand.self, LabRecordCommand.self, LabProxyCommand.self, LabSendCommand.self,
+            LabWatchCommand.self, LabReportCommand.self,
+        ])
+}
+
+/// What the commands of the lab share.
+enum Lab {
+    /// The exit status of a rehearsal that did not pass.
+    static let failed = ExitCode(1)
+
+    /// Reads a scenario's file.
+    static func scenario(_ path: String) throws(CommandFailure) -> LabScenario {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw CommandFailure(CommandFailure.badData, "\(path) cannot be read.")
+        }
+        do throws(LabScenarioError) { return try LabScenario(parsing: data) } catch {
+            throw CommandFailure(CommandFailure.badData, "\(path):\(error)")
+        }
+    }
+
+    /// Writes a file; what was there is replaced.
+    static func write(_ text: String, to path: String) throws(CommandFailure) {
+        do { try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic) } catch {
+            throw CommandFailure(CommandFailure.cannotCreate, "\(path) cannot be written.")
+        }
+    }
+
+    /// A name that no other run has.
+    static func writer() -> String { String(RelayClient.newID().prefix(8)) }
+
+    /// Whether the terminal lacks symbols, as the environment says.
+    static var isASCII: Bool { Appearance(environment: ProcessInfo.processInfo.environment).usesPlainSymbols }
+
+    /// Prints an event: for scripts its object, for people a line where it is worth one.
+    static func show(_ event: LabEvent, json: Bool) {
+        if json { return Output.json(event.json) }
+        guard let words = words(event.kind) else { return }
+        let time = "\(event.at)"
+        Output.line(String(repeating: " ", count: max(0, 11 - time.count)) + time + "  " + Output.safe(words))
+    }
+
+    private static func words(_ kind: LabEvent.Kind) -> String? {
+        switch kind {
+        case .began(let heading): "\(heading.title) (seed \(heading.seed))"
+        case .status(let status):
+            status.state + (status.attempt > 0 ? ", attempt \(status.attempt)" : "")
+                + (status.words.map { ". \($0)" } ?? "")
+        case .fault(let fault):
+            switch fault.phase {
+            case .began: "\(fault.name) begins" + (fault.detail.isEmpty ? "" : ": \(fault.detail)")
+            case .ended: "\(fault.name) is over"
+            case .struck: fault.name + (fault.detail.isEmpty ? "" : ": \(fault.detail)")
+            }
+        case .expectation(let result):
+            (result.isMet ? "as expected: " : "NOT as expected: ") + result.words
+                + (result.instead.map { "; there was \($0)" } ?? "")
+        case .note(let words): words
+        case .failed(let words): "failed: \(words)"
+        case .notSent(let number, let reason): "not sent: \(number). \(reason)"
+        case .uncertain(let number): "uncertain: \(number)"
+        case .roundTrip, .queued, .sent, .acknowledged, .received, .ended: nil
+        }
+    }
+
+    /// Prints a run's report, but for scripts, which had all of it already.
+    static func show(_ report: LabReport, json: Bool) {
+        guard !json else { return }
+        Output.line("")
+        for line in report.lines(columns: 80, ascii: isASCII) { Output.line(line) }
+    }
+}

@@ -1,0 +1,136 @@
+import ArgumentParser
+import Relay
+import RelayFaults
+import RelayLab
+import RelayNetwork
+
+/// `parley lab proxy`: faults before a server, for a program that is not Parley.
+struct LabProxyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "proxy", abstract: "Put faults of the link before a server, for any program.",
+        discussion: "Without --script, lines of standard input say what goes wrong, such as: cut, refuse for=3s, "
+            + "delay by=200ms jitter=50ms, blackhole direction=from-server, restore. It runs until ^C.")
+
+    @Option(
+        help: ArgumentHelp(
+            "Where to listen: a port of 127.0.0.1, or address:port of any address of this machine; 0 for any port that is "
+                + "free.", valueName: "address"))
+    var listen = "0"
+
+    @Option(help: ArgumentHelp("The server behind it, nats:// or tls://.", valueName: "url"))
+    var server: String
+
+    @Option(help: ArgumentHelp("A scenario with acts of the link alone.", valueName: "file"))
+    var script: String?
+
+    @OptionGroup var options: LabHandOptions
+
+    func validate() throws {
+        guard Self.place(listen) != nil else {
+            throw ValidationError(
+                "--listen takes a port, or an address of this machine in numbers and a port, as in 4333, 127.0.0.1:4333, "
+                    + "0.0.0.0:4333 or [::1]:4333.")
+        }
+    }
+
+    /// The address and the port that a text says; nil where it says none. A port alone is one of 127.0.0.1.
+    static func place(_ text: String) -> (host: String, port: Int)? {
+        func port(_ text: some StringProtocol) -> Int? {
+            guard !text.isEmpty, text.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
+            return Int(text).flatMap { (0...65_535).contains($0) ? $0 : nil }
+        }
+        if let port = port(text) { return (FaultProxy.loopback, port) }
+        guard let colon = text.lastIndex(of: ":"), let port = port(text[text.index(after: colon)...]) else {
+            return nil
+        }
+        var host = text[..<colon]
+        if host.first == "[", host.last == "]" {
+            host = host.dropFirst().dropLast()
+            guard host.contains(":") else { return nil }
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty else { return nil }
+        return (host == "localhost" ? FaultProxy.loopback : String(host), port)
+    }
+
+    /// Whether an address is of this machine alone.
+    static func isLoopback(_ host: String) -> Bool { host.hasPrefix("127.") || host == "::1" }
+
+    func run() async throws {
+        try await reportingFailures {
+            let target: ServerAddress
+            do throws(RelayError) { target = try RelayConfiguration.addresses([server])[0] } catch {
+                throw CommandFailure(CommandFailure.usage, error.words)
+            }
+            let scenario = try script.map { path throws(CommandFailure) in try Self.linkScenario(path) }
+            let seed = options.seed ?? scenario?.seed ?? UInt64.random(in: 1...999_999)
+            let place = Self.place(listen) ?? (FaultProxy.loopback, 0)
+            let proxy: FaultProxy
+            do throws(FaultError) {
+                proxy = try await FaultProxy.start(target: target, host: place.host, port: place.port, seed: seed)
+            } catch {
+                throw CommandFailure(CommandFailure.cannotCreate, error.description)
+            }
+            let heading = LabHeading(
+                title: scenario?.title ?? "a proxy", seed: seed, policy: "none", speed: scenario?.speed ?? 1,
+                server: "\(target)", time: WallClock.now.iso8601)
+            let json = options.json
+            let session = LabSession(
+                LabSession.Parts(
+                    subject: LabBystander(), link: FaultLink(proxy), server: nil, writer: Lab.writer(), heading: heading
+                )
+            ) { Lab.show($0, json: json) }
+            if !Self.isLoopback(place.host) {
+                Output.complain(
+                    "parley: anybody who reaches \(place.host) port \(proxy.address.port) reaches the server behind it."
+                )
+            }
+            let shown = place.host.contains(":") ? "[\(place.host)]" : place.host
+            // Whoever starts it waits for this line.
+            if json {
+                Output.json([
+                    "listening": .string("nats://\(shown):\(proxy.address.port)"), "seed": .integer(seed),
+                ])
+            } else {
+                Output.line("listening at nats://\(shown):\(proxy.address.port)")
+            }
+            let number = await untilSignal(session, scenario)
+            let run = await session.end(patience: .zero, waits: false)
+            await proxy.close()
+            if let log = options.log { try Lab.write(run.log.text, to: log) }
+            if let failure = run.failure { throw CommandFailure(CommandFailure.badData, failure) }
+            throw ExitCode(128 + number)
+        }
+    }
+
+    /// Does what the script or the input says, and returns with the signal that ends it.
+    private func untilSignal(_ session: LabSession, _ scenario: LabScenario?) async -> Int32 {
+        let signals = EndingSignals()
+        defer { signals.cancel() }
+        let acting = Task {
+            await session.begin(connects: false)
+            if let scenario {
+                await LabDriver(scenario).act(session)
+            } else {
+                await HandLines.perform(in: session, ofLinkAlone: true)
+            }
+        }
+        defer { acting.cancel() }
+        for await number in signals.numbers { return number }
+        return 2
+    }
+
+    private static func linkScenario(_ path: String) throws(CommandFailure) -> LabScenario {
+        let scenario = try Lab.scenario(path)
+        for (index, step) in scenario.steps.enumerated() {
+            guard case .act(let act, _) = step.kind, act.name.isOfLink else {
+                throw CommandFailure(
+                    CommandFailure.badData,
+                    "\(path): step \(index + 1) is not about the link; of the program behind the proxy nothing is known."
+                )
+            }
+        }
+        return scenario
+    }
+}

@@ -1,0 +1,320 @@
+import ArgumentParser
+import Relay
+import RelayFaults
+import RelayLab
+import RelayNetwork
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `parley lab run`: carries scenarios out.
+struct LabRunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Carry scenarios out, and say of each whether it passed.",
+        discussion:
+            "FILE may be the name of a scenario that lab list shows. Each runs on a network of its own, which is gone "
+            + "afterwards, unless --server or --profile names another one; there the server's side is left alone. The exit "
+            + "status is 1 where one did not pass.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Flag(help: "Carry out all that come with Parley.")
+    var all = false
+
+    @Option(help: ArgumentHelp("Where chance comes from; printed in any case.", valueName: "number"))
+    var seed: UInt64?
+
+    @Option(
+        help: ArgumentHelp("How many times faster than in earnest, instead of what the file says.", valueName: "factor")
+    )
+    var speed: Double?
+
+    @Option(help: ArgumentHelp("A file for what happened, as lines of JSON; for one scenario.", valueName: "file"))
+    var log: String?
+
+    @Option(help: ArgumentHelp("A file for the report as an HTML page; for one scenario.", valueName: "file"))
+    var report: String?
+
+    @Option(help: ArgumentHelp("A file for the verdicts as JUnit XML.", valueName: "file"))
+    var junit: String?
+
+    @Flag(help: "Print one JSON object for each event, the verdict last.")
+    var json = false
+
+    @Argument(help: "Scenarios, by file or by name.")
+    var files: [String] = []
+
+    func validate() throws {
+        guard all != !files.isEmpty else { throw ValidationError("Name scenarios, or say --all.") }
+        if let speed, !(0.01...1_000).contains(speed) {
+            throw ValidationError("--speed takes a number from 0.01 to 1000; 1 is in earnest.")
+        }
+        if log != nil || report != nil, all || files.count > 1 {
+            throw ValidationError("--log and --report are for one scenario at a time.")
+        }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            // Each is read before the first one runs.
+            let scenarios = try all ? ShippedScenario.allCases.map { try $0.scenario() } : files.map(Lab.named)
+            let ground = try LabGround(connection)
+            for scenario in scenarios { try ground.check(scenario) }
+            var reports: [LabReport] = []
+            let (speed, seed, json) = (speed, seed, json)
+            for scenario in scenarios {
+                let run = try await untilSignal {
+                    let driver = LabDriver(scenario, speed: speed)
+                    let seed = seed ?? scenario.seed ?? UInt64.random(in: 1...999_999)
+                    return try await ground.session(
+                        scenario, speed: driver.speed, seed: seed, { Lab.show($0, json: json) }
+                    ) { await driver.run($0) }
+                }
+                let report = LabReport(run)
+                reports.append(report)
+                Lab.show(report, json: json)
+                if let log { try Lab.write(run.log.text, to: log) }
+                if let file = self.report { try Lab.write(report.page, to: file) }
+            }
+            if let junit { try Lab.write(JUnitReport(reports).text, to: junit) }
+            if reports.contains(where: { !$0.verdict.isPassed }) { throw Lab.failed }
+        }
+    }
+}
+
+/// Runs a body, which a signal cancels; the signal's exit status is thrown when it has ended.
+func untilSignal<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    let signals = EndingSignals()
+    defer { signals.cancel() }
+    let numbers = signals.numbers
+    return try await withThrowingTaskGroup(of: Ended<Value>.self) { group in
+        group.addTask { .body(try await body()) }
+        group.addTask {
+            for await number in numbers { return .signal(number) }
+            return .signal(2)
+        }
+        defer { group.cancelAll() }
+        guard let first = try await group.next() else { throw CancellationError() }
+        switch first {
+        case .body(let value): return value
+        case .signal(let number):
+            group.cancelAll()
+            // What the body has started it ends by itself.
+            try? await group.waitForAll()
+            throw ExitCode(128 + number)
+        }
+    }
+}
+
+/// What ended first.
+private enum Ended<Value: Sendable>: Sendable {
+    case body(Value)
+    case signal(Int32)
+}
+
+/// Where scenarios are carried out: on networks of their own, or before a server that somebody named.
+struct LabGround: Sendable {
+    private let server: (address: ServerAddress, configuration: RelayConfiguration, name: String)?
+
+    /// What the options name; only what they name themselves, since the configuration's own servers are no place for
+    /// rehearsals that nobody asked for there.
+    init(_ options: ConnectionOptions) throws {
+        guard !options.server.isEmpty || options.profile != nil else {
+            server = nil
+            return
+        }
+        let plan = try options.plan()
+        guard case .servers(let addresses, _, _) = plan.target, let address = addresses.first else {
+            server = nil
+            return
+        }
+        let connector = try Connector(plan)
+        server = (address, connector.configuration, "\(address)")
+    }
+
+    /// Refuses a scenario that cannot be carried out here.
+    func check(_ scenario: LabScenario) throws(CommandFailure) {
+        guard server != nil else { return }
+        guard !scenario.needsNetwork, scenario.client.tokenLifetime == nil else {
+            throw CommandFailure(
+                CommandFailure.refused,
+                "“\(scenario.title)” is for a network that Parley started: leave --server and --profile out.")
+        }
+    }
+
+    /// Makes a session for a scenario, and ends what it stands on when the body has returned.
+    func session<Value: Sendable>(
+        _ scenario: LabScenario, speed: Double, seed: UInt64, _ report: @escaping @Sendable (LabEvent) -> Void,
+        _ body: (LabSession) async throws -> Value
+    ) async throws -> Value {
+        let network = server == nil ? try await Self.place(for: scenario) : nil
+        let result: Result<Value, any Error>
+        do {
+            result = .success(try await session(on: network, scenario, speed: speed, seed: seed, report, body))
+        } catch {
+            result = .failure(error)
+        }
+        await network?.stop()
+        return try result.get()
+    }
+
+    /// The network that a scenario is carried out on: one server, unless it takes more.
+    private static func place(for scenario: LabScenario) async throws -> any LabPlace {
+        guard scenario.needsCluster else { return try await LabNetwork.start() }
+        return try await LabClusterNetwork.start(serveCommand: [Connector.executablePath, "network", "serve"])
+    }
+
+    private func session<Value: Sendable>(
+        on network: (any LabPlace)?, _ scenario: LabScenario, speed: Double, seed: UInt64,
+        _ report: @escaping @Sendable (LabEvent) -> Void, _ body: (LabSession) async throws -> Value
+    ) async throws -> Value {
+        let targets = network?.addresses ?? server.map { [$0.address] } ?? []
+        guard let target = targets.first else { throw NetworkError.notRunning }
+        let proxy: FaultProxy
+        do throws(FaultError) {
+            proxy = try await FaultProxy.start(target: target, others: Array(targets.dropFirst()), seed: seed)
+        } catch {
+            throw CommandFailure(CommandFailure.cannotCreate, error.description)
+        }
+        let (tested, other) = try configurations(network, scenario.client, proxy.address, speed, seed)
+        let heading = LabHeading(
+            title: scenario.title, seed: seed, policy: scenario.client.reconnect, speed: speed,
+            server: network.map { "nats-server \($0.version)" } ?? server?.name, time: WallClock.now.iso8601)
+        let subject = RelaySubject(tested, other: other)
+        let session = LabSession(
+            LabSession.Parts(
+                subject: subject, link: FaultLink(proxy), server: network?.serverSide(of: subject.client),
+                topic: scenario.topic, writer: network == nil ? Lab.writer() : "lab", heading: heading),
+            report: report)
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(session)) } catch { result = .failure(error) }
+        await proxy.close()
+        return try result.get()
+    }
+
+    /// How the client under test is configured, and how another device of the same user is.
+    private func configurations(
+        _ network: (any LabPlace)?, _ settings: LabClientSettings, _ link: ServerAddress, _ speed: Double,
+        _ seed: UInt64
+    ) throws -> (tested: RelayConfiguration, other: RelayConfiguration) {
+        if let network {
+            return (
+                try network.configuration(server: link, settings, speed: speed, seed: seed),
+                try network.configuration(server: nil, settings, speed: speed, seed: nil)
+            )
+        }
+        guard let server else { throw NetworkError.notRunning }
+        func configured(_ address: ServerAddress, seed: UInt64? = nil) -> RelayConfiguration {
+            var configuration = settings.configuration(
+                [address], server.configuration.credentials, speed: speed, seed: seed)
+            configuration.user = server.configuration.user
+            configuration.namespace = server.configuration.namespace
+            configuration.tls = server.configuration.tls
+            return configuration
+        }
+        return (configured(link, seed: seed), configured(server.address))
+    }
+}
+
+extension Lab {
+    /// A scenario by its file, or by the name of one that comes with Parley.
+    static func named(_ name: String) throws -> LabScenario {
+        if !FileManager.default.fileExists(atPath: name), let shipped = ShippedScenario(rawValue: name) {
+            return try shipped.scenario()
+        }
+        return try scenario(name)
+    }
+}
+
+/// `parley lab list`: the scenarios that come with Parley.
+struct LabListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the scenarios that come with Parley, or print one as a file.")
+
+    @Flag(help: "Print one JSON object for each.")
+    var json = false
+
+    @Argument(help: "The name of one, to print its file.")
+    var name: String?
+
+    func run() throws {
+        try reportingFailures {
+            if let name {
+                guard let scenario = ShippedScenario(rawValue: name) else {
+                    throw CommandFailure(
+                        CommandFailure.badData, "There is no scenario “\(name)”. parley lab list names all.")
+                }
+                return Output.line(scenario.text)
+            }
+            let longest = ShippedScenario.allCases.map(\.rawValue.count).max() ?? 0
+            for shipped in ShippedScenario.allCases {
+                let scenario = try shipped.scenario()
+                if json {
+                    Output.json([
+                        "name": .string(shipped.rawValue), "title": .string(scenario.title),
+                        "about": .string(scenario.about),
+                    ])
+                } else {
+                    let margin = String(repeating: " ", count: longest - shipped.rawValue.count + 2)
+                    Output.line(shipped.rawValue + margin + scenario.title)
+                }
+            }
+        }
+    }
+}
+
+/// `parley lab record`: makes a scenario's file of what is done by hand.
+struct LabRecordCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "record", abstract: "Do things by hand, and keep them as a scenario's file.",
+        discussion: "Each line of standard input does something at once, such as: send count=3, cut, refuse for=3s, "
+            + "delay by=200ms, kick, background, foreground, restore. ^D ends it and writes the file: the acts at their "
+            + "times, and what followed as what is expected.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(help: ArgumentHelp("The scenario's file.", valueName: "file"))
+    var out: String
+
+    @Option(help: ArgumentHelp("What it is called.", valueName: "words"))
+    var title = "recorded by hand"
+
+    @Option(help: ArgumentHelp("By which policy the client tries again.", valueName: "name"))
+    var reconnect = "parley"
+
+    @OptionGroup var options: LabHandOptions
+
+    func validate() throws {
+        guard ReconnectPolicy.named(reconnect) != nil else {
+            throw ValidationError("--reconnect takes parley, relayx, rongcloud or supabase.")
+        }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            var client = LabClientSettings()
+            client.reconnect = reconnect
+            let settings = client
+            let kept = LabScenario(title: title, client: settings, steps: [])
+            let seed = options.seed ?? UInt64.random(in: 1...999_999)
+            let json = options.json
+            let ground = try LabGround(connection)
+            let (run, scenario) = try await untilSignal {
+                try await ground.session(kept, speed: 1, seed: seed, { Lab.show($0, json: json) }) { session in
+                    await session.begin()
+                    await session.record()
+                    await HandLines.perform(in: session)
+                    let run = await session.end(waits: false)
+                    let scenario = await session.recording?.scenario(title: kept.title, seed: seed, client: settings)
+                    return (run, scenario)
+                }
+            }
+            if let scenario { try Lab.write(scenario.text, to: out) }
+            if let log = options.log { try Lab.write(run.log.text, to: log) }
+            Lab.show(LabReport(run), json: json)
+        }
+    }
+}

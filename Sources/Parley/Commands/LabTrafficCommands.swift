@@ -1,0 +1,253 @@
+import ArgumentParser
+import NIOConcurrencyHelpers
+import Relay
+import RelayLab
+import RelayNetwork
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `parley lab send`: messages with numbers, for `parley lab watch` or any other reader to count.
+struct LabSendCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "send", abstract: "Send messages with numbers, and tell what became of each.",
+        discussion: "Each says “lab WRITER NUMBER”. The exit status is 1 where one was not acknowledged.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(help: ArgumentHelp("How many.", valueName: "number"))
+    var count = 10
+
+    @Option(help: ArgumentHelp("How much time is between two, such as 100ms.", valueName: "length"))
+    var every: String?
+
+    @Option(help: ArgumentHelp("The name they are counted under; a new one when it is left out.", valueName: "name"))
+    var writer: String?
+
+    @Option(help: ArgumentHelp("How long the last acknowledgement may take, such as 30s.", valueName: "length"))
+    var timeout = "30s"
+
+    @Flag(help: "Print one JSON object for each event.")
+    var json = false
+
+    @Argument(help: "The topic.")
+    var topic: String
+
+    func validate() throws {
+        guard (1...LabAct.maximumCount).contains(count) else {
+            throw ValidationError("--count takes a number from 1 to \(LabAct.maximumCount).")
+        }
+        for (name, text) in [("--every", every), ("--timeout", timeout)] {
+            if let text, LabLength(text) == nil { throw ValidationError("\(name) takes a length such as 100ms or 2s.") }
+        }
+        if let writer, !LabNumber.isWriter(writer) {
+            throw ValidationError("--writer takes letters, digits, dashes and underscores, 64 at most.")
+        }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let (writer, topic, json) = (writer ?? Lab.writer(), topic, json)
+            do throws(TopicError) { _ = try Topic(topic) } catch { throw RelayError.invalidTopic("\(error)") }
+            let connector = try Connector(connection.plan(), for: .work)
+            let client = try await connector.connect()
+            let patience = LabLength(timeout)?.duration ?? .seconds(30)
+            let (count, pause) = (count, every.flatMap { LabLength($0)?.duration } ?? .zero)
+            let failed = NIOLockedValueBox(0)
+            try await client.whileInSession {
+                let start = ContinuousClock.now
+                @Sendable func show(_ kind: LabEvent.Kind) {
+                    Lab.show(LabEvent(at: LabTime(start.duration(to: .now)), kind), json: json)
+                }
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for value in 1...count {
+                        guard let number = LabNumber(writer: writer, value: value) else { continue }
+                        let pending = try client.submit(topic: topic, message: .string(number.text))
+                        show(.sent(number))
+                        group.addTask {
+                            do throws(RelayError) {
+                                _ = try await pending.receipt(within: patience)
+                                show(.acknowledged(number))
+                            } catch {
+                                failed.withLockedValue { $0 += 1 }
+                                if case .uncertain = error { return show(.uncertain(number)) }
+                                show(.notSent(number, reason: error.words))
+                            }
+                        }
+                        if pause > .zero, value < count { try await Task.sleep(for: pause) }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            await client.close()
+            let missed = failed.withLockedValue(\.self)
+            if !json {
+                Output.line("\(writer): \(count) sent, \(count - missed) acknowledged")
+            }
+            if missed > 0 { throw Lab.failed }
+        }
+    }
+}
+
+/// `parley lab watch`: the ledger of a topic, by the numbers of its messages.
+struct LabWatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch", abstract: "Keep the ledger of a topic's numbered messages, whoever sends them.",
+        discussion:
+            "A message has a number where it says “lab WRITER NUMBER”, bare or in a chat line, or is an object with "
+            + "lab and n. The exit status is 1 where one was lost, doubled or out of order.")
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(help: ArgumentHelp("End when each writer's message of this number is here.", valueName: "number"))
+    var count: Int?
+
+    @Option(name: .customLong("for"), help: ArgumentHelp("End after this time, such as 30s.", valueName: "length"))
+    var length: String?
+
+    @Option(help: ArgumentHelp("Begin earlier: all, a length such as 15m, or an ISO 8601 time.", valueName: "since"))
+    var since: String?
+
+    @Option(help: ArgumentHelp("A file for what happened, as lines of JSON.", valueName: "file"))
+    var log: String?
+
+    @Flag(help: "Print one JSON object for each event.")
+    var json = false
+
+    @Argument(help: "The topic.")
+    var topic: String
+
+    func validate() throws {
+        if let count, !(1...LabNumber.maximum).contains(count) {
+            throw ValidationError("--count takes a number from 1 to \(LabNumber.maximum).")
+        }
+        if let length, LabLength(length) == nil { throw ValidationError("--for takes a length such as 30s or 5min.") }
+        if let since, PastTime(since) == nil {
+            throw ValidationError("--since takes all, a length such as 15m, or an ISO 8601 time.")
+        }
+    }
+
+    /// What is known, for the two that add to it.
+    private struct State {
+        var watch: LabWatch
+        /// How many events of the log were printed.
+        var shown = 0
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let start: SubscriptionStart =
+                switch since.flatMap({ PastTime($0) }) {
+                case nil: .new
+                case .all: .all
+                case .at(let time): .time(time)
+                }
+            let connector = try Connector(connection.plan(), for: .presence)
+            defer { connector.tokenCommand?.end() }
+            let client = try await connector.connect()
+            let begin = ContinuousClock.now
+            let state = NIOLockedValueBox(
+                State(
+                    watch: LabWatch(
+                        LabHeading(
+                            title: topic, seed: 0, policy: "none", server: connector.network,
+                            time: WallClock.now.iso8601))))
+            let (json, count, limit) = (json, count, length.flatMap { LabLength($0)?.duration })
+            /// Changes what is known and prints what is new.
+            @Sendable func change(_ body: (inout LabWatch, LabTime) -> Void) {
+                state.withLockedValue { state in
+                    body(&state.watch, LabTime(begin.duration(to: .now)))
+                    let events = state.watch.run.log.events
+                    for event in events[state.shown...] { Lab.show(event, json: json) }
+                    state.shown = events.count
+                }
+            }
+            change { _, _ in }
+            let events = try await client.messages(topic: topic, from: start, withPayload: true)
+            do {
+                try await client.whileInSession {
+                    try await Self.follow(events, for: limit) { message in
+                        guard let number = LabNumber(message: message.message) else { return true }
+                        var isDone = false
+                        change { watch, now in
+                            watch.take(LabDelivery(number, isRecovered: message.isRecovered), at: now)
+                            isDone = count.map { watch.hasAll(count: $0) } ?? false
+                        }
+                        return !isDone
+                    }
+                }
+            } catch let status as ExitCode {
+                // By ^C; what was heard so far counts.
+                guard status.rawValue > 128 else { throw status }
+            }
+            change { watch, now in
+                if let count { watch.conclude(count: count, at: now) }
+                watch.end(at: now)
+            }
+            await client.close()
+            let run = state.withLockedValue(\.watch.run)
+            if let log { try Lab.write(run.log.text, to: log) }
+            let report = LabReport(run)
+            Lab.show(report, json: json)
+            let isMissing = count != nil && run.ledger.figures.received == 0
+            if !report.verdict.isPassed || isMissing { throw Lab.failed }
+        }
+    }
+
+    /// Hands messages over until they are enough, or the time is over.
+    private static func follow(
+        _ events: TopicEvents, for limit: Duration?, _ body: @escaping @Sendable (TopicMessage) -> Bool
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var iterator = events.makeAsyncIterator()
+                while let event = try await iterator.next() {
+                    if case .message(let message) = event, !body(message) { return }
+                }
+            }
+            if let limit { group.addTask { try? await Task.sleep(for: limit) } }
+            defer { group.cancelAll() }
+            _ = try await group.next()
+        }
+    }
+}
+
+/// `parley lab report`: what a log comes to, as a page or as lines.
+struct LabReportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "report", abstract: "Show what a rehearsal's log comes to: as one HTML page, or here.",
+        discussion: "The page needs no script and no other file, and prints.")
+
+    @Option(help: ArgumentHelp("The page's file; without it the report is printed here.", valueName: "file"))
+    var out: String?
+
+    @Flag(help: "Print the figures as one JSON object.")
+    var json = false
+
+    @Argument(help: "The log, as lab run writes it.")
+    var log: String
+
+    func run() throws {
+        try reportingFailures {
+            guard let data = FileManager.default.contents(atPath: log) else {
+                throw CommandFailure(CommandFailure.badData, "\(log) cannot be read.")
+            }
+            let read: LabLog
+            do throws(LabLogError) { read = try LabLog(parsing: data) } catch {
+                throw CommandFailure(CommandFailure.badData, "\(log):\(error.line ?? 1): \(error.words).")
+            }
+            let report = LabReport(LabRun(read))
+            if let out { try Lab.write(report.page, to: out) }
+            if json {
+                var map: MessageMap = ["verdict": .string(report.verdict.isPassed ? "passed" : "failed")]
+                map.entries += report.figures.json.entries
+                Output.json(map)
+            } else if out == nil {
+                for line in report.lines(columns: 80, ascii: Lab.isASCII) { Output.line(line) }
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import ArgumentParser
+import Relay
+import RelayNetwork
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `parley network cluster`: three servers on this machine and a network on them.
+struct NetworkClusterCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cluster",
+        abstract: "Run three servers on this machine, with a network on them of which each has a copy.",
+        discussion: """
+            Whoever starts it is a user of it, by parley --profile cluster, and its administrator, by --network cluster. All of \
+            it listens on this machine alone.
+            """,
+        subcommands: [
+            NetworkClusterStartCommand.self, NetworkClusterStopCommand.self, NetworkClusterStatusCommand.self,
+            NetworkClusterHostCommand.self,
+        ])
+}
+
+/// `parley network cluster start`.
+struct NetworkClusterStartCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "start", abstract: "Start the cluster, or go on with it where it ended, and write a profile.")
+
+    @Option(help: ArgumentHelp("Who you are in it; your login's name if left out.", valueName: "name"))
+    var user: String?
+
+    @Option(help: ArgumentHelp("The configuration file that gets the profile.", valueName: "file"))
+    var config: String?
+
+    @Flag(help: "Print one JSON object.") var json = false
+
+    func run() async throws {
+        try await reportingFailures {
+            let environment = ProcessInfo.processInfo.environment
+            let cluster = LocalCluster.standard(environment: environment)
+            let name = user ?? ConnectionOptions.loginName(environment)
+            _ = try UserName(name)
+            // All that can fail on this machine is tried before servers are started.
+            let profile = try ClusterProfile(flag: config, environment)
+            let (running, ranBefore) = try await cluster.start(hostCommand: Self.hostCommand)
+            if ranBefore { Output.complain("parley: the cluster runs already") }
+            let credentials = try await cluster.credentials(for: name)
+            let trouble = profile.keep(running, credentials, isOwnChoice: user != nil)
+            try await NetworkClusterStatusCommand.write(json: json)
+            if let trouble { throw trouble }
+            if !json { Output.line("use it by parley --profile \(LocalCluster.name)") }
+        }
+    }
+
+    private static var hostCommand: [String] { [Connector.executablePath, "network", "cluster", "host"] }
+}
+
+/// `parley network cluster stop`.
+struct NetworkClusterStopCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stop", abstract: "Stop services and servers; what is stored stays.")
+    @Flag(help: "Print one JSON object.") var json = false
+
+    func run() async throws {
+        try await reportingFailures {
+            let ran = try await LocalCluster.standard().stop()
+            if json { return try await NetworkClusterStatusCommand.write(json: true) }
+            Output.line(ran ? "stopped" : "not running")
+        }
+    }
+}
+
+/// `parley network cluster status`.
+struct NetworkClusterStatusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status", abstract: "Tell whether the cluster runs, and how.")
+    @Flag(help: "Print one JSON object.") var json = false
+
+    func run() async throws {
+        try await reportingFailures { try await Self.write(json: json) }
+    }
+
+    static func write(json: Bool) async throws {
+        let cluster = LocalCluster.standard()
+        guard try cluster.isHosted() else {
+            guard json else { return Output.line("not running") }
+            return Output.json([
+                "running": false, "server": .null, "version": .null, "store": .string(cluster.directory.path),
+                "clients": .null, "servers": [],
+            ])
+        }
+        // It is looked after, and so comes back by itself, whatever does not answer now.
+        try await NetworkStatusCommand.write(cluster.directory, json: json)
+        if !json { Output.line("data in \(cluster.directory.path)") }
+    }
+}
+
+/// `parley network cluster host`: the process that keeps the cluster; `start` starts it.
+struct NetworkClusterHostCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "host", abstract: "Keep the cluster running.", shouldDisplay: false)
+
+    func run() async throws {
+        let options = LocalClusterHost.Options(serveCommand: [Connector.executablePath, "network", "serve"])
+        switch await LocalClusterHost(options: options).run() {
+        case .alreadyRunning, .idle, .stopped: return
+        case .failed(let error): throw ExitCode(CommandFailure(error).code)
+        }
+    }
+}
+
+/// The profile by which the cluster is used.
+struct ClusterProfile {
+    private let flag: String?
+    private let environment: [String: String]
+    private static let name = LocalCluster.name
+
+    /// Reads the configuration file.
+    init(flag: String?, _ environment: [String: String]) throws(CommandFailure) {
+        (self.flag, self.environment) = (flag, environment)
+        _ = try ProfileWriter(flag: flag, environment)
+    }
+
+    /// Writes the profile, or where it finds it brings up to date where the servers are.
+    /// - Parameter isOwnChoice: whether the profile is to be that user's if it was another one's.
+    /// - Returns: why it cannot; the cluster can be used without it.
+    func keep(
+        _ cluster: LocalClusterDescription, _ credentials: String, isOwnChoice: Bool
+    ) -> CommandFailure? {
+        do throws(CommandFailure) {
+            let writer = try ProfileWriter(flag: flag, environment)
+            guard let known = writer.profile(Self.name) else {
+                try writer.write(
+                    writer.adding(
+                        Self.name,
+                        [
+                            "servers": .array(cluster.servers.map(MessageValue.string)), "creds": .string(credentials),
+                            "namespace": .string(cluster.namespace), "hash": .string(cluster.hash),
+                            "api": .string(cluster.api),
+                        ]))
+                return nil
+            }
+            let isOurs = known.namespace == cluster.namespace && known.hash == cluster.hash
+            guard isOurs else {
+                throw CommandFailure(
+                    CommandFailure.cannotCreate,
+                    "There is a profile “\(Self.name)” already, which is for something else: rename it and start again, or use "
+                        + "--server \(cluster.servers.first ?? "URL") --creds \(credentials).")
+            }
+            if isOwnChoice, let creds = known.creds, creds != credentials {
+                try writer.write(writer.replacing(["profiles", Self.name, "creds"], .string(credentials)))
+                return keep(cluster, credentials, isOwnChoice: false)
+            }
+            if known.servers != cluster.servers {
+                try writer.write(
+                    writer.replacing(
+                        ["profiles", Self.name, "servers"], .array(cluster.servers.map(MessageValue.string))))
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import Relay
+import RelayNetwork
+
+/// `parley network invite`.
+struct NetworkInviteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "invite", abstract: "Invite somebody to the network: one file for parley join.",
+        discussion: "It serves once, and takes the place of an invitation from before for the same user.")
+
+    @Option(help: ArgumentHelp("How long it can be used, such as 12h or 30d; 7d if left out.", valueName: "length"))
+    var expires: String?
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp("Topics the user may use; all when left out, for a new user.", valueName: "pattern"))
+    var topics: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the person connects, tls://host:port; what the network's certificate is for if left out.",
+            valueName: "url"))
+    var server: [String] = []
+
+    @Option(help: ArgumentHelp("Where the invitation goes; - prints it, to be pasted.", valueName: "file"))
+    var out: String?
+
+    @OptionGroup var choice: NetworkChoice
+
+    @Flag(help: "Take the user's invitation back.") var revoke = false
+    @Flag(help: "Print one JSON object.") var json = false
+
+    @Argument(help: "The user's name.")
+    var name: String
+
+    func validate() throws {
+        if let expires, PastTime.seconds(expires) == nil {
+            throw ValidationError("--expires takes a length such as 12h or 30d.")
+        }
+        guard revoke || out != nil else { throw ValidationError("--out names the file for the invitation.") }
+        guard !revoke || out == nil && expires == nil && topics.isEmpty && server.isEmpty else {
+            throw ValidationError("--revoke goes with nothing else.")
+        }
+        guard !json || out != "-" else { throw ValidationError("--json does not go with --out -.") }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            guard let out else { return try await takeBack() }
+            let length = expires.flatMap(PastTime.seconds).map { Int64($0) }
+            let end = WallClock.now.milliseconds / 1_000 + (length ?? NetworkAdministrator.invitationLifetime)
+            let invitation = try await choice.administrator().invite(
+                user: name, topics: topics.isEmpty ? nil : topics, servers: server, expires: end)
+            choice.advise(about: name)
+            // A printed invitation ends with its last mark.
+            guard out != "-" else { return Output.line(String(invitation.text().dropLast())) }
+            do throws(CommandFailure) { try CredentialsFile.write(invitation.text(), to: out) } catch {
+                throw CommandFailure(
+                    error.code, "\(error.text) The invitation is lost: run it again with a file that can be written.")
+            }
+            if json {
+                let endText = Timestamp(milliseconds: end * 1_000).iso8601
+                Output.json(["user": .string(name), "file": .string(out), "expires": .string(endText)])
+            } else {
+                Output.line("invitation for \(name) in \(out), \(NetworkUser.words(untilEnd: end)): parley join FILE")
+            }
+        }
+    }
+
+    private func takeBack() async throws {
+        let outcome = try await choice.administrator().revokeInvitation(of: name)
+        if json {
+            Output.json(["user": .string(name), "file": .null, "expires": .null])
+        } else {
+            switch outcome {
+            case .revoked: Output.line("the invitation of \(name) was taken back")
+            case .used:
+                Output.line(
+                    "the invitation of \(name) was used already: parley network user ban \(name) keeps its user out")
+            case .none: Output.line("\(name) has no invitation that is open")
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import ArgumentParser
+import Relay
+import RelayNetwork
+
+/// `parley network provision`: a network on servers that somebody else runs.
+struct NetworkProvisionCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "provision",
+        abstract: "Put a network onto a NATS cluster that somebody else runs, or look what is otherwise there.",
+        discussion: """
+            What is not there is made. What is there is changed with --apply alone, and nothing is deleted. The exit status \
+            is 75 where something is otherwise than planned.
+            """)
+
+    @Option(help: ArgumentHelp("A server of the cluster; may be given several times.", valueName: "url"))
+    var server: [String] = []
+
+    @Option(help: ArgumentHelp("The authorities to trust for the servers, in PEM.", valueName: "file"))
+    var tlsCa: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The operator's key or a signing key of it, in a file that you alone can read; PARLEY_OPERATOR_KEY holds it "
+                + "where none is named.", valueName: "file"))
+    var operatorKey: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Credentials of a user of the system account, who hands the accounts' tokens to the servers; without them the "
+                + "tokens are written for you to push.", valueName: "file"))
+    var systemCreds: String?
+
+    @Option(help: ArgumentHelp("How many servers hold a copy of each stream.", valueName: "number"))
+    var replicas: Int?
+
+    @Option(help: ArgumentHelp("A tag that these servers have; may be given several times.", valueName: "tag"))
+    var tag: [String] = []
+
+    @Option(help: ArgumentHelp("The cluster's name, in a super cluster.", valueName: "name"))
+    var cluster: String?
+
+    @Flag(help: "Change what is otherwise on the servers.") var apply = false
+    @Flag(help: "Make and change nothing, here or there.") var dryRun = false
+    @Flag(help: "With --apply: take copies of streams away.") var lowerReplicas = false
+    @Flag(help: "With --apply: delete messages that do not fit new bounds.") var deleteMessages = false
+    @Flag(help: "Print one JSON object.") var json = false
+
+    @Argument(help: "What the network is called.")
+    var name: String
+
+    func validate() throws {
+        guard !(apply && dryRun) else { throw ValidationError("--apply and --dry-run exclude each other.") }
+        guard apply || !lowerReplicas && !deleteMessages else {
+            throw ValidationError("--lower-replicas and --delete-messages go with --apply.")
+        }
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            var options = NetworkProvision.Options()
+            (options.servers, options.authorityFile) = (server, tlsCa)
+            (options.replicas, options.tags, options.cluster) = (replicas, tag.isEmpty ? nil : tag, cluster)
+            (options.operatorKeyFile, options.systemCredentialsFile) = (operatorKey, systemCreds)
+            (options.applies, options.isRehearsal) = (apply, dryRun)
+            (options.losesCopies, options.losesMessages) = (lowerReplicas, deleteMessages)
+            let provision = try NetworkProvision(name, directory: .named(name), options: options)
+            let report = try await provision.run()
+            write(report, provision)
+            guard report.isComplete else { throw CommandFailure(CommandFailure.notAcknowledged, advice(report)) }
+        }
+    }
+
+    private func write(_ report: ProvisionReport, _ provision: NetworkProvision) {
+        if json {
+            return Output.json([
+                "network": .string(name), "complete": .bool(report.isComplete), "unchanged": .bool(report.isUnchanged),
+                "parts": .array(report.parts.map(\.json)), "folder": .string(provision.directory.path),
+            ])
+        }
+        for part in report.parts where part.state != .same {
+            Output.line("\(part.name): \(part.state.words)")
+            for change in part.changes { Output.line("  \(Output.safe(change))") }
+        }
+        if report.isUnchanged { return Output.line("\(name) is as planned, \(report.parts.count) parts") }
+        if report.parts.contains(where: { $0.state == .handOver }) {
+            Output.line("tokens to hand to the servers in \(provision.tokensFolder)")
+        } else if !dryRun {
+            Output.line("for the services: \(provision.directory.servicesFile), parley network serve")
+        }
+    }
+
+    private func advice(_ report: ProvisionReport) -> String {
+        if report.parts.contains(where: { $0.state == .handOver }) {
+            return "The servers do not know the network's account yet: hand them its token, and run this again."
+        }
+        if report.parts.contains(where: { $0.state == .unknown }) {
+            return
+                "The servers did not say what they have, and so nothing was changed: run it again in some minutes, or with --apply to change what is otherwise there."
+        }
+        if dryRun {
+            return
+                "Nothing was changed: without --dry-run what is missing is made, and with --apply what differs is changed."
+        }
+        if report.parts.contains(where: { !$0.withheld.isEmpty }), apply {
+            return "What would lose copies or messages was left: add --lower-replicas or --delete-messages."
+        }
+        return "The servers have something else than planned: run it with --apply to change that."
+    }
+}
+
+extension ProvisionReport.State {
+    fileprivate var words: String {
+        switch self {
+        case .same: "as planned"
+        case .made: "made"
+        case .missing: "missing"
+        case .changed: "changed"
+        case .different: "differs"
+        case .unknown: "not known"
+        case .handOver: "to be handed to the servers"
+        }
+    }
+}
+
+extension ProvisionReport.Part {
+    fileprivate var json: MessageValue {
+        .map([
+            "name": .string(name), "state": .string(state.rawValue),
+            "changes": .array(changes.map(MessageValue.string)), "withheld": .array(withheld.map(MessageValue.string)),
+        ])
+    }
+}

@@ -1,0 +1,114 @@
+import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Adds profiles to the configuration file, which stays as its person wrote it otherwise.
+struct ProfileWriter {
+    private let path: String
+    private let text: [UInt8]?
+    private let source: ConfigurationSource
+
+    /// Reads the file that is to have another profile; there may be none yet.
+    init(flag: String?, _ environment: [String: String]) throws(CommandFailure) {
+        source = try ConfigurationSource(flag: flag, environment)
+        path = source.path
+        text = source.outline == nil ? nil : FileManager.default.contents(atPath: path).map { Array($0) }
+    }
+
+    /// A name that no profile has: the one that was asked for, else the first of those that suit.
+    static func name(_ asked: String?, _ suitable: [String], taken: Set<String>) throws(CommandFailure) -> String {
+        let candidates = asked.map { [$0] } ?? suitable
+        let names = candidates.filter(isName)
+        if let name = names.first(where: { !taken.contains($0) }) { return name }
+        guard let first = names.first else {
+            throw CommandFailure(
+                CommandFailure.usage, "A profile's name has 1 to 64 letters, digits, dots, dashes, underscores and @.")
+        }
+        throw CommandFailure(
+            CommandFailure.usage, "There is a profile “\(first)” already: name another one by --profile.")
+    }
+
+    /// The same among the profiles of the file.
+    func name(_ asked: String?, _ suitable: [String]) throws(CommandFailure) -> String {
+        try Self.name(asked, suitable, taken: Set(source.file.profiles.keys))
+    }
+
+    /// Whether a text can be the name of a profile and of a folder.
+    private static func isName(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count) && text.first != "." && text.first != "-"
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"),
+                    UInt8(ascii: "@"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// The file's text with one more profile.
+    func adding(_ name: String, _ profile: MessageMap) throws(CommandFailure) -> [UInt8] {
+        let member = "\(JSONText.text(.string(name))): \(JSONText.text(.map(profile), spaced: true))"
+        let whole: [UInt8]?
+        if let outline = source.outline {
+            whole =
+                outline.holds(["profiles"])
+                ? outline.inserting(member, into: ["profiles"])
+                : outline.inserting("\"profiles\": { \(member) }", into: [])
+        } else {
+            whole = Array("{\n    \"profiles\": {\n        \(member)\n    }\n}\n".utf8)
+        }
+        guard let whole else { throw ConfigurationFile.failure("\(path) has no place for another profile.") }
+        // What is written can be read again.
+        let read = try ConfigurationSource(Data(whole), path: path)
+        guard read.file.profiles[name] != nil else {
+            throw ConfigurationFile.failure("\(path) has no place for another profile.")
+        }
+        return whole
+    }
+
+    /// A profile of the file's; nil for a name that none has.
+    func profile(_ name: String) -> Profile? { source.file.profiles[name] }
+
+    /// The file's text with another value in a place that has one.
+    func replacing(_ path: [String], _ value: MessageValue) throws(CommandFailure) -> [UInt8] {
+        guard let whole = source.outline?.replacing(path, by: JSONText.text(value, spaced: true)) else {
+            throw ConfigurationFile.failure("\(self.path) has no \(path.joined(separator: ".")).")
+        }
+        // What is written can be read again.
+        _ = try ConfigurationSource(Data(whole), path: self.path)
+        return whole
+    }
+
+    /// Writes the text, if nobody has changed the file since it was read.
+    func write(_ whole: [UInt8]) throws(CommandFailure) {
+        let present = FileManager.default.contents(atPath: path).map { Array($0) }
+        guard present == text else {
+            throw CommandFailure(CommandFailure.cannotCreate, "\(path) was changed meanwhile: try again.")
+        }
+        if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+            try? FileManager.default.createDirectory(
+                atPath: String(path[..<slash]), withIntermediateDirectories: true)
+        }
+        // The file that a link leads to is written, and keeps its mode.
+        let target = realpath(path, nil)
+        defer { free(target) }
+        let file = target.map { String(cString: $0) } ?? path
+        var status = stat()
+        let mode = stat(file, &status) == 0 ? status.st_mode & 0o777 : 0o600
+        try CredentialsFile.write(String(decoding: whole, as: UTF8.self), to: file)
+        chmod(file, mode)
+    }
+}

@@ -1,0 +1,82 @@
+import RelayLab
+import Terminal
+
+/// The places of the lab's parts in the main pane: what can be done or the ledger, what the selected row does, the timeline,
+/// and the ledger in a line.
+struct LabLayout {
+    /// What can be done, one row each; the ledger, once it is over.
+    let table: Rect
+    /// What the selected row does.
+    let words: Rect
+    /// The timeline, a lane each row.
+    let strips: Rect
+    /// The ledger in a line; empty once it stands as a table.
+    let figures: Rect
+    /// The ledger's lines, once it is over.
+    let ledger: [LedgerLine]
+
+    /// A line of the ledger.
+    enum LedgerLine: Hashable {
+        case verdict(SafeText, isGood: Bool)
+        case figure(SafeText, SafeText, isBad: Bool)
+        case finding(SafeText)
+    }
+
+    /// From this width on the timeline stands beside the list.
+    static let wideFrom = 88
+    /// How many lanes a timeline has.
+    static let lanes = 9
+
+    init(_ lab: LabDesk, area: Rect) {
+        let isWide = area.columns >= Self.wideFrom && area.rows >= 14
+        if isWide {
+            let halves = area.split(left: 42)
+            let parts = halves.left.split(bottom: lab.isOn ? 3 : 0)
+            (table, words) = (parts.rest, parts.bottom)
+            let right = halves.rest.split(top: Self.lanes)
+            strips = right.top
+            figures = lab.isOn ? right.rest.split(top: 1).rest.split(top: 8).top : area.split(top: 0).top
+        } else {
+            var rest = area
+            func take(_ rows: Int) -> Rect {
+                let parts = rest.split(bottom: max(0, min(rows, rest.rows)))
+                rest = parts.rest
+                return parts.bottom
+            }
+            figures = take(lab.isOn && area.rows >= 3 ? 1 : 0)
+            strips = take(area.rows >= 11 ? min(Self.lanes, area.rows - 10) : area.rows >= 6 ? 1 : 0)
+            words = take(lab.isOn && area.rows >= 9 ? 1 : 0)
+            table = rest
+        }
+        ledger = lab.isOn ? [] : Self.ledger(of: lab.glance, columns: table.columns - 2)
+    }
+
+    /// Which lanes are drawn where so many have room, in their order: what changes most first.
+    static func lanes(_ count: Int) -> [Int] {
+        // As ``LabTimeline`` has them: state, faults, attempts, round trip, queued, sent, recovered, doubled, lost.
+        let byImportance = [0, 4, 1, 5, 3, 2, 8, 7, 6]
+        return byImportance.prefix(count).sorted()
+    }
+
+    /// The ledger of a run that is over.
+    private static func ledger(of glance: LabGlance?, columns: Int) -> [LedgerLine] {
+        guard let glance else { return [] }
+        let bad: Set = ["doubled", "lost", "outOfOrder", "contradicted", "strange", "unsettled"]
+        let optional: Set = ["notSent", "uncertain", "unsettled", "contradicted", "strange"]
+        let isGood = glance.findings.isEmpty
+        let verdict =
+            !isGood
+            ? "✗ Not everything is accounted for."
+            : glance.figures.sent == 0
+                ? "✓ Nothing was sent." : "✓ Every message is accounted for."
+        var lines: [LedgerLine] = SafeText(verdict).wrapped(columns: columns).map { .verdict($0, isGood: isGood) }
+        for (name, words, value) in glance.figures.rows where !optional.contains(name) || value != "0" {
+            lines.append(
+                .figure(SafeText(words), SafeText(value), isBad: bad.contains(name) && value != "0"))
+        }
+        for finding in glance.findings {
+            lines += SafeText(String(finding.prefix(1_024))).wrapped(columns: columns).map { .finding($0) }
+        }
+        return lines
+    }
+}

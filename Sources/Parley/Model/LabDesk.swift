@@ -1,0 +1,74 @@
+import Relay
+import RelayLab
+
+/// The lab of the chat: a rehearsal with the chat's own connection, which goes through a proxy meanwhile.
+struct LabDesk: Equatable, Sendable {
+    /// Where a rehearsal is.
+    enum Phase: Hashable, Sendable {
+        /// The connection is being put behind the proxy.
+        case opening
+        case running
+        /// Every fault is taken away, and what is on its way is waited for.
+        case ending
+        /// The connection goes to the server itself again; what the run came to stands.
+        case over
+        /// It could not be begun, for this reason.
+        case failed(String)
+    }
+
+    var phase = Phase.opening
+    /// The topic that takes what is written in the lab; nil for none.
+    let topic: String?
+    /// Why some of what can be done cannot be done here.
+    var hindrances: [LabAct.Name: String] = [:]
+    /// What the run has come to.
+    var glance: LabGlance?
+    /// The selected row.
+    var selected = 0
+    /// The first row in view, of what can be done, or of the ledger once it is over.
+    var firstVisible = 0
+    /// How long each row's fault lasts, as places of ``LabLengths``.
+    private var lengths: [LabChoice: Int] = [.cut: LabLengths.endless]
+    /// Which row has begun what lasts: two can begin the same in other forms.
+    private var begun: [LabAct.Name: LabChoice] = [:]
+    /// Whether news of it are asked for.
+    var isWatched = false
+
+    init(topic: String?) { self.topic = topic }
+
+    /// Whether the chat's connection goes through the proxy.
+    var isOn: Bool {
+        switch phase {
+        case .opening, .running, .ending: true
+        case .over, .failed: false
+        }
+    }
+
+    /// The row that is selected.
+    var choice: LabChoice { LabChoice(rawValue: selected) ?? .cut }
+
+    /// The place of a row's length.
+    func length(of choice: LabChoice) -> Int { lengths[choice] ?? LabLengths.first }
+
+    /// Makes a row's length longer or shorter.
+    mutating func lengthen(_ choice: LabChoice, by steps: Int) {
+        guard choice.lasting != nil else { return }
+        lengths[choice] = min(max(0, length(of: choice) + steps), LabLengths.endless)
+    }
+
+    /// Why a row cannot be done here; nil where it can.
+    func hindrance(of choice: LabChoice) -> String? { choice.acts.lazy.compactMap { hindrances[$0.name] }.first }
+
+    /// What a row has begun that lasts now.
+    func lasting(of choice: LabChoice) -> LabGlance.Lasting? {
+        guard let name = choice.lasting, begun[name] == choice else { return nil }
+        return glance?.lasting.first { $0.name == name }
+    }
+
+    /// What is done for a row, with how long it lasts.
+    mutating func acts(for choice: LabChoice) -> [(act: LabAct, lasting: Duration?)] {
+        let time = LabLengths.duration(at: length(of: choice))
+        if let name = choice.lasting { begun[name] = choice }
+        return choice.acts.map { ($0, $0.name == choice.lasting ? time : nil) }
+    }
+}

@@ -1,0 +1,35 @@
+import Relay
+
+/// What the person did that could not be done, newest last: a bounded list, apart from what happens to the connection.
+struct MistakeList: Hashable, Sendable {
+    /// Something that could not be done, and why.
+    struct Entry: Hashable, Sendable {
+        let at: Timestamp
+        let words: String
+    }
+
+    /// Entries that are kept.
+    static let limit = 200
+
+    /// The entries, oldest first.
+    private(set) var entries: [Entry] = []
+
+    /// Adds one. The same words again within a second are one entry.
+    mutating func record(_ text: String, at time: Timestamp) {
+        let words = String(text.prefix(1_024))
+        if let last = entries.last, last.words == words, time.milliseconds - last.at.milliseconds < 1_000 { return }
+        entries.append(Entry(at: time, words: words))
+        if entries.count > Self.limit { entries.removeFirst(entries.count - Self.limit) }
+    }
+
+    /// These and others that are in the order of their times, in that order.
+    func merged(with others: [Entry]) -> [Entry] {
+        var merged: [Entry] = []
+        var rest = entries[...]
+        for other in others {
+            while let first = rest.first, first.at <= other.at { merged.append(rest.removeFirst()) }
+            merged.append(other)
+        }
+        return merged + rest
+    }
+}

@@ -1,0 +1,164 @@
+import Relay
+import RelayLab
+import Terminal
+
+extension ChatModel {
+    // MARK: Opening and leaving
+
+    /// Goes to the lab, or back from it where it is in front. Before the connection goes behind the proxy, it is asked.
+    mutating func toggleLab() {
+        guard view == .lab else { return openLab() }
+        guard focus == .main, logScroll == nil else {
+            closeLog()
+            focus = .main
+            return
+        }
+        escape()
+    }
+
+    private mutating func openLab() {
+        guard hasScreen else {
+            return say("The lab needs a screen. In a shell, parley lab run rehearses on a network of its own.")
+        }
+        guard lab == nil else { return showLab() }
+        askForLab()
+    }
+
+    mutating func askForLab() {
+        guard status.state != .initialized, opening == nil else {
+            return say("The lab needs a connection that was begun. One moment.", .failure)
+        }
+        ask(.openLab, "Put this chat's connection behind the lab?")
+    }
+
+    private mutating func showLab() {
+        let origin = trail.first ?? view
+        show(.lab)
+        trail = [origin]
+        focus = .main
+    }
+
+    /// Begins a rehearsal.
+    mutating func beginLab() -> [ChatEffect] {
+        guard lab?.isOn != true else { return [] }
+        var topic: String?
+        let places = (view == .lab ? trail : [view]) + trail
+        for case .conversation(let name) in places where topic == nil { topic = name }
+        lab = LabDesk(topic: topic ?? lab?.topic)
+        if view != .lab { showLab() }
+        return [.openLab]
+    }
+
+    /// Ends it; the ledger stands then.
+    mutating func endLab() -> [ChatEffect] {
+        guard lab?.phase == .running else { return [] }
+        lab?.phase = .ending
+        return [.endLab]
+    }
+
+    // MARK: Acting
+
+    /// Does what a row says.
+    mutating func doInLab(_ choice: LabChoice) -> [ChatEffect] {
+        switch lab?.phase {
+        case .running: break
+        case .opening:
+            say("One moment: the connection is being put behind the lab.")
+            return []
+        case .ending, .over, .failed, nil: return []
+        }
+        if let reason = lab?.hindrance(of: choice) {
+            say(reason)
+            return []
+        }
+        let acts = lab?.acts(for: choice) ?? []
+        return [.labActs(acts.map { LabDeed(act: $0.act, lasting: $0.lasting) })]
+    }
+
+    /// What the command does.
+    mutating func run(_ request: LabRequest) -> [ChatEffect] {
+        switch request {
+        case .open: toggleLab()
+        case .save(let file):
+            guard lab?.glance != nil else {
+                say("There is nothing to save: the lab was not open.", .failure)
+                return []
+            }
+            return awaited([.saveLab(path: file)])
+        }
+        return []
+    }
+
+    /// Puts a command into the text that keeps what was done.
+    mutating func proposeScenario() {
+        guard lab?.glance != nil else { return say("There is nothing to save yet.") }
+        guard !compose.hasContent else {
+            return say("The text is not empty: send or clear it, then save.", .failure)
+        }
+        let stamp = now.wall.iso8601.prefix(16).filter { $0.isASCII && ($0.isNumber || $0 == "T") }
+        compose.editor.text = "/lab save rehearsal-\(stamp).json5"
+        compose.editor.moveCursor(to: compose.editor.count)
+        focus = .compose
+        say("Enter saves it there; another name or folder can stand here.")
+    }
+
+    // MARK: News
+
+    /// Takes in news of the lab.
+    mutating func handleLabNews(_ news: ChatEvent.LabNews) -> [ChatEffect] {
+        guard lab != nil else { return [] }
+        switch news {
+        case .opened(let hindrances):
+            lab?.phase = .running
+            lab?.hindrances = hindrances
+        case .glance(let glance): lab?.glance = glance
+        case .over(let glance):
+            lab?.glance = glance
+            lab?.phase = .over
+            lab?.firstVisible = 0
+            if view != .lab {
+                let key = settings.keys.label(of: .openLab).map { "; \($0) shows the ledger" } ?? ""
+                say("The lab is over\(key).")
+            }
+        case .failed(let words):
+            lab?.phase = .failed(words)
+            say(words, .failure)
+        case .refused(let words): say(words, .failure)
+        }
+        return []
+    }
+
+    /// Has news of the lab come while they can be seen, and no longer.
+    mutating func labToWatch() -> [ChatEffect] {
+        guard let lab else { return [] }
+        let isInView = view == .lab && logScroll == nil && (lab.phase == .running || lab.phase == .ending)
+        guard isInView != lab.isWatched else { return [] }
+        self.lab?.isWatched = isInView
+        return [.watchLab(isInView)]
+    }
+}
+
+/// What a command asks of the lab.
+enum LabRequest: Hashable, Sendable {
+    case open
+    /// Keep what was done as a scenario in a file.
+    case save(String)
+
+    /// Nil for words that ask for nothing.
+    init?(_ text: String) {
+        if text.isEmpty {
+            self = .open
+            return
+        }
+        let word = text.prefix { !$0.isWhitespace }
+        let file = text.dropFirst(word.count).drop { $0.isWhitespace }
+        guard word == "save", !file.isEmpty else { return nil }
+        self = .save(String(file))
+    }
+}
+
+/// An act of the lab, with how long it lasts; nil for until it is ended.
+struct LabDeed: Equatable, Sendable {
+    let act: LabAct
+    let lasting: Duration?
+}

@@ -1,0 +1,186 @@
+import RelayLab
+import Terminal
+
+extension Frame {
+    /// The lab: what can be done, the timeline, and the ledger.
+    mutating func drawLab(_ lab: LabDesk) {
+        drawSeparator(SafeText(labHeading(lab)), in: layout.heading, words: theme.title, rule: theme.heading)
+        let parts = LabLayout(lab, area: layout.main)
+        if case .failed(let words) = lab.phase {
+            let lines = SafeText("✗ \(words)").wrapped(columns: layout.main.columns - 2)
+            for (offset, line) in lines.prefix(layout.main.rows).enumerated() {
+                canvas.write(
+                    line, row: layout.main.row + offset, column: layout.main.column + 1, style: theme.failure)
+            }
+            return
+        }
+        if lab.isOn { drawChoices(lab, parts) } else { drawLedger(lab, parts) }
+        drawStrips(lab, in: parts.strips)
+        drawFigures(lab, in: parts.figures)
+    }
+
+    private func labHeading(_ lab: LabDesk) -> String {
+        let seed = lab.glance?.heading.map { " ─ seed \($0.seed)" } ?? ""
+        switch lab.phase {
+        case .opening: return "lab ─ going behind the proxy …"
+        case .running: return "lab ─ \(lab.glance.map { Wording.elapsed($0.now.duration) } ?? "0 s")\(seed)"
+        case .ending: return "lab ─ waiting for what is on its way …"
+        case .over: return "lab ─ the ledger\(seed)"
+        case .failed: return "lab"
+        }
+    }
+
+    // MARK: What can be done
+
+    private mutating func drawChoices(_ lab: LabDesk, _ parts: LabLayout) {
+        let table = parts.table
+        let shown = LabChoice.allCases.dropFirst(lab.firstVisible).prefix(table.rows)
+        for (offset, choice) in shown.enumerated() {
+            drawChoice(
+                choice, of: lab,
+                in: Rect(row: table.row + offset, column: table.column, rows: 1, columns: table.columns))
+        }
+        let words = lab.hindrance(of: lab.choice) ?? lab.choice.words
+        let lines = SafeText(words).wrapped(columns: parts.words.columns - 2)
+        for (offset, line) in lines.prefix(parts.words.rows).enumerated() {
+            let isLast = offset == parts.words.rows - 1 && lines.count > parts.words.rows
+            let shown = isLast ? (line + SafeText(" …")).truncated(columns: parts.words.columns - 2) : line
+            canvas.write(
+                shown, row: parts.words.row + offset, column: parts.words.column + 1, style: theme.dimmed)
+        }
+    }
+
+    private mutating func drawChoice(_ choice: LabChoice, of lab: LabDesk, in row: Rect) {
+        let isSelected = choice == lab.choice
+        let isHindered = lab.hindrance(of: choice) != nil
+        canvas.write(isSelected ? "▌" : " ", row: row.row, column: row.column, style: theme.heading)
+        let key = SafeText(model.settings.keys.label(of: choice.action, in: LabPane.self) ?? "–")
+        canvas.write(
+            key, row: row.row, column: row.column + 1, width: min(6, row.columns - 1),
+            style: isHindered ? theme.dimmed : theme.hintKey)
+        let begin = row.column + 2 + max(1, key.width)
+        let note = note(choice, of: lab)
+        let room = row.endColumn - 1 - begin
+        let title = SafeText(choice.title).truncated(columns: max(0, room))
+        canvas.write(title, row: row.row, column: begin, style: isHindered ? theme.dimmed : .plain)
+        // What stands on the right goes where there is no room for both.
+        if note.words.width > 0, title.width + 2 + note.words.width <= room {
+            canvas.write(
+                note.words, row: row.row, column: row.endColumn - 1 - note.words.width, style: note.style)
+        } else if lab.lasting(of: choice) != nil, room > 0 {
+            canvas.write("●", row: row.row, column: row.endColumn - 1, style: theme.waiting)
+        }
+        guard isSelected, model.focus == .main else { return }
+        let selection = theme.selection(over:)
+        canvas.restyle(row) { $0 = selection($0) }
+        canvas.cursor = Position(row: row.row, column: row.column)
+    }
+
+    /// What stands on the right of a row: how long it lasts, or how long it will; that it cannot be done.
+    private func note(_ choice: LabChoice, of lab: LabDesk) -> (words: SafeText, style: Style) {
+        if lab.hindrance(of: choice) != nil { return (SafeText("not here"), theme.dimmed) }
+        if let lasting = lab.lasting(of: choice), let glance = lab.glance {
+            let left = lasting.end.map { " \(Wording.wait(($0 - glance.now).duration)) more" } ?? " until restored"
+            return (SafeText("●" + left), theme.waiting)
+        }
+        guard choice.lasting != nil else { return (.empty, .plain) }
+        let words = LabLengths.words(at: lab.length(of: choice))
+        return (SafeText(choice == lab.choice ? "- \(words) +" : words), theme.dimmed)
+    }
+
+    // MARK: The timeline
+
+    private mutating func drawStrips(_ lab: LabDesk, in area: Rect) {
+        guard !area.isEmpty, let glance = lab.glance else { return }
+        let isPlain = theme.substitutes != nil
+        let strips = glance.strips(columns: area.columns - 2, ascii: isPlain)
+        let lanes = LabLayout.lanes(area.rows)
+        for (offset, lane) in lanes.enumerated() where strips.indices.contains(lane) {
+            let line = SafeText(strips[lane])
+            let (row, begin) = (area.row + offset, area.column + 1)
+            canvas.write(line, row: row, column: begin, width: area.columns - 1, style: theme.dimmed)
+            let name = LabTimeline.nameColumns(columns: area.columns - 2)
+            for column in begin + name..<max(begin + name, area.endColumn) {
+                let text = canvas[row, column].cluster.text
+                guard let style = style(ofCell: text, lane: lane), text != " " else { continue }
+                canvas.restyle(Rect(row: row, column: column, rows: 1, columns: 1)) { $0 = style }
+            }
+        }
+    }
+
+    /// How a cell of a lane is coloured; nil for as it is. Its form says the same.
+    private func style(ofCell text: String, lane: Int) -> Style? {
+        switch lane {
+        case 0:
+            switch text {
+            case "█", "=": theme.connected
+            case "░", "~", "▒", "z": theme.waiting
+            case "×", "X": theme.broken
+            default: nil
+            }
+        case 1: text == "▓" || text == "#" ? theme.waiting : nil
+        case 2, 3, 5: .plain
+        case 4: theme.waiting
+        case 6: theme.connected
+        default: theme.failure
+        }
+    }
+
+    // MARK: The ledger
+
+    /// The ledger while it is being written: one line, or a list beside the list of faults.
+    private mutating func drawFigures(_ lab: LabDesk, in area: Rect) {
+        guard !area.isEmpty, let glance = lab.glance else { return }
+        let figures = glance.figures
+        let waiting = figures.unsettled + figures.lost
+        let parts: [(words: String, value: Int, isBad: Bool)] = [
+            ("sent", figures.sent, false), ("stored", figures.acknowledged, false),
+            ("received", figures.received, false), ("under way", waiting, false),
+            ("doubled", figures.doubled, figures.doubled > 0),
+            ("out of order", figures.outOfOrder, figures.outOfOrder > 0),
+            ("not sent", figures.notSent, figures.notSent > 0),
+        ]
+        if area.rows > 1 {
+            for (offset, part) in parts.prefix(area.rows).enumerated() {
+                drawFigure(
+                    SafeText(part.words), SafeText("\(part.value)"), part.isBad,
+                    in: Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns))
+            }
+            return
+        }
+        var column = area.column + 1
+        for part in parts where part.value > 0 || ["sent", "stored", "received"].contains(part.words) {
+            let words = SafeText("\(part.words) ")
+            let value = SafeText("\(part.value)")
+            guard column + words.width + value.width < area.endColumn else { break }
+            column += canvas.write(words, row: area.row, column: column, style: theme.dimmed)
+            column += canvas.write(
+                value, row: area.row, column: column, style: part.isBad ? theme.failure : theme.title)
+            column += 2
+        }
+    }
+
+    private mutating func drawFigure(_ words: SafeText, _ value: SafeText, _ isBad: Bool, in row: Rect) {
+        canvas.write(
+            words.truncated(columns: max(0, row.columns - value.width - 3)), row: row.row, column: row.column + 1,
+            style: isBad ? theme.failure : theme.dimmed)
+        let column = row.column + 1 + min(30, max(0, row.columns - value.width - 2))
+        canvas.write(value, row: row.row, column: column, style: isBad ? theme.failure : theme.title)
+    }
+
+    private mutating func drawLedger(_ lab: LabDesk, _ parts: LabLayout) {
+        let area = parts.table
+        for (offset, line) in parts.ledger.dropFirst(lab.firstVisible).prefix(area.rows).enumerated() {
+            let row = Rect(row: area.row + offset, column: area.column, rows: 1, columns: area.columns)
+            switch line {
+            case .verdict(let words, let isGood):
+                canvas.write(
+                    words, row: row.row, column: row.column + 1, style: isGood ? theme.connected : theme.failure)
+            case .figure(let words, let value, let isBad): drawFigure(words, value, isBad, in: row)
+            case .finding(let words):
+                canvas.write(words, row: row.row, column: row.column + 1, style: theme.failure)
+            }
+        }
+        if model.focus == .main { canvas.cursor = Position(row: area.row, column: area.column) }
+    }
+}

@@ -1,0 +1,514 @@
+import Relay
+
+/// A client under test, its link and its server's side, with the run that they make: for a scenario, or for somebody who does
+/// one thing after the other by hand.
+public actor LabSession {
+    /// What a session is made of.
+    public struct Parts: Sendable {
+        /// The client under test.
+        public var subject: any LabSubject
+        /// Its link; nil where there is none to do anything to.
+        public var link: (any LabLink)?
+        /// The server's side; nil on networks that Parley did not start.
+        public var server: (any LabServerSide)?
+        /// The topic.
+        public var topic: String
+        /// The name under which the client writes, which no other run has on this topic.
+        public var writer: String
+        /// What the run is.
+        public var heading: LabHeading
+
+        /// Makes parts.
+        public init(
+            subject: any LabSubject, link: (any LabLink)?, server: (any LabServerSide)?, topic: String = "lab",
+            writer: String, heading: LabHeading
+        ) {
+            self.subject = subject
+            self.link = link
+            self.server = server
+            self.topic = topic
+            self.writer = writer
+            self.heading = heading
+        }
+    }
+
+    private let parts: Parts
+    private let clock: any Timekeeper
+    private let start: ContinuousClock.Instant
+    private let report: @Sendable (LabEvent) -> Void
+
+    /// The run as far as it has come.
+    public private(set) var run = LabRun()
+
+    /// What is done and heard from ``record()`` on; nil before.
+    public private(set) var recording: LabRecording?
+
+    // What was heard since the last act, for expectations.
+    private var heard: [LabStatus] = []
+    private var seenOfHeard = 0
+    private var attemptsSinceAct = 0
+    private var status = LabStatus(state: ConnectionStatus.State.initialized.rawValue)
+    private var roundTrip: Duration?
+    private var queued = 0
+
+    private var lastNumber = 0
+    private var recordingBegan = LabTime.zero
+    /// Whether nothing is rehearsed any more.
+    private var isEnding = false
+    private var conditions: [LabAct] = []
+    /// What lasts and is no condition of the link.
+    private var lasting: [LabAct.Name] = []
+    /// When each of these ends by itself.
+    private var ends: [LabAct.Name: LabTime] = [:]
+    /// The number of each fault's last beginning.
+    private var beginnings: [LabAct.Name: UInt64] = [:]
+    private var lastBeginning: UInt64 = 0
+    private var isPaused = false
+    /// How many acts are sending, and how many are to end by themselves.
+    private var sending = 0
+    private var ending = 0
+    private var watch: Task<Void, Never>?
+    private var reading: Task<Void, Never>?
+    /// Messages that are being sent, outcomes that are waited for, and acts that are to end: all by themselves.
+    private var underWay: [UInt64: Task<Void, Never>] = [:]
+    private var nextTask: UInt64 = 0
+    /// So many statuses since an act are looked at.
+    private static let mostHeard = 1_000
+    /// How often it is looked whether something has come.
+    private static let step = Duration.milliseconds(5)
+
+    /// - Parameters:
+    ///   - clock: where the time comes from.
+    ///   - report: hears of each event.
+    package init(
+        _ parts: Parts, clock: any Timekeeper, report: @escaping @Sendable (LabEvent) -> Void = { _ in }
+    ) {
+        self.parts = parts
+        self.clock = clock
+        self.report = report
+        start = clock.now
+    }
+
+    /// A session in the system's time.
+    public init(_ parts: Parts, report: @escaping @Sendable (LabEvent) -> Void = { _ in }) {
+        self.init(parts, clock: SystemTime(), report: report)
+    }
+
+    /// The time since the beginning.
+    public var now: LabTime { LabTime(start.duration(to: clock.now)) }
+
+    // MARK: From beginning to end
+
+    /// Begins: follows the topic and connects.
+    public func begin(connects: Bool = true) async {
+        record(.began(parts.heading))
+        let statuses = parts.subject.statuses
+        watch = Task { [weak self] in
+            for await status in statuses { await self?.hear(status) }
+        }
+        do {
+            let reader = try await parts.subject.read(topic: parts.topic)
+            reading = Task { [weak self] in await self?.read(reader) }
+        } catch {
+            fail("The topic \(parts.topic) cannot be followed: \(error)")
+        }
+        if connects { await parts.subject.connect() }
+    }
+
+    /// Ends: takes every fault away, waits until what was sent has ended and is delivered, and closes the client.
+    ///
+    /// - Parameters:
+    ///   - patience: how long it waits for messages.
+    ///   - waits: whether what is being sent is sent to its end, and what ends by itself does so, before anything is taken
+    ///     away. By hand, who ends the session means now.
+    /// - Returns: the whole run.
+    public func end(patience: Duration = .seconds(15), waits: Bool = true) async -> LabRun {
+        isEnding = true
+        while waits, sending > 0 || ending > 0, await pause() {}
+        await undo()
+        let limit = clock.now + patience
+        while clock.now < limit {
+            let figures = run.ledger.figures
+            if figures.unsettled == 0, figures.lost == 0 { break }
+            // A session that is over brings nothing more.
+            if status.state == ConnectionStatus.State.disconnected.rawValue, figures.unsettled == 0 { break }
+            guard await pause() else { break }
+        }
+        await parts.subject.close()
+        // What the client still had has ended with it.
+        let last = clock.now + .seconds(5)
+        while underWay.count > ending + sending, clock.now < last, await pause() {}
+        for task in underWay.values { task.cancel() }
+        watch?.cancel()
+        reading?.cancel()
+        let now = now
+        var ended = run
+        ended.end(at: now)
+        if let event = ended.log.events.last, !run.isOver { report(event) }
+        run = ended
+        return run
+    }
+
+    /// The run as far as it has come, small enough for a screen.
+    public var glance: LabGlance {
+        let faults = conditions.map { ($0.name, $0.detail) } + lasting.map { ($0, "") }
+        return LabGlance(
+            run, at: now,
+            lasting: faults.map { name, detail in
+                LabGlance.Lasting(name: name, detail: detail, end: ends[name])
+            })
+    }
+
+    /// The run cannot be carried through.
+    public func fail(_ words: String) { record(.failed(words)) }
+
+    /// Something worth a line of the log.
+    public func note(_ words: String) { record(.note(words)) }
+
+    private func record(_ kind: LabEvent.Kind) {
+        let event = LabEvent(at: now, kind)
+        guard !run.isOver else { return }
+        run.take(event)
+        report(event)
+    }
+
+    /// Waits a moment; false where the task was cancelled.
+    private func pause() async -> Bool { (try? await clock.sleep(for: Self.step)) != nil }
+
+    /// What ends the faults that last now and are none of the link.
+    public var opposites: [LabAct.Name] { lasting.compactMap(\.opposite) }
+
+    /// Notes that the client was had to connect again, which whoever repeats what was done has to do as well.
+    public func reconnected() { recording?.did(LabAct(.connect), lasting: nil, at: now - recordingBegan) }
+
+    /// Keeps what is done from now on, for a scenario's file. Times count from now.
+    public func record() {
+        recording = LabRecording()
+        recordingBegan = now
+    }
+
+    // MARK: Hearing
+
+    private func hear(_ new: ConnectionStatus) {
+        if let measured = new.roundTripTime, measured != roundTrip, new.state == .connected {
+            record(.roundTrip(LabTime(measured)))
+        }
+        roundTrip = new.roundTripTime
+        let next = LabStatus(
+            state: new.state.rawValue, reason: new.reason?.labName, words: new.reason?.words, attempt: new.attempt,
+            retryIn: new.nextRetryAt.map { LabTime(max(.zero, clock.now.duration(to: $0))) })
+        guard
+            next.state != status.state || next.attempt != status.attempt || next.reason != status.reason
+                || (next.retryIn == nil) != (status.retryIn == nil) || run.timeline.states.isEmpty
+        else { return }
+        if next.attempt > 0, next.retryIn == nil { attemptsSinceAct += 1 }
+        status = next
+        if heard.count < Self.mostHeard { heard.append(next) }
+        record(.status(next))
+        if !isEnding { recording?.heard(next, at: now - recordingBegan) }
+        countQueued()
+    }
+
+    private func read(_ reader: any LabReader) async {
+        while !Task.isCancelled {
+            while isPaused, await pause() {}
+            do {
+                guard let delivery = try await reader.next() else { return }
+                // Other runs may write on the same topic.
+                guard delivery.number.writer == parts.writer else { continue }
+                record(.received(delivery.number, isRecovered: delivery.isRecovered))
+            } catch {
+                return record(.note("The topic is followed no more: \(error)"))
+            }
+        }
+    }
+
+    /// Looks how many messages wait or are under way. What happens does that by itself; what somebody else hands over is known
+    /// to the client a moment after it is counted.
+    public func countQueued() {
+        let count = parts.subject.queuedCount
+        guard count != queued else { return }
+        queued = count
+        record(.queued(count))
+    }
+
+    // MARK: Acting
+
+    /// Does something now. What lasts ends by itself after its time, or by its opposite.
+    ///
+    /// - Throws: what hinders it.
+    public func perform(_ act: LabAct, lasting time: Duration? = nil) async throws {
+        if act.name.needsNetwork, parts.server == nil { throw LabActError.needsNetwork(act.name) }
+        if act.name.isOfLink, parts.link == nil { throw LabActError.needsLink(act.name) }
+        forgetHeard()
+        recording?.did(act, lasting: time, at: now - recordingBegan)
+        let beginning = begin(act)
+        do { try await carryOut(act) } catch {
+            // What could not be done does not last, and is nothing to do again.
+            recording?.takeBack(act, lasting: time)
+            if beginning != nil, beginnings[act.name] == beginning { over(act) }
+            throw error
+        }
+        guard let time, let opposite = act.name.opposite else { return }
+        let moment = clock.now + time
+        ends[act.name] = now + LabTime(time)
+        ending += 1
+        keep { session, clock in
+            let hasCome = (try? await clock.sleep(until: moment)) != nil
+            await session.hasLasted(act, since: beginning, until: hasCome ? opposite : nil)
+        }
+    }
+
+    private func forgetHeard() {
+        heard = []
+        seenOfHeard = 0
+        attemptsSinceAct = 0
+    }
+
+    /// Notes an act before it is done, so that what it leads to comes behind it.
+    ///
+    /// - Returns: the number of a fault's beginning.
+    private func begin(_ act: LabAct) -> UInt64? {
+        let name = act.name
+        if name == .restore {
+            for condition in conditions { over(condition) }
+            return nil
+        }
+        if let begun = LabAct.Name.allCases.first(where: { !$0.isCondition && $0.opposite == name }) {
+            over(LabAct(begun))
+            return nil
+        }
+        guard name.isFault else { return nil }
+        // The same once more takes the place of the first.
+        if conditions.contains(where: { $0.name == name }) || lasting.contains(name) { over(act) }
+        let lasts = name.opposite != nil
+        ends[name] = nil
+        record(.fault(LabFault(name.rawValue, detail: act.detail, lasts ? .began : .struck)))
+        if name.isCondition { conditions.append(act) } else if lasts { lasting.append(name) }
+        lastBeginning += 1
+        beginnings[name] = lastBeginning
+        return lastBeginning
+    }
+
+    private func over(_ act: LabAct) {
+        let lasted = conditions.contains { $0.name == act.name } || lasting.contains(act.name)
+        conditions.removeAll { $0.name == act.name }
+        lasting.removeAll { $0 == act.name }
+        ends[act.name] = nil
+        if lasted { record(.fault(LabFault(act.name.rawValue, .ended))) }
+    }
+
+    private func hasLasted(_ act: LabAct, since beginning: UInt64?, until opposite: LabAct.Name?) async {
+        // The same begun anew has a time of its own.
+        if let opposite, beginnings[act.name] == beginning { await end(of: act, by: opposite) }
+        ending -= 1
+    }
+
+    private func end(of act: LabAct, by opposite: LabAct.Name) async {
+        // Something else may have ended it before, or begun it anew.
+        guard act.name.isCondition ? conditions.contains(act) : lasting.contains(act.name) else { return }
+        over(act)
+        do {
+            if act.name.isCondition {
+                try await parts.link?.set(conditions)
+            } else {
+                try await carryOut(LabAct(opposite))
+            }
+        } catch {
+            fail("“\(act.name.rawValue)” could not be ended: \(error)")
+        }
+    }
+
+    /// Takes all faults away that last.
+    private func undo() async {
+        for name in lasting {
+            guard let opposite = name.opposite else { continue }
+            await end(of: LabAct(name), by: opposite)
+        }
+        if !conditions.isEmpty {
+            for condition in conditions { over(condition) }
+            do { try await parts.link?.set([]) } catch { fail("The link could not be restored: \(error)") }
+        }
+    }
+
+    private func carryOut(_ act: LabAct) async throws {
+        switch act.name {
+        case .cut, .halfClose: await parts.link?.strike(act)
+        case .restore,
+            _ where act.name.isCondition:
+            try await parts.link?.set(conditions)
+        case .login: try await parts.subject.signIn(on: act.device)
+        case .connect: await parts.subject.connect()
+        case .close: await parts.subject.close()
+        case .background: await parts.subject.lifecycleChanged(.background)
+        case .foreground: await parts.subject.lifecycleChanged(.foreground)
+        case .pause: isPaused = true
+        case .read: isPaused = false
+        case .send: send(act)
+        default: try await parts.server?.perform(act)
+        }
+    }
+
+    // MARK: Sending
+
+    private func send(_ act: LabAct) {
+        sending += 1
+        keep { session, clock in
+            var next = clock.now
+            for _ in 0..<act.count {
+                await session.sendOne()
+                next += act.every
+                if act.every > .zero, (try? await clock.sleep(until: next)) == nil { break }
+            }
+            await session.hasSent()
+        }
+    }
+
+    private func hasSent() { sending -= 1 }
+
+    /// Has the client send one message.
+    public func sendOne() {
+        lastNumber += 1
+        guard let number = LabNumber(writer: parts.writer, value: lastNumber) else { return }
+        record(.sent(number))
+        do {
+            let outcome = try parts.subject.send(number, topic: parts.topic)
+            keep { session, _ in await session.ended(number, await outcome()) }
+        } catch {
+            record(.notSent(number, reason: "\(error)"))
+        }
+        countQueued()
+    }
+
+    /// Somebody else hands a message over to the client, such as a person who types: it counts as one that this session
+    /// sends.
+    ///
+    /// - Returns: its number; nil where no more can be counted.
+    public func handedOver() -> LabNumber? {
+        guard !run.isOver, let number = LabNumber(writer: parts.writer, value: lastNumber + 1) else { return nil }
+        lastNumber += 1
+        recording?.did(LabAct(.send), lasting: nil, at: now - recordingBegan)
+        record(.sent(number))
+        countQueued()
+        return number
+    }
+
+    /// Somebody else's reader has delivered a message.
+    public func delivered(_ delivery: LabDelivery) {
+        record(.received(delivery.number, isRecovered: delivery.isRecovered))
+    }
+
+    /// A message has ended for the client.
+    public func ended(_ number: LabNumber, _ outcome: LabOutcome) {
+        switch outcome {
+        case .acknowledged: record(.acknowledged(number))
+        case .notSent(let reason): record(.notSent(number, reason: reason))
+        case .uncertain: record(.uncertain(number))
+        }
+        countQueued()
+    }
+
+    private func keep(_ body: @escaping @Sendable (LabSession, any Timekeeper) async -> Void) {
+        nextTask += 1
+        let number = nextTask
+        let clock = clock
+        underWay[number] = Task { [weak self] in
+            guard let self else { return }
+            await body(self, clock)
+            await self.forget(number)
+        }
+    }
+
+    private func forget(_ number: UInt64) { underWay[number] = nil }
+
+    // MARK: Expecting
+
+    /// Waits until what is expected has come.
+    ///
+    /// - Parameter patience: for how long at most.
+    @discardableResult
+    public func expect(_ expectation: LabExpectation, within patience: Duration) async -> LabExpectationResult {
+        let began = now
+        let limit = clock.now + patience
+        while true {
+            let isLast = clock.now >= limit
+            if isMet(expectation) {
+                let result = LabExpectationResult(words: expectation.words, isMet: true, took: now - began)
+                record(.expectation(result))
+                return result
+            }
+            if isLast || run.failure != nil { break }
+            guard await pause() else { break }
+        }
+        let result = LabExpectationResult(
+            words: expectation.words, isMet: false, took: now - began, instead: instead(of: expectation))
+        record(.expectation(result))
+        return result
+    }
+
+    private func isMet(_ expectation: LabExpectation) -> Bool {
+        let figures = run.ledger.figures
+        for (name, _, path) in LabFigures.counts {
+            if let count = expectation.counts[name], figures[keyPath: path] != count { return false }
+            if let count = expectation.least[name], figures[keyPath: path] < count { return false }
+        }
+        for (name, _, path) in LabFigures.times {
+            guard let most = expectation.times[name] else { continue }
+            guard let time = figures[keyPath: path], time.duration <= most else { return false }
+        }
+        if let attempts = expectation.attempts, attemptsSinceAct < attempts { return false }
+        guard expectation.status != nil || expectation.reason != nil else { return true }
+        func fits(_ status: LabStatus) -> Bool {
+            (expectation.status.map { $0.rawValue == status.state } ?? true)
+                && (expectation.reason.map { $0 == status.reason } ?? true)
+        }
+        // What lasted for a moment counts too, and the next expectation looks from there on.
+        if let index = heard[seenOfHeard...].firstIndex(where: fits) {
+            seenOfHeard = index
+            return true
+        }
+        return fits(status)
+    }
+
+    /// What there was instead of what was expected.
+    private func instead(of expectation: LabExpectation) -> String {
+        let figures = run.ledger.figures
+        var words: [String] = []
+        if expectation.status != nil || expectation.reason != nil {
+            words.append("status \(status.state)" + (status.reason.map { ", reason \($0)" } ?? ""))
+        }
+        if expectation.attempts != nil { words.append("attempts \(attemptsSinceAct)") }
+        for (name, _, path) in LabFigures.counts
+        where expectation.counts[name] != nil || expectation.least[name] != nil {
+            words.append("\(name) \(figures[keyPath: path])")
+        }
+        for (name, _, path) in LabFigures.times where expectation.times[name] != nil {
+            words.append("\(name) " + (figures[keyPath: path].map { "\($0)" } ?? "none"))
+        }
+        return words.joined(separator: ", ")
+    }
+}
+
+/// Why an act cannot be done.
+public enum LabActError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// It is about the server or by its administrator, and Parley did not start the network.
+    case needsNetwork(LabAct.Name)
+    /// It is about the link, and there is none to do anything to.
+    case needsLink(LabAct.Name)
+    /// It is about the server itself, which others use too.
+    case notHere(LabAct.Name)
+    /// It is about the server that the client is connected to, and it is connected to none.
+    case needsConnection(LabAct.Name)
+
+    /// A sentence.
+    public var description: String {
+        switch self {
+        case .needsNetwork(let name):
+            "“\(name.rawValue)” is for a network that Parley started; on others it is the administrator's affair."
+        case .needsLink(let name): "“\(name.rawValue)” needs a link through the lab's proxy."
+        case .notHere(let name): "“\(name.rawValue)” is not for a network that others use too."
+        case .needsConnection(let name):
+            "“\(name.rawValue)” is for the server that you are connected to, and you are connected to none."
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import NIOConcurrencyHelpers
+import Relay
+
+/// A `RelayClient` as a client under test.
+public final class RelaySubject: LabSubject {
+    /// The client.
+    public let client: RelayClient
+    /// How another device of the same user connects; its link has no faults.
+    private let other: RelayConfiguration
+    private let devices = NIOLockedValueBox<[RelayClient]>([])
+    /// No run waits for longer for one message.
+    private static let patience = Duration.seconds(24 * 3_600)
+    /// How long a connection is waited for.
+    private let connectLimit: Duration
+
+    /// - Parameters:
+    ///   - configuration: how it connects, mostly to a link with faults.
+    ///   - other: how another device connects.
+    ///   - connectLimit: how long a connection is waited for.
+    public init(
+        _ configuration: RelayConfiguration, other: RelayConfiguration, connectLimit: Duration = .seconds(30)
+    ) {
+        client = RelayClient(configuration: configuration)
+        self.other = other
+        self.connectLimit = connectLimit
+    }
+
+    /// The status now, and every change of it.
+    public var statuses: AsyncStream<ConnectionStatus> { client.statuses }
+
+    /// How many messages wait or are under way.
+    public var queuedCount: Int { client.queuedCount }
+
+    /// Connects.
+    public func connect() async {
+        // What keeps it from connecting, its status says.
+        try? await client.connect(within: connectLimit)
+    }
+
+    /// Ends the session here and on the other devices.
+    public func close() async {
+        await client.close()
+        for device in devices.withLockedValue({ devices in
+            defer { devices = [] }
+            return devices
+        }) { await device.close() }
+    }
+
+    /// Tells what happens to the application.
+    public func lifecycleChanged(_ event: LifecycleEvent) async { await client.lifecycleChanged(event) }
+
+    /// Signs in on another device.
+    public func signIn(on device: String) async throws {
+        var configuration = other
+        configuration.device = device
+        let second = RelayClient(configuration: configuration)
+        devices.withLockedValue { $0.append(second) }
+        try await second.connect(within: connectLimit)
+    }
+
+    /// Follows a topic from now on.
+    public func read(topic: String) async throws -> any LabReader {
+        RelayReader(events: try await client.messages(topic: topic))
+    }
+
+    /// Hands a message over.
+    public func send(_ number: LabNumber, topic: String) throws -> @Sendable () async -> LabOutcome {
+        let pending = try client.submit(topic: topic, message: .string(number.text))
+        return {
+            do throws(RelayError) {
+                _ = try await pending.receipt(within: Self.patience)
+                return .acknowledged
+            } catch {
+                if case .uncertain = error { return .uncertain }
+                return .notSent(error.words)
+            }
+        }
+    }
+}
+
+/// What a client delivers of a topic.
+private struct RelayReader: LabReader {
+    let events: TopicEvents
+
+    func next() async throws -> LabDelivery? {
+        // What was read and not handed out is kept by the events themselves.
+        var iterator = events.makeAsyncIterator()
+        while let event = try await iterator.next() {
+            guard case .message(let message) = event, let number = LabNumber(message: message.message) else { continue }
+            return LabDelivery(number, isRecovered: message.isRecovered)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,178 @@
+/// What became of each message of a run, by its number: a pure value that hears of one event after the other.
+public struct LabLedger: Hashable, Sendable {
+    /// What one delivery was.
+    public enum Delivery: Hashable, Sendable {
+        /// The message's first, in order.
+        case first
+        /// The message's first, behind a later one of its writer.
+        case late
+        /// Another one of the same message.
+        case again
+        /// One of a message that nobody sent.
+        case strange
+    }
+
+    /// What is known of one message.
+    fileprivate struct Marks: OptionSet, Hashable, Sendable {
+        let rawValue: UInt8
+
+        static let sent = Marks(rawValue: 1)
+        static let acknowledged = Marks(rawValue: 2)
+        static let notSent = Marks(rawValue: 4)
+        static let uncertain = Marks(rawValue: 8)
+        static let received = Marks(rawValue: 16)
+        static let ended: Marks = [.acknowledged, .notSent, .uncertain]
+    }
+
+    fileprivate struct Writer: Hashable, Sendable {
+        /// By their places, the first one first.
+        var messages: [Marks] = []
+        /// The latest that was delivered.
+        var newest = 0
+    }
+
+    /// Most writers of a run; what others write is strange.
+    public static let maximumWriters = 64
+    /// So many messages are named of each kind of fault.
+    public static let maximumNames = 100
+
+    private var writers: [String: Writer] = [:]
+    private var figuresNow = LabFigures()
+    private var outages = LabOutages()
+    private var again: [LabNumber] = []
+    private var late: [LabNumber] = []
+    private var strangers: [LabNumber] = []
+
+    /// An empty ledger.
+    public init() {}
+
+    // MARK: Events
+
+    /// Takes in what happened.
+    ///
+    /// - Returns: what a delivery was; nil for other events.
+    @discardableResult
+    public mutating func take(_ event: LabEvent) -> Delivery? {
+        switch event.kind {
+        case .sent(let number): mark(number, .sent)
+        case .acknowledged(let number): mark(number, .acknowledged)
+        case .notSent(let number, _): mark(number, .notSent)
+        case .uncertain(let number): mark(number, .uncertain)
+        case .received(let number, _): return deliver(number)
+        case .status(let status): outages.take(status, at: event.at)
+        case .fault(let fault): outages.take(fault, at: event.at)
+        case .began, .roundTrip, .queued, .expectation, .note, .failed, .ended: break
+        }
+        return nil
+    }
+
+    private mutating func mark(_ number: LabNumber, _ marks: Marks) {
+        guard hasRoom(for: number) else { return }
+        writers[number.writer, default: Writer()].mark(number.value, marks)
+    }
+
+    private mutating func deliver(_ number: LabNumber) -> Delivery {
+        // In place: a copy for each delivery would cost as much as all before it.
+        let delivery = writers[number.writer]?.deliver(number.value) ?? .strange
+        switch delivery {
+        case .first: break
+        case .late:
+            figuresNow.outOfOrder += 1
+            Self.name(number, in: &late)
+        case .again:
+            figuresNow.doubled += 1
+            Self.name(number, in: &again)
+        case .strange:
+            figuresNow.strange += 1
+            Self.name(number, in: &strangers)
+        }
+        return delivery
+    }
+
+    private func hasRoom(for number: LabNumber) -> Bool {
+        writers[number.writer] != nil || writers.count < Self.maximumWriters
+    }
+
+    private static func name(_ number: LabNumber, in list: inout [LabNumber]) {
+        if list.count < maximumNames { list.append(number) }
+    }
+
+    /// Whether a message was handed over to the client.
+    public func wasSent(_ number: LabNumber) -> Bool {
+        writers[number.writer]?.marks(number.value).contains(.sent) == true
+    }
+
+    // MARK: What it comes to
+
+    /// What there is to say now. Acknowledged messages that have not been delivered count as lost, also while they may
+    /// still be on their way.
+    public var figures: LabFigures {
+        var figures = figuresNow
+        for writer in writers.values {
+            for marks in writer.messages {
+                if marks.contains(.sent) { figures.sent += 1 }
+                if marks.contains(.acknowledged) { figures.acknowledged += 1 }
+                if marks.contains(.notSent) { figures.notSent += 1 }
+                if marks.contains(.uncertain) { figures.uncertain += 1 }
+                if marks.contains(.received) { figures.received += 1 }
+                if marks.contains(.sent), marks.isDisjoint(with: .ended) { figures.unsettled += 1 }
+                if marks.isLost { figures.lost += 1 }
+                if marks.isContradicted { figures.contradicted += 1 }
+            }
+        }
+        figures.notice = outages.notice
+        figures.recovery = outages.recovery
+        return figures
+    }
+
+    /// The messages that were acknowledged and not delivered, in order, up to ``maximumNames``.
+    public var lost: [LabNumber] { named { $0.isLost } }
+    /// The messages that have not ended, in order, up to ``maximumNames``.
+    public var unsettled: [LabNumber] { named { $0.contains(.sent) && $0.isDisjoint(with: .ended) } }
+    /// The messages that were delivered although they were told as not sent, in order, up to ``maximumNames``.
+    public var contradicted: [LabNumber] { named { $0.isContradicted } }
+    /// The messages that were delivered again, once for each time, up to ``maximumNames``.
+    public var doubled: [LabNumber] { again }
+    /// The messages that were delivered behind a later one, up to ``maximumNames``.
+    public var outOfOrder: [LabNumber] { late }
+    /// The messages that nobody sent, once for each delivery, up to ``maximumNames``.
+    public var strange: [LabNumber] { strangers }
+
+    private func named(_ isWanted: (Marks) -> Bool) -> [LabNumber] {
+        var names: [LabNumber] = []
+        for name in writers.keys.sorted() {
+            for (index, marks) in (writers[name]?.messages ?? []).enumerated() where isWanted(marks) {
+                guard names.count < Self.maximumNames else { return names }
+                if let number = LabNumber(writer: name, value: index + 1) { names.append(number) }
+            }
+        }
+        return names
+    }
+}
+
+extension LabLedger.Marks {
+    fileprivate var isLost: Bool { contains(.acknowledged) && !contains(.received) }
+    fileprivate var isContradicted: Bool { contains(.notSent) && contains(.received) }
+}
+
+extension LabLedger.Writer {
+    fileprivate func marks(_ value: Int) -> LabLedger.Marks {
+        messages.indices.contains(value - 1) ? messages[value - 1] : []
+    }
+
+    fileprivate mutating func deliver(_ value: Int) -> LabLedger.Delivery {
+        let before = marks(value)
+        guard before.contains(.sent) else { return .strange }
+        guard !before.contains(.received) else { return .again }
+        mark(value, .received)
+        guard value > newest else { return .late }
+        newest = value
+        return .first
+    }
+
+    fileprivate mutating func mark(_ value: Int, _ marks: LabLedger.Marks) {
+        // A number is never larger than ``LabNumber/maximum``.
+        while messages.count < value { messages.append([]) }
+        messages[value - 1].formUnion(marks)
+    }
+}

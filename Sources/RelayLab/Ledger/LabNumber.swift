@@ -1,0 +1,64 @@
+import Relay
+
+/// Which message of a run it is: its writer, and its place in what that writer sent, from 1 on.
+public struct LabNumber: Hashable, Comparable, Sendable {
+    /// Who wrote it: letters, digits, dashes and underscores, 64 at most.
+    public let writer: String
+    /// Its place, from 1 on.
+    public let value: Int
+
+    /// The largest number that a ledger takes.
+    public static let maximum = 1_000_000
+    private static let longestWriter = 64
+
+    /// Makes a number; nil where the writer's name or the place can be none.
+    public init?(writer: String, value: Int) {
+        guard (1...Self.maximum).contains(value), Self.isWriter(writer) else { return nil }
+        self.writer = writer
+        self.value = value
+    }
+
+    /// The number that a text has, as ``text`` writes it, whatever stands behind it.
+    public init?(text: some StringProtocol) {
+        let words = text.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
+        guard words.count >= 3, words[0] == "lab", let value = Int(words[2]) else { return nil }
+        self.init(writer: String(words[1]), value: value)
+    }
+
+    /// The number that a message carries: as text, bare or in a chat line, or as a map with `lab`, the writer's name, and
+    /// `n`, the place. Any program can write one of these. Nil for other messages.
+    public init?(message: MessageValue) {
+        if case .map(let map) = message, let writer = map["lab"]?.stringValue {
+            guard let value = map["n"]?.intValue.flatMap({ Int(exactly: $0) }) else { return nil }
+            self.init(writer: writer, value: value)
+            return
+        }
+        self.init(text: message.stringValue ?? message["text"]?.stringValue ?? "")
+    }
+
+    /// Whether a text can be a writer's name.
+    public static func isWriter(_ text: String) -> Bool {
+        (1...longestWriter).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// `lab alice 12`: what a message with this number says.
+    public var text: String { "lab \(writer) \(value)" }
+
+    /// Those of one writer in their order, and writers by name.
+    public static func < (left: LabNumber, right: LabNumber) -> Bool {
+        left.writer == right.writer ? left.value < right.value : left.writer < right.writer
+    }
+}
+
+extension LabNumber: CustomStringConvertible {
+    /// `alice 12`.
+    public var description: String { "\(writer) \(value)" }
+}

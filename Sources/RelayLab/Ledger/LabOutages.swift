@@ -1,0 +1,49 @@
+/// How long a client took to notice faults and to be connected again: a pure value that hears of faults and statuses.
+struct LabOutages: Hashable, Sendable {
+    /// The longest time from a fault to the status that says it.
+    private(set) var notice: LabTime?
+    /// The longest time until the client was connected again.
+    private(set) var recovery: LabTime?
+
+    private var wasConnected = false
+    /// How many faults last now.
+    private var lasting = 0
+    /// The earliest fault that nothing was noticed of yet.
+    private var unnoticed: LabTime?
+    /// When the newest fault was over.
+    private var cleared: LabTime?
+    /// When the present outage was noticed.
+    private var noticed: LabTime?
+
+    mutating func take(_ fault: LabFault, at now: LabTime) {
+        switch fault.phase {
+        case .began:
+            lasting += 1
+            if noticed == nil { unnoticed = unnoticed ?? now }
+        case .struck:
+            if noticed == nil { unnoticed = unnoticed ?? now }
+            cleared = now
+        case .ended:
+            lasting = max(0, lasting - 1)
+            cleared = now
+            // A fault that was over before anything was noticed of it was no outage.
+            if lasting == 0, noticed == nil { unnoticed = nil }
+        }
+    }
+
+    mutating func take(_ status: LabStatus, at now: LabTime) {
+        defer { wasConnected = status.isConnected }
+        if status.isConnected {
+            guard let noticed else { return }
+            // With a fault that lasts, the client has found its way around it.
+            let free = lasting > 0 ? noticed : cleared ?? noticed
+            recovery = max(recovery ?? .zero, now - min(free, now))
+            self.noticed = nil
+            unnoticed = nil
+        } else if wasConnected, status.state != "suspended" {
+            noticed = now
+            if let unnoticed { notice = max(notice ?? .zero, now - unnoticed) }
+            unnoticed = nil
+        }
+    }
+}

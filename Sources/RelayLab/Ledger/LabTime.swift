@@ -1,0 +1,62 @@
+/// A moment of a run, or a length of time in it, in whole microseconds. Moments count from the run's beginning.
+///
+/// Whole, so that what a log or a page says of it reads back as the same.
+public struct LabTime: Hashable, Comparable, Sendable {
+    /// The microseconds.
+    public var microseconds: Int64
+
+    /// Makes a time.
+    public init(microseconds: Int64) { self.microseconds = microseconds }
+
+    /// A duration, rounded down to the microsecond.
+    public init(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        microseconds = overflows ? .max / 2 : whole + attoseconds / 1_000_000_000_000
+    }
+
+    /// Seconds with a fraction, rounded to the microsecond; nil where that is no time that a run can have.
+    public init?(seconds: Double) {
+        let value = (seconds * 1_000_000).rounded()
+        guard value.magnitude < 0x1p53 else { return nil }
+        microseconds = Int64(value)
+    }
+
+    /// Nothing.
+    public static let zero = LabTime(microseconds: 0)
+
+    /// The time in seconds.
+    public var seconds: Double { Double(microseconds) / 1_000_000 }
+
+    /// The time as a duration.
+    public var duration: Duration { .microseconds(microseconds) }
+
+    /// Earlier moments come first.
+    public static func < (left: LabTime, right: LabTime) -> Bool { left.microseconds < right.microseconds }
+
+    /// The time between two moments.
+    public static func - (left: LabTime, right: LabTime) -> LabTime {
+        LabTime(microseconds: left.microseconds - right.microseconds)
+    }
+
+    /// A moment so much later.
+    public static func + (left: LabTime, right: LabTime) -> LabTime {
+        LabTime(microseconds: left.microseconds + right.microseconds)
+    }
+}
+
+extension LabTime: CustomStringConvertible {
+    /// `0.052 s`: seconds with three digits behind the point, rounded.
+    public var description: String { fixed(digits: 3) + " s" }
+
+    /// Seconds with so many digits behind the point, 1 to 6, rounded.
+    func fixed(digits: Int) -> String {
+        var unit: Int64 = 1
+        for _ in 0..<(6 - digits) { unit *= 10 }
+        let parts = (microseconds.magnitude + UInt64(unit) / 2) / UInt64(unit)
+        let scale = 1_000_000 / UInt64(unit)
+        let fraction = String(parts % scale)
+        let zeros = String(repeating: "0", count: digits - fraction.count)
+        return (microseconds < 0 ? "-" : "") + "\(parts / scale).\(zeros)\(fraction)"
+    }
+}

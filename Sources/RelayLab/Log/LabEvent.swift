@@ -1,0 +1,146 @@
+/// What happened at one moment of a run. A log is a list of these, and ledger and timeline are made of nothing else.
+public struct LabEvent: Hashable, Sendable {
+    /// When it happened, counted from the run's beginning.
+    public var at: LabTime
+    /// What happened.
+    public var kind: Kind
+
+    /// Makes an event.
+    public init(at: LabTime, _ kind: Kind) {
+        self.at = at
+        self.kind = kind
+    }
+
+    /// What can happen.
+    public enum Kind: Hashable, Sendable {
+        /// The run begins.
+        case began(LabHeading)
+        /// The connection's status has changed.
+        case status(LabStatus)
+        /// The round trip was measured.
+        case roundTrip(LabTime)
+        /// A fault began, ended, or struck once.
+        case fault(LabFault)
+        /// So many messages wait or are under way.
+        case queued(Int)
+        /// A message was handed over to the client under test.
+        case sent(LabNumber)
+        /// The client said that the server has stored it.
+        case acknowledged(LabNumber)
+        /// The client said that it was not sent, with its reason.
+        case notSent(LabNumber, reason: String)
+        /// The client said that it does not know whether it was stored.
+        case uncertain(LabNumber)
+        /// A message was delivered.
+        case received(LabNumber, isRecovered: Bool)
+        /// An expectation was looked at to its end.
+        case expectation(LabExpectationResult)
+        /// Something worth a line.
+        case note(String)
+        /// The run could not be carried through, for this reason.
+        case failed(String)
+        /// The run is over. Nothing comes behind it.
+        case ended(LabFigures, passed: Bool)
+    }
+}
+
+/// What a run was.
+public struct LabHeading: Hashable, Sendable {
+    /// What it rehearsed.
+    public var title: String
+    /// Where its chances came from.
+    public var seed: UInt64
+    /// The name of the policy by which the client tries again.
+    public var policy: String
+    /// How many times faster than in earnest its times passed.
+    public var speed: Double
+    /// The server, with its version where that is known.
+    public var server: String?
+    /// When it began, as ISO 8601.
+    public var time: String?
+
+    /// Makes a heading.
+    public init(
+        title: String, seed: UInt64, policy: String, speed: Double = 1, server: String? = nil, time: String? = nil
+    ) {
+        self.title = title
+        self.seed = seed
+        self.policy = policy
+        self.speed = speed
+        self.server = server
+        self.time = time
+    }
+}
+
+/// A connection's status, as a run keeps it.
+public struct LabStatus: Hashable, Sendable {
+    /// The state by the name that ``Relay/ConnectionStatus/State`` has for it.
+    public var state: String
+    /// The reason by its name, such as `kicked`; nil where there is none.
+    public var reason: String?
+    /// The reason in words.
+    public var words: String?
+    /// The number of attempts; 0 while connected or at rest.
+    public var attempt: Int
+    /// The time until the next attempt, while one is waited for.
+    public var retryIn: LabTime?
+
+    /// Makes a status.
+    public init(state: String, reason: String? = nil, words: String? = nil, attempt: Int = 0, retryIn: LabTime? = nil) {
+        self.state = state
+        self.reason = reason
+        self.words = words
+        self.attempt = attempt
+        self.retryIn = retryIn
+    }
+
+    /// Whether messages go through.
+    public var isConnected: Bool { state == "connected" }
+}
+
+/// A fault of a run.
+public struct LabFault: Hashable, Sendable {
+    /// Where in its life it is.
+    public enum Phase: String, Hashable, Sendable, CaseIterable {
+        /// It begins, and lasts.
+        case began
+        /// It is over.
+        case ended
+        /// It is over in the moment in which it comes, such as a cut.
+        case struck
+    }
+
+    /// What it is called, such as `refuse`.
+    public var name: String
+    /// What else there is to say of it, such as a direction; empty for nothing.
+    public var detail: String
+    /// Where in its life it is.
+    public var phase: Phase
+
+    /// Makes a fault.
+    public init(_ name: String, detail: String = "", _ phase: Phase) {
+        self.name = name
+        self.detail = detail
+        self.phase = phase
+    }
+}
+
+/// How an expectation ended.
+public struct LabExpectationResult: Hashable, Sendable {
+    /// What was expected.
+    public var words: String
+    /// Whether it came.
+    public var isMet: Bool
+    /// How long it took, or was waited for.
+    public var took: LabTime
+    /// What there was instead; nil where it came.
+    public var instead: String?
+
+    /// Makes a result.
+    public init(words: String, isMet: Bool, took: LabTime, instead: String? = nil) {
+        self.words = words
+        self.isMet = isMet
+        self.took = took
+        self.instead = instead
+    }
+}

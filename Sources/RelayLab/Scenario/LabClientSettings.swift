@@ -1,0 +1,90 @@
+import JSON5
+import Relay
+
+/// How the client under test is, as far as a scenario says it. Times are as in earnest; a run divides them by its speed.
+public struct LabClientSettings: Hashable, Sendable {
+    /// The name of the policy by which it tries again, as ``Relay/ReconnectPolicy/named(_:)`` has it.
+    public var reconnect = "parley"
+    /// How long an outage may last until it gives up; nil for what the policy says.
+    public var window: Duration?
+    /// How long it may be in the background until it is suspended; nil keeps the connection.
+    public var suspendAfter: Duration?
+    /// `shared`, `take-over` or `yield`.
+    public var session = "shared"
+    /// How much time is between two pings.
+    public var ping: Duration?
+    /// How long the answer to a ping may take.
+    public var pong: Duration?
+    /// How long each of its tokens holds, not divided by the speed, since the server counts in whole seconds; nil for
+    /// credentials without an end.
+    public var tokenLifetime: Duration?
+    /// Whether it is given a new token when one has ended.
+    public var renewsToken = true
+
+    /// What counts where nothing is said.
+    public init() {}
+
+    /// The policy by which it tries again, with all times divided.
+    public func reconnectPolicy(speed: Double) -> ReconnectPolicy {
+        var policy = ReconnectPolicy.named(reconnect) ?? .parley
+        if let window { policy.window = window }
+        policy.schedule = policy.schedule.map { $0 / speed }
+        policy.cap = policy.cap / speed
+        policy.window = policy.window.map { $0 / speed }
+        policy.longOutage = policy.longOutage / speed
+        policy.stableAfter = policy.stableAfter / speed
+        return policy
+    }
+
+    /// The object with which it is written.
+    var value: MessageValue {
+        let plain = LabClientSettings()
+        var map = MessageMap()
+        if reconnect != plain.reconnect { map["reconnect"] = .string(reconnect) }
+        if session != plain.session { map["session"] = .string(session) }
+        for (key, time) in [
+            ("window", window), ("suspendAfter", suspendAfter), ("ping", ping), ("pong", pong),
+            ("tokenLifetime", tokenLifetime),
+        ] {
+            if let time { map[key] = .string(LabDuration.text(time)) }
+        }
+        if !renewsToken { map["renewsToken"] = false }
+        return .map(map)
+    }
+}
+
+extension LabClientSettings: Decodable {
+    private enum Keys: String, CodingKey, CaseIterable {
+        case reconnect, window, suspendAfter, session, ping, pong, tokenLifetime, renewsToken
+    }
+
+    /// Reads the settings.
+    public init(from decoder: any Decoder) throws {
+        try UnknownKeys.refuse(in: decoder, besides: Keys.allCases.map(\.rawValue), kind: "setting of the client")
+        let values = try decoder.container(keyedBy: Keys.self)
+        if let name = try values.decodeIfPresent(String.self, forKey: .reconnect) {
+            guard ReconnectPolicy.named(name) != nil else {
+                throw SettingMistake(
+                    values.codingPath + [Keys.reconnect],
+                    "“\(name)” is no reconnection policy; these are: parley, relayx, rongcloud, supabase")
+            }
+            reconnect = name
+        }
+        if let name = try values.decodeIfPresent(String.self, forKey: .session) {
+            guard name == "shared" || KickPolicy(rawValue: name) != nil else {
+                throw SettingMistake(
+                    values.codingPath + [Keys.session], "“\(name)” is no session; these are: shared, take-over, yield")
+            }
+            session = name
+        }
+        window = try LabDuration.decode(values, .window)
+        suspendAfter = try LabDuration.decode(values, .suspendAfter)
+        ping = try LabDuration.decode(values, .ping)
+        pong = try LabDuration.decode(values, .pong)
+        tokenLifetime = try LabDuration.decode(values, .tokenLifetime)
+        if let tokenLifetime, tokenLifetime < .seconds(1) {
+            throw SettingMistake(values.codingPath + [Keys.tokenLifetime], "it takes a second at least")
+        }
+        renewsToken = try values.decodeIfPresent(Bool.self, forKey: .renewsToken) ?? true
+    }
+}

@@ -1,0 +1,144 @@
+import JSON5
+import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A mistake in a scenario, with its place.
+public struct LabScenarioError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The line, from 1 on.
+    public var line: Int
+    /// The column, from 1 on.
+    public var column: Int
+    /// What is wrong, and what to write instead.
+    public var words: String
+
+    /// `3:12: what is wrong`.
+    public var description: String { "\(line):\(column): \(words)" }
+}
+
+/// What a run does and expects, in the form of the configuration: JSON5, so it may hold comments and trailing commas.
+///
+///     { title: "a cut", steps: [ { do: "cut" }, { expect: { status: "connected" } } ] }
+public struct LabScenario: Hashable, Sendable {
+    /// What it rehearses, in a line.
+    public var title: String
+    /// What it shows; empty for nothing.
+    public var about: String
+    /// Where its chances come from; nil to draw a seed.
+    public var seed: UInt64?
+    /// How many times faster than in earnest its times pass, those of the client's policies included.
+    public var speed: Double
+    /// The topic.
+    public var topic: String
+    /// How the client under test is.
+    public var client: LabClientSettings
+    /// What happens, in order.
+    public var steps: [LabStep]
+
+    /// Most steps.
+    public static let maximumSteps = 10_000
+    /// Larger texts are no scenario.
+    private static let maximumBytes = 1 << 20
+
+    /// Makes a scenario.
+    public init(
+        title: String, about: String = "", seed: UInt64? = nil, speed: Double = 1, topic: String = "lab",
+        client: LabClientSettings = LabClientSettings(), steps: [LabStep]
+    ) {
+        self.title = title
+        self.about = about
+        self.seed = seed
+        self.speed = speed
+        self.topic = topic
+        self.client = client
+        self.steps = steps
+    }
+
+    /// Reads a scenario's file.
+    ///
+    /// - Throws: ``LabScenarioError`` with line and column.
+    public init(parsing text: some Collection<UInt8>) throws(LabScenarioError) {
+        guard text.count <= Self.maximumBytes else {
+            throw LabScenarioError(line: 1, column: 1, words: "it is too large to be a scenario")
+        }
+        do throws(JSON5Outline.Mistake) { self = try JSON5Document<LabScenario>(Data(text)).value } catch {
+            throw LabScenarioError(line: error.place.line, column: error.place.column, words: error.words)
+        }
+    }
+
+    /// Whether a network is needed that Parley started.
+    public var needsNetwork: Bool {
+        steps.contains { step in
+            if case .act(let act, _) = step.kind { act.name.needsNetwork } else { false }
+        }
+    }
+
+    /// Whether a cluster of three servers is needed.
+    public var needsCluster: Bool {
+        steps.contains { step in
+            if case .act(let act, _) = step.kind { act.name.needsCluster } else { false }
+        }
+    }
+
+    /// The file, as ``init(parsing:)`` reads it.
+    public var text: String {
+        var lines = ["{", "    title: \(JSONText.quote(title)),"]
+        if !about.isEmpty { lines.append("    about: \(JSONText.quote(about)),") }
+        if let seed { lines.append("    seed: \(seed),") }
+        if speed != 1 { lines.append("    speed: \(LabReport.number(speed)),") }
+        if topic != "lab" { lines.append("    topic: \(JSONText.quote(topic)),") }
+        let settings = client.value
+        if settings.mapValue?.isEmpty == false {
+            lines.append("    client: \(JSONText.text(settings, spaced: true)),")
+        }
+        lines.append("    steps: [")
+        lines += steps.map { "        \(JSONText.text($0.value, spaced: true))," }
+        return (lines + ["    ],", "}", ""]).joined(separator: "\n")
+    }
+}
+
+extension LabScenario: Decodable {
+    private enum Keys: String, CodingKey, CaseIterable { case title, about, seed, speed, topic, client, steps }
+
+    /// Reads a scenario.
+    public init(from decoder: any Decoder) throws {
+        try UnknownKeys.refuse(in: decoder, besides: Keys.allCases.map(\.rawValue), kind: "part of a scenario")
+        let values = try decoder.container(keyedBy: Keys.self)
+        guard values.contains(.steps) else {
+            throw SettingMistake(decoder.codingPath, "it has no steps: steps: [ { do: \"cut\" } ]")
+        }
+        let seed: UInt64? = try values.decodeIfPresent(Double.self, forKey: .seed).map { number in
+            guard let whole = UInt64(exactly: number), number < 0x1p53 else {
+                throw SettingMistake(values.codingPath + [Keys.seed], "it takes a whole number from 0 on")
+            }
+            return whole
+        }
+        let speed = try values.decodeIfPresent(Double.self, forKey: .speed) ?? 1
+        guard (0.01...1_000).contains(speed) else {
+            throw SettingMistake(values.codingPath + [Keys.speed], "it takes a number from 0.01 to 1000")
+        }
+        let topic = try values.decodeIfPresent(String.self, forKey: .topic) ?? "lab"
+        do throws(TopicError) { _ = try Topic(topic) } catch {
+            throw SettingMistake(values.codingPath + [Keys.topic], "\(error)")
+        }
+        var list = try values.nestedUnkeyedContainer(forKey: .steps)
+        var steps: [LabStep] = []
+        while !list.isAtEnd {
+            guard steps.count < Self.maximumSteps else {
+                throw SettingMistake(
+                    list.codingPath + [PathKey(list.currentIndex)], "there are more than \(Self.maximumSteps) steps")
+            }
+            steps.append(try list.decode(LabStep.self))
+        }
+        self.init(
+            title: try values.decodeIfPresent(String.self, forKey: .title) ?? "a scenario",
+            about: try values.decodeIfPresent(String.self, forKey: .about) ?? "", seed: seed, speed: speed,
+            topic: topic,
+            client: try values.decodeIfPresent(LabClientSettings.self, forKey: .client) ?? LabClientSettings(),
+            steps: steps)
+    }
+}

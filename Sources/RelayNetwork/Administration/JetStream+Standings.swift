@@ -1,0 +1,110 @@
+import NATS
+import NIOCore
+import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension JetStream {
+    /// What the servers say of all streams: who leads them, who has copies, and what they hold. Servers ask each stream's
+    /// leader and wait some seconds for those who do not answer.
+    func standings() async throws(NATSError) -> StreamStandings {
+        var found = StreamStandings()
+        var offset = 0
+        while true {
+            let reply = try await connection.request(
+                ByteBuffer(string: #"{"offset":\#(offset)}"#), to: "\(Self.standardPrefix).STREAM.LIST",
+                timeout: timeout)
+            guard let page = try? JSONDecoder().decode(StreamPage.self, from: Data(reply.bytes)) else {
+                throw .protocolViolation("the answer to STREAM.LIST is not understood")
+            }
+            if let failure = page.error {
+                throw .jetStream(
+                    JetStreamFailure(
+                        code: failure.code ?? 0, errorCode: failure.errorCode ?? 0, text: failure.description ?? ""))
+            }
+            for entry in page.streams ?? [] {
+                found.take(entry.stream(of: connection.info.serverName ?? ""))
+            }
+            for name in page.missing ?? [] { found.take(missing: name) }
+            let count = (page.streams?.count ?? 0) + (page.missing?.count ?? 0)
+            offset += count
+            guard count > 0, offset < page.total ?? 0 else { return found }
+        }
+    }
+}
+
+extension StreamStandings {
+    fileprivate mutating func take(_ stream: NetworkReport.Stream) {
+        guard stream.name.hasPrefix(NetworkNames.postboxStreamPrefix) else { return streams.append(stream) }
+        postboxes.add(stream)
+    }
+
+    fileprivate mutating func take(missing name: String) {
+        guard name.hasPrefix(NetworkNames.postboxStreamPrefix) else { return missing.append(name) }
+        postboxes.add(NetworkReport.Stream(name: name))
+    }
+}
+
+/// A page of the list of streams.
+private struct StreamPage: Decodable {
+    struct Failure: Decodable {
+        var code: Int?
+        var errorCode: Int?
+        var description: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case code, description
+            case errorCode = "err_code"
+        }
+    }
+
+    struct Entry: Decodable {
+        struct Configuration: Decodable {
+            var name: String
+            var limit: Int64?
+
+            private enum CodingKeys: String, CodingKey {
+                case name
+                case limit = "max_bytes"
+            }
+        }
+        struct State: Decodable {
+            var messages: UInt64
+            var bytes: UInt64
+        }
+        struct Copy: Decodable {
+            var name: String
+            var current: Bool
+            var offline: Bool?
+            var lag: UInt64?
+        }
+        struct Group: Decodable {
+            var leader: String?
+            var replicas: [Copy]?
+        }
+        var config: Configuration
+        var state: State
+        var cluster: Group?
+
+        /// - Parameter server: who told it; alone it leads all that it has, and does not say so.
+        func stream(of server: String) -> NetworkReport.Stream {
+            var stream = NetworkReport.Stream(name: config.name)
+            stream.leader = cluster.map { $0.leader.flatMap { $0.isEmpty ? nil : $0 } } ?? server
+            stream.copies = (cluster?.replicas ?? []).map {
+                .init(server: $0.name, isCurrent: $0.current, isOffline: $0.offline ?? false, lag: $0.lag ?? 0)
+            }.sorted { $0.server < $1.server }
+            (stream.messages, stream.bytes) = (state.messages, state.bytes)
+            stream.limit = config.limit.flatMap { $0 > 0 ? $0 : nil }
+            return stream
+        }
+    }
+
+    var total: Int?
+    var streams: [Entry]?
+    var missing: [String]?
+    var error: Failure?
+}

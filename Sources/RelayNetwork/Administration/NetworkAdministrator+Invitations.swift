@@ -1,0 +1,125 @@
+import NATS
+
+/// What became of an invitation that was to be taken back.
+public enum InvitationRevocation: Hashable, Sendable {
+    /// It cannot be used any more.
+    case revoked
+    /// Somebody had used it already.
+    case used
+    /// There was none.
+    case none
+}
+
+extension NetworkAdministrator {
+    /// How long an invitation can be used unless said otherwise, in seconds.
+    public static let invitationLifetime: Int64 = 7 * 86_400
+
+    /// Invites somebody: makes the user where there is none, and credentials that can be exchanged once for the person's
+    /// own. An invitation from before for the same user is void.
+    /// - Parameters:
+    ///   - topics: the patterns granted; nil keeps those of a known user, and grants a new user all topics.
+    ///   - servers: where the person connects; none to take what the network listens at.
+    ///   - expires: until when it can be used, in seconds since 1970.
+    /// - Returns: the invitation, whose secret is kept nowhere.
+    /// - Throws: `NetworkError.invalidListener` where nobody elsewhere reaches the network, and as
+    ///   ``add(user:topics:expires:)``.
+    public func invite(
+        user: String, topics: [String]? = nil, servers: [String] = [], expires: Int64
+    ) async throws(NetworkError) -> Invitation {
+        let user = try UserName(user)
+        let listener = try directory.listener()
+        let cluster = try directory.cluster()
+        let servers = try Self.servers(servers.isEmpty ? cluster?.servers ?? [] : servers, listener)
+        let authority = if let cluster { try cluster.authority() } else { try listener?.authority() }
+        return try await alone { identity throws(NetworkError) in
+            let before = try directory.record(of: user)
+            try before?.standing.check(user)
+            if let before, topics == nil {
+                // An attempt that was interrupted may have made the user without having told the servers.
+                if cluster != nil { try await introduce(directory.changeUser(user) { _ in }.token, identity) }
+                if let known = before.invitation { _ = try await end(known, identity) }
+            } else {
+                let token = try directory.issueCredentials(
+                    for: user, topics: topics ?? [">"], expires: before?.expires
+                ).token
+                if let before {
+                    try await enforce(token, of: user, before, reason: nil, identity)
+                    if let known = before.invitation { _ = try await end(known, identity) }
+                } else {
+                    try await introduce(token, identity)
+                }
+            }
+            let pair = NKeyPair.generate(.user)
+            let account = try directory.changeRecord(of: user) { record in
+                record.invitation = InvitationRecord(key: pair.publicKey.text, expires: expires)
+                return record.account
+            }
+            let key: NKey
+            do throws(CredentialsError) { key = try NKey(account) } catch { throw .credentials(error) }
+            let credentials = try identity.issuer.issue(
+                to: pair, name: user.text, account: key, permissions: Invitation.permissions(user), expires: expires)
+            return Invitation(
+                user: user, servers: servers, authority: authority, names: identity.names, expires: expires,
+                credentials: credentials)
+        }
+    }
+
+    /// Takes a user's invitation back. One that was used already is of no use to anybody; the user it made is kept out by
+    /// ``ban(user:reason:)``. Where somebody uses it at the same moment, one of both comes first, and the other is told.
+    /// - Throws: as ``ban(user:reason:)``.
+    @discardableResult
+    public func revokeInvitation(of user: String) async throws(NetworkError) -> InvitationRevocation {
+        let user = try UserName(user)
+        return try await alone { identity throws(NetworkError) in
+            let isOnCluster = try directory.cluster() != nil
+            // On a cluster it is kept until its end is known there, so that an act that fails can be done again.
+            let known = try directory.changeRecord(of: user) { record in
+                let known = record.invitation
+                record.invitation = isOnCluster ? known?.revoked() : nil
+                return known
+            }
+            guard let known else { return .none }
+            let outcome = try await end(known, identity)
+            if isOnCluster { try directory.changeRecord(of: user) { $0.invitation = nil } }
+            return outcome
+        }
+    }
+
+    /// Ends an invitation where the services of a network on a cluster keep which were used.
+    private func end(
+        _ invitation: InvitationRecord, _ identity: NetworkIdentity
+    ) async throws(NetworkError) -> InvitationRevocation {
+        guard invitation.usedBy == nil else { return .used }
+        guard try directory.cluster() != nil else { return .revoked }
+        return try await withUserRegister(identity) { register throws(NetworkError) in
+            try await register.revoke(invitation: invitation.key) ? .revoked : .used
+        }
+    }
+
+    /// The servers that an invitation names.
+    private static func servers(
+        _ named: [String], _ listener: NetworkListener?
+    ) throws(NetworkError) -> [String] {
+        guard !named.isEmpty else {
+            guard let address = try listener?.publicAddress() else {
+                throw .invalidListener(
+                    listener == nil
+                        ? "Nobody else reaches this network: start it with `parley network start --listen`, or name its servers by --server."
+                        : "Nothing says where others reach this network: name its servers by --server.")
+            }
+            return ["\(address)"]
+        }
+        return try named.map { text throws(NetworkError) in
+            guard let address = try? ServerAddress(parsing: text), address.authentication == nil else {
+                throw .invalidListener("\(text.debugDescription) is no server: write tls://host:port.")
+            }
+            guard address.usesTLS || listener?.tls == nil else {
+                throw .invalidListener("The network listens with TLS: write tls:// before \(address.host).")
+            }
+            guard try listener?.isFor(address.host) ?? true else {
+                throw .invalidListener("The network's certificate is not for \(address.host).")
+            }
+            return "\(address)"
+        }
+    }
+}

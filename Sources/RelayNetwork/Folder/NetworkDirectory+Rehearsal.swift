@@ -1,0 +1,43 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A network that finds its disk full, until this is let go or its process ends, however that ends.
+package final class RehearsedFullDisk: Sendable {
+    private let lock: FileLock
+
+    fileprivate init(_ lock: FileLock) { self.lock = lock }
+}
+
+extension NetworkDirectory {
+    /// Kills the network's server, which its host then starts again. Without a server there is nothing to do.
+    package func killServer() throws(NetworkError) {
+        // A number alone may be another process's by now.
+        guard let pid = try PrivateFile.readJSON(ServerRecord.self, from: serverFile)?.pid, pid > 1,
+            StaleServer.isOurs(pid, self)
+        else { return }
+        _ = kill(pid, SIGKILL)
+    }
+
+    /// Has the network find its disk full.
+    ///
+    /// - Returns: what to keep for as long as that is to last.
+    /// - Throws: where another program rehearses the same.
+    package func fillDisk() throws(NetworkError) -> RehearsedFullDisk {
+        guard let lock = try FileLock.attempt(fullDiskLock, .exclusive) else {
+            throw .system(fullDiskLock, EWOULDBLOCK)
+        }
+        return RehearsedFullDisk(lock)
+    }
+
+    /// Whether somebody rehearses a full disk.
+    var isDiskFilled: Bool {
+        // Asking makes the file, which few networks need.
+        guard PrivateFile.exists(fullDiskLock) else { return false }
+        return (try? FileLock.isHeld(fullDiskLock, against: .exclusive)) ?? false
+    }
+}

@@ -1,0 +1,36 @@
+import NATS
+
+/// Issues the tokens of users: those of the network's own account, and those of every user's account. It is all of a
+/// network's keys that its services need.
+struct UserTokenIssuer: Sendable {
+    /// The network's account.
+    let account: NKey
+    /// Signs for it and for the accounts of all users.
+    let signingKey: NKeyPair
+
+    /// Issues credentials for a key of an account; the network's own unless said otherwise.
+    func issue(
+        to pair: NKeyPair = .generate(.user), name: String, account: NKey? = nil,
+        permissions: Permissions = Permissions(), issuedAt: Int64? = nil, expires: Int64? = nil
+    ) throws(NetworkError) -> Credentials {
+        let token = try token(
+            for: pair.publicKey, name: name, account: account ?? self.account, permissions: permissions,
+            issuedAt: issuedAt, expires: expires)
+        do throws(CredentialsError) { return try Credentials(jwt: token, keyPair: pair) } catch {
+            throw .credentials(error)
+        }
+    }
+
+    /// Issues the token of a user whose private key is elsewhere.
+    func token(
+        for key: NKey, name: String, account: NKey, permissions: Permissions = Permissions(), issuedAt: Int64? = nil,
+        expires: Int64? = nil
+    ) throws(NetworkError) -> String {
+        let claims = UserClaims(
+            subject: key, name: name, issuedAt: issuedAt, expires: expires,
+            grant: UserGrant(permissions: permissions, issuerAccount: account))
+        do throws(CredentialsError) { return try claims.encode(signedBy: signingKey) } catch {
+            throw .credentials(error)
+        }
+    }
+}

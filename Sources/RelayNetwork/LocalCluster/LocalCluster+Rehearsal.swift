@@ -1,0 +1,137 @@
+import NATS
+import Relay
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A server of a cluster that its host does not start again, until this is let go or its process ends, however that ends.
+package final class RehearsedOutage: Sendable {
+    private let lock: FileLock
+
+    fileprivate init(_ lock: FileLock) { self.lock = lock }
+}
+
+extension LocalClusterServer {
+    /// Held by whoever rehearses that this server is gone; the host starts it as soon as nobody does.
+    var outageLock: String { folder + "/outage.lock" }
+
+    /// Whether somebody rehearses that it is gone.
+    var isHeldBack: Bool {
+        // Asking makes the file, which few servers need.
+        guard PrivateFile.exists(outageLock) else { return false }
+        return (try? FileLock.isHeld(outageLock, against: .shared)) ?? false
+    }
+}
+
+extension LocalCluster {
+    /// How long the servers may take to agree on a leader, and one to be back; somebody waits for it.
+    private static let patience = Duration.seconds(30)
+
+    /// Where the servers listen, if those that are named are some of them and somebody looks after them now: whoever listens at
+    /// such a port of this machine is the cluster's.
+    package func places(ifAmong named: [ServerAddress]) -> [ServerAddress]? {
+        let known = (try? announced())??.servers.compactMap { try? ServerAddress(parsing: $0) } ?? []
+        return Self.places(known, ifAmong: named)
+    }
+
+    static func places(_ known: [ServerAddress], ifAmong named: [ServerAddress]) -> [ServerAddress]? {
+        let ports = Set(known.map(\.port))
+        let areOurs = named.allSatisfy { ["127.0.0.1", "localhost"].contains($0.host) && ports.contains($0.port) }
+        return areOurs && !named.isEmpty ? known : nil
+    }
+
+    /// The name of the server that leads the stream of all topics.
+    /// - Throws: `NetworkError.timedOut` while the servers agree on none, `.connection` where none can be asked, `.file`,
+    ///   `.damaged`, `.credentials` or `.cancelled`.
+    package func leader() async throws(NetworkError) -> String {
+        let identity = try NetworkIdentity.open(in: directory)
+        let stream = NetworkNames.topicStream(of: identity.names.namespace)
+        let deadline = ContinuousClock.now + Self.patience
+        while true {
+            do throws(NetworkError) {
+                if let name = try await leader(of: stream, identity) { return name }
+                guard ContinuousClock.now < deadline else { throw .timedOut("Finding the stream's leader") }
+            } catch {
+                guard error.isWithoutAnswer, ContinuousClock.now < deadline else { throw error }
+            }
+            try await Pause.sleep(.milliseconds(100))
+        }
+    }
+
+    private func leader(of stream: String, _ identity: NetworkIdentity) async throws(NetworkError) -> String? {
+        let connection = try await HostRole.keeping.connect(toOneOf: directory.places(), identity.issuer)
+        defer { connection.closeNow() }
+        do throws(NATSError) {
+            let description = try await JetStream(connection, timeout: .seconds(5)).description(of: stream)
+            return description?["cluster"]?["leader"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
+        } catch {
+            throw .connection(error)
+        }
+    }
+
+    /// Kills a server, which the host then does not start again.
+    /// - Returns: what to keep for as long as that is to last.
+    /// - Throws: `NetworkError.file` where another program rehearses the same, `.timedOut` where it does not end, `.notRunning`
+    ///   where no server has that name, `.cancelled`.
+    package func stopServer(named name: String) async throws(NetworkError) -> RehearsedOutage {
+        let index = try index(ofServer: name)
+        let path = server(index).outageLock
+        // The host may look just now whether it is held.
+        guard let lock = try await FileLock.wait(path, .exclusive, for: .seconds(1)) else {
+            throw .system(path, EWOULDBLOCK)
+        }
+        // One that the host has begun to start is no other case: it shows itself as the next process.
+        let deadline = ContinuousClock.now + .seconds(10)
+        while let process = processes()?.servers[index].process, process.isRunning {
+            guard ContinuousClock.now < deadline else { throw .timedOut("Ending a server") }
+            try await end(process)
+        }
+        return RehearsedOutage(lock)
+    }
+
+    /// Kills a server, which the host then starts again.
+    /// - Throws: as ``stopServer(named:)``.
+    package func killServer(named name: String) async throws(NetworkError) {
+        let index = try index(ofServer: name)
+        if let process = processes()?.servers[index].process { try await end(process) }
+    }
+
+    /// Returns when a server answers.
+    /// - Throws: `NetworkError.timedOut` or `.cancelled`, and `.notRunning` where no server has that name.
+    package func awaitServer(named name: String) async throws(NetworkError) {
+        let index = try index(ofServer: name)
+        let deadline = ContinuousClock.now + Self.patience
+        while true {
+            if let port = processes()?.servers[index].port,
+                await ServerProbe.answers(at: ServerAddress(host: "127.0.0.1", port: port))
+            {
+                return
+            }
+            guard ContinuousClock.now < deadline else { throw .timedOut("Starting a server again") }
+            try await Pause.sleep(.milliseconds(50))
+        }
+    }
+
+    private func index(ofServer name: String) throws(NetworkError) -> Int {
+        let known = processes()?.servers.count ?? 0
+        guard let index = (0..<min(known, Self.size)).first(where: { server($0).name == name }) else {
+            throw .notRunning
+        }
+        return index
+    }
+
+    private func end(_ process: LocalClusterProcesses.Process) async throws(NetworkError) {
+        // A number alone may be another process's by now.
+        if process.isRunning { _ = kill(process.pid, SIGKILL) }
+        let deadline = ContinuousClock.now + .seconds(5)
+        while process.isRunning {
+            guard ContinuousClock.now < deadline else { throw .timedOut("Ending a server") }
+            try await Pause.sleep(.milliseconds(20))
+        }
+    }
+}

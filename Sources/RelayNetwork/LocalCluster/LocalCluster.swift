@@ -1,0 +1,155 @@
+import NATS
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A cluster on this machine alone: three servers, a network on them with a copy of everything on each, and two processes of
+/// its services. It is a network on a cluster like any other, only that its servers are in its folder too.
+public struct LocalCluster: Hashable, Sendable {
+    /// What the network is called, and the profile of whoever starts it.
+    public static let name = "cluster"
+    /// How many servers there are: the fewest of which one may be missing.
+    static let size = 3
+    /// How many processes answer for the network.
+    static let services = 2
+
+    /// The network's folder.
+    public let directory: NetworkDirectory
+
+    /// Names a folder; nothing is made yet.
+    public init(directory: NetworkDirectory) { self.directory = directory }
+
+    /// This user's own: `$XDG_DATA_HOME/parley/networks/cluster`, else below `~/.local/share`.
+    public static func standard(
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> LocalCluster {
+        LocalCluster(directory: NetworkDirectory(path: NetworkDirectory.dataFolder(environment) + "/networks/" + name))
+    }
+
+    /// The folder with a folder for each server.
+    var servers: String { directory.path + "/servers" }
+    /// The log of the processes that answer for the network.
+    public var servicesLog: String { directory.path + "/services.log" }
+    /// The processes and the ports, kept for whoever looks after them next.
+    var processesFile: String { directory.path + "/processes.json" }
+
+    /// The server in a place, from 0 on.
+    func server(_ index: Int) -> LocalClusterServer {
+        LocalClusterServer(name: "parley-\(index + 1)", folder: "\(servers)/\(index + 1)")
+    }
+
+    /// The network's folder holds this cluster's operator, or nothing yet.
+    /// - Throws: `NetworkError.invalidProvision` where it is that of a network on servers that others run.
+    func check() throws(NetworkError) {
+        let files = IdentityFiles(folder: directory.keys)
+        guard let known = try directory.cluster(), known.operatorKeyFile != files.operatorSeed else { return }
+        throw .invalidProvision(
+            "\(directory.path) holds a network on other servers, so there can be no cluster on this machine: move that folder away."
+        )
+    }
+
+    /// Makes folders and the operator's keys, as far as they are missing.
+    func prepare() throws(NetworkError) {
+        try directory.prepare()
+        try check()
+        for index in 0..<Self.size {
+            for folder in [servers, server(index).folder, server(index).accounts, server(index).store] {
+                try PrivateFile.makeFolder(folder)
+                try PrivateFile.closeFolder(folder)
+            }
+        }
+        let files = IdentityFiles(folder: directory.keys)
+        if !PrivateFile.exists(files.administrator) { _ = try files.makeOperator() }
+    }
+}
+
+/// One of the servers: its name, and where its files are.
+struct LocalClusterServer: Hashable, Sendable {
+    let name: String
+    let folder: String
+
+    var configuration: String { folder + "/server.conf" }
+    var log: String { folder + "/server.log" }
+    /// The accounts that it knows.
+    var accounts: String { folder + "/accounts" }
+    /// Its copy of the streams.
+    var store: String { folder + "/jetstream" }
+}
+
+/// The cluster's ports and processes: the content of `processes.json`.
+struct LocalClusterProcesses: Codable, Hashable, Sendable {
+    /// A process, by its id and the words it was started with: the id alone may be another one's by now.
+    struct Process: Codable, Hashable, Sendable {
+        var pid: Int32
+        var arguments: [String]
+
+        init(pid: Int32, arguments: [String]) { (self.pid, self.arguments) = (pid, arguments) }
+
+        /// A process that runs; nil where the system does not say what it was started with.
+        init?(running pid: Int32) {
+            guard let arguments = ProcessArguments.read(of: pid) else { return nil }
+            self.init(pid: pid, arguments: arguments)
+        }
+
+        /// Whether it runs still.
+        var isRunning: Bool { pid > 1 && ProcessArguments.read(of: pid) == arguments }
+    }
+
+    /// What is kept of a server.
+    struct Server: Codable, Hashable, Sendable {
+        /// Where clients connect.
+        var port: Int
+        /// Where the other servers connect.
+        var routePort: Int
+        var process: Process?
+    }
+
+    /// Who looks after the cluster.
+    var host: Process?
+    var servers: [Server]
+    var services: [Process?]
+    /// The password by which the servers know each other: whoever had it would be one of them.
+    var password: String
+
+    /// Thirty-two hexadecimal digits.
+    static func newPassword() -> String { NetworkIdentity.randomHash() + NetworkIdentity.randomHash() }
+}
+
+/// What others need to know of the cluster while it runs: the content of its `network.json`.
+public struct LocalClusterDescription: HostAnnouncement, Hashable {
+    /// Where the servers listen, such as `nats://127.0.0.1:40123`, in the order of their names.
+    public var servers: [String]
+    /// The version of the servers.
+    public var serverVersion: String
+    /// The process that looks after them.
+    public var hostPid: Int32
+    /// Names the network's stream `<namespace>_stream` and its bucket.
+    public var namespace: String
+    /// The first token of every topic's subject.
+    public var hash: String
+    /// What the subjects of JetStream's calls begin with for users.
+    public var api: String
+
+    /// Whether more than half of the servers are there: so many carry all that is stored.
+    func answers() async -> Bool {
+        await answering().count > LocalCluster.size / 2
+    }
+
+    /// Those that are there now.
+    public func answering() async -> [String] {
+        await withTaskGroup(of: String?.self) { group in
+            for server in servers {
+                group.addTask {
+                    guard let address = try? ServerAddress(parsing: server) else { return nil }
+                    return await ServerProbe.answers(at: address) ? server : nil
+                }
+            }
+            var found: Set<String> = []
+            for await server in group { if let server { found.insert(server) } }
+            return servers.filter(found.contains)
+        }
+    }
+}

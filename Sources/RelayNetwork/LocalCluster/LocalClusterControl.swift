@@ -1,0 +1,100 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// The cluster as a background service: `parley network cluster start` and `stop`.
+extension LocalCluster {
+    /// Starts the cluster and keeps it running until ``stop(timeout:)``. What was stored before is there again.
+    /// - Parameters:
+    ///   - hostCommand: the path of an executable and its arguments that run ``LocalClusterHost/run()`` for this folder.
+    ///   - environment: the environment of the host, in which it also looks for the server.
+    ///   - timeout: how long all of it may take.
+    /// - Returns: the running cluster, and whether it ran before.
+    /// - Throws: `NetworkError.invalidProvision` where the folder is another network's, `.serverMissing`, `.hostFailed` with
+    ///   the host's own reason, `.hostNotStarted`, `.timedOut`, `.file`, `.damaged` or `.cancelled`.
+    public func start(
+        hostCommand: [String], environment: [String: String] = ProcessInfo.processInfo.environment,
+        timeout: Duration = .seconds(180)
+    ) async throws(NetworkError) -> (cluster: LocalClusterDescription, ranBefore: Bool) {
+        try check()
+        try directory.checkServer(environment: environment)
+        try directory.prepare()
+        if let running = try await running() { return (running, true) }
+        let host = DetachedHost<LocalClusterDescription>(
+            directory: directory, command: hostCommand, environment: environment)
+        return (try await host.ensureRunning(within: timeout), false)
+    }
+
+    /// Whether somebody looks after the cluster, so that what has ended comes back.
+    public func isHosted() throws(NetworkError) -> Bool { try directory.isHosted() }
+
+    /// The cluster, when it runs and more than half of its servers answer.
+    public func running() async throws(NetworkError) -> LocalClusterDescription? {
+        guard let known = try announced() else { return nil }
+        return await known.answers() ? known : nil
+    }
+
+    /// The cluster while it is looked after, whether its servers answer or not.
+    func announced() throws(NetworkError) -> LocalClusterDescription? {
+        guard try directory.isHosted() else { return nil }
+        return (try? PrivateFile.readJSON(LocalClusterDescription.self, from: directory.networkFile)) ?? nil
+    }
+
+    /// Ends services and servers; what is stored stays.
+    /// - Returns: false when nothing of it ran.
+    /// - Throws: `NetworkError.file`, `.timedOut` when it does not end, `.cancelled`.
+    @discardableResult
+    public func stop(timeout: Duration = .seconds(40)) async throws(NetworkError) -> Bool {
+        guard PrivateFile.exists(directory.hostLock) else { return false }
+        let ran = try directory.isHosted()
+        let deadline = ContinuousClock.now + timeout
+        var asked: Int32?
+        while try directory.isHosted() {
+            if let host = processes()?.host, host.isRunning {
+                // The one that does not end in time is ended, and what it leaves behind after it.
+                let isLate = ContinuousClock.now >= deadline
+                if isLate || host.pid != asked { kill(host.pid, isLate ? SIGKILL : SIGTERM) }
+                asked = host.pid
+            }
+            guard ContinuousClock.now < deadline + .seconds(5) else { throw .timedOut("Ending the cluster") }
+            try await Pause.sleep(.milliseconds(20))
+        }
+        // Held meanwhile, so that a host that begins now does not see its own processes end.
+        guard let lock = try await FileLock.wait(directory.hostLock, .exclusive, for: .seconds(1)) else { return ran }
+        defer { withExtendedLifetime(lock) {} }
+        try await endProcesses(besides: getpid(), log: nil)
+        PrivateFile.remove(directory.networkFile)
+        return ran
+    }
+
+    /// The process of each server that runs, by the server's name.
+    package func serverProcesses() -> [String: Int32] {
+        var found: [String: Int32] = [:]
+        for (index, server) in (processes()?.servers ?? []).enumerated() {
+            if let process = server.process { found[self.server(index).name] = process.pid }
+        }
+        return found
+    }
+
+    /// Makes somebody of this machine a user of the network, as far as that was not done.
+    /// - Returns: the file with the credentials.
+    /// - Throws: as ``NetworkAdministrator/add(user:topics:expires:)``.
+    public func credentials(for user: String) async throws(NetworkError) -> String {
+        let name = try UserName(user)
+        let path = directory.credentialsPath(for: name)
+        let isKnown = try directory.record(of: name) != nil && PrivateFile.exists(path)
+        if !isKnown || directory.unpublishedUsers().contains(name) {
+            _ = try await NetworkAdministrator(directory: directory).add(user: user)
+        }
+        return path
+    }
+}

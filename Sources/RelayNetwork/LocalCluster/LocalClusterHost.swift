@@ -1,0 +1,341 @@
+import NATS
+import NIOConcurrencyHelpers
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The process behind a cluster on this machine: it keeps the servers and the services running, and puts the network onto
+/// the servers. One runs for each folder, until it is asked to end; what it started ends with it, however it ends.
+public struct LocalClusterHost: Sendable {
+    /// How a host behaves.
+    public struct Options: Sendable {
+        /// How long the servers may take until there is a network on them.
+        public var startTimeout: Duration = .seconds(120)
+        /// Whether TERM, INT and HUP end it in good order. False leaves signals to the caller's process.
+        public var handlesSignals = true
+        /// Where `PATH` and `PARLEY_NATS_SERVER` are looked up; the servers inherit it.
+        public var environment: [String: String]
+        /// The path of an executable and its arguments that run ``NetworkServing``, with `--services` and the path of the
+        /// file behind them.
+        public var serveCommand: [String]
+        /// How many bytes the disk of a folder has left; nil where that is not known.
+        package var freeDiskSpace: @Sendable (String) -> Int64? = DiskGuard.freeSpace(of:)
+
+        /// The options of the application's own host.
+        public init(
+            serveCommand: [String], environment: [String: String] = ProcessInfo.processInfo.environment
+        ) {
+            (self.serveCommand, self.environment) = (serveCommand, environment)
+        }
+    }
+
+    let cluster: LocalCluster
+    let options: Options
+
+    /// Names a cluster; nothing happens before ``run()``.
+    public init(_ cluster: LocalCluster = .standard(), options: Options) {
+        (self.cluster, self.options) = (cluster, options)
+    }
+
+    private var directory: NetworkDirectory { cluster.directory }
+
+    /// So often other ports are tried where somebody else was quicker.
+    private static let tries = 4
+
+    /// Runs the cluster until a signal comes, the task is cancelled, or it cannot go on. All processes have ended when this
+    /// returns.
+    public func run() async -> NetworkHost.Outcome {
+        do throws(NetworkError) {
+            try directory.prepare()
+            guard let lock = try await directory.takeHostLock() else { return .alreadyRunning }
+            defer { withExtendedLifetime(lock) {} }
+            return await runAlone()
+        } catch {
+            return error == .cancelled ? .stopped : .failed(error)
+        }
+    }
+
+    private func runAlone() async -> NetworkHost.Outcome {
+        PrivateFile.remove(directory.failureFile)
+        PrivateFile.remove(directory.networkFile)
+        var failure: NetworkError?
+        do throws(NetworkError) {
+            let log = try LogFile(directory.hostLog)
+            log.note("host started")
+            try cluster.prepare()
+            let server = await ServerProgram.examine(try ServerExecutable.find(in: options.environment))
+            try await cluster.endProcesses(besides: getpid(), log: log)
+            try await runServers(server, log)
+            log.note("host ends")
+        } catch {
+            if error != .cancelled { failure = error }
+        }
+        PrivateFile.remove(directory.networkFile)
+        guard let failure else { return .stopped }
+        let words = HostFailure(reason: failure.description, isServerMissing: failure == .serverMissing)
+        try? PrivateFile.writeJSON(words, to: directory.failureFile)
+        return .failed(failure)
+    }
+
+    private func runServers(_ server: ServerProgram, _ log: LogFile) async throws(NetworkError) {
+        var attempt = 1
+        while true {
+            let processes = try cluster.choosePorts()
+            let run = LocalClusterRun(
+                cluster: cluster, options: options, server: server, log: log, processes: .init(processes))
+            do throws(NetworkError) { return try await run.run() } catch {
+                // Between a look at a port and its use somebody else may take it.
+                let ports = processes.servers.flatMap { [$0.port, $0.routePort] }
+                guard error != .cancelled, attempt < Self.tries, !ports.allSatisfy(LoopbackPort.isFree) else {
+                    throw error
+                }
+                log.note("a port was taken meanwhile: \(error)")
+            }
+            attempt += 1
+        }
+    }
+}
+
+extension LocalCluster {
+    /// The ports that each server had before, or others where these are taken.
+    fileprivate func choosePorts() throws(NetworkError) -> LocalClusterProcesses {
+        let known = processes()
+        var taken: Set<Int> = []
+        func choose(_ preferred: Int?) throws(NetworkError) -> Int {
+            let port = try LoopbackPort.choose(preferred: preferred, besides: taken)
+            taken.insert(port)
+            return port
+        }
+        var servers: [LocalClusterProcesses.Server] = []
+        for index in 0..<Self.size {
+            let before = known.flatMap { $0.servers.indices.contains(index) ? $0.servers[index] : nil }
+            servers.append(.init(port: try choose(before?.port), routePort: try choose(before?.routePort)))
+        }
+        let chosen = LocalClusterProcesses(
+            host: .init(running: getpid()), servers: servers, services: Array(repeating: nil, count: Self.services),
+            password: known?.password ?? LocalClusterProcesses.newPassword())
+        try PrivateFile.writeJSON(chosen, to: processesFile)
+        return chosen
+    }
+
+    /// The processes and ports of the newest host; nil where there was none, or where that is not known.
+    func processes() -> LocalClusterProcesses? {
+        (try? PrivateFile.readJSON(LocalClusterProcesses.self, from: processesFile)) ?? nil
+    }
+
+    /// Ends what a host has left behind, as one does that is killed where the kernel does not end its children too.
+    /// - Parameter own: the caller, which goes on.
+    func endProcesses(besides own: Int32, log: LogFile?) async throws(NetworkError) {
+        guard let known = processes() else { return }
+        let left = (known.servers.map(\.process) + known.services).compactMap(\.self)
+            .filter { $0.isRunning && $0.pid != own }
+        for process in left {
+            log?.note("ending \(process.pid), which a host left behind")
+            kill(process.pid, SIGTERM)
+        }
+        let deadline = ContinuousClock.now + .seconds(10)
+        while left.contains(where: \.isRunning) {
+            let isLate = ContinuousClock.now > deadline
+            if isLate { for process in left where process.isRunning { kill(process.pid, SIGKILL) } }
+            try await Pause.sleep(.milliseconds(isLate ? 200 : 20))
+        }
+    }
+}
+
+/// The cluster on one choice of ports.
+struct LocalClusterRun: Sendable {
+    let cluster: LocalCluster
+    let options: LocalClusterHost.Options
+    let server: ServerProgram
+    let log: LogFile
+    let processes: NIOLockedValueBox<LocalClusterProcesses>
+
+    private var directory: NetworkDirectory { cluster.directory }
+    private var addresses: [ServerAddress] {
+        processes.withLockedValue { $0.servers.map { ServerAddress(host: "127.0.0.1", port: $0.port) } }
+    }
+
+    /// Runs until a signal comes. The services end first, and then the servers.
+    /// - Throws: `NetworkError.cancelled`, or why it cannot go on.
+    func run() async throws(NetworkError) {
+        let outcome = await withTaskGroup(of: Void.self) { servers in
+            let failure = NIOLockedValueBox<NetworkError?>(nil)
+            for index in 0..<LocalCluster.size {
+                servers.addTask {
+                    do throws(NetworkError) { try await keeper(ofServer: index).run() } catch {
+                        if error != .cancelled { failure.withLockedValue { $0 = $0 ?? error } }
+                    }
+                }
+            }
+            let outcome = await serve { failure.withLockedValue(\.self) }
+            servers.cancelAll()
+            await servers.waitForAll()
+            return outcome
+        }
+        try outcome.get()
+    }
+
+    /// Puts the network onto the servers and answers for it.
+    private func serve(_ failure: @escaping @Sendable () -> NetworkError?) async -> Result<Void, NetworkError> {
+        await withTaskGroup(of: Result<Void, NetworkError>.self) { group in
+            group.addTask {
+                do throws(NetworkError) {
+                    try await provision()
+                    await keepServices()
+                    return .failure(.cancelled)
+                } catch {
+                    return .failure(error)
+                }
+            }
+            group.addTask {
+                // A server that never answers is something that the network cannot begin without.
+                while true {
+                    if let failure = failure() { return .failure(failure) }
+                    do throws(NetworkError) { try await Pause.sleep(.milliseconds(50)) } catch {
+                        return .failure(error)
+                    }
+                }
+            }
+            if options.handlesSignals {
+                group.addTask {
+                    await EndingSignals.wait()
+                    return Task.isCancelled ? .failure(.cancelled) : .success(())
+                }
+            }
+            let first = await group.next() ?? .success(())
+            PrivateFile.remove(directory.networkFile)
+            group.cancelAll()
+            await group.waitForAll()
+            return first
+        }
+    }
+
+    // MARK: Servers
+
+    private func keeper(ofServer index: Int) -> ProcessKeeper {
+        let server = cluster.server(index)
+        let address = addresses[index]
+        return ProcessKeeper(
+            name: server.name, output: server.log, environment: ChildEnvironment.reduced(options.environment),
+            grace: .seconds(10), givesUp: true, log: log,
+            command: { () throws(NetworkError) in try command(ofServer: index) },
+            running: { process in record { $0.servers[index].process = process } },
+            answers: { await ServerProbe.answers(at: address) }, isHeldBack: { server.isHeldBack })
+    }
+
+    private func command(ofServer index: Int) throws(NetworkError) -> [String] {
+        let own = try IdentityFiles(folder: directory.keys).serverTokens()
+        let known = processes.withLockedValue(\.self)
+        let place = cluster.server(index)
+        // A disk that was lost is begun anew, and the others' copies come onto it.
+        for folder in [place.accounts, place.store] { try PrivateFile.makeFolder(folder) }
+        let configuration = LocalClusterConfiguration(
+            server: place, port: known.servers[index].port, routePort: known.servers[index].routePort,
+            otherRoutePorts: known.servers.indices.filter { $0 != index }.map { known.servers[$0].routePort },
+            password: known.password, operatorToken: own.operator, systemAccount: own.systemAccount.text,
+            systemToken: own.system,
+            syncInterval: server.takesSyncInterval ? try directory.settings().syncInterval : nil)
+        try PrivateFile.write(configuration.text.utf8, to: place.configuration)
+        return [server.path, "-c", place.configuration]
+    }
+
+    private func record(_ change: (inout LocalClusterProcesses) -> Void) {
+        processes.withLockedValue { processes in
+            change(&processes)
+            do throws(NetworkError) { try PrivateFile.writeJSON(processes, to: cluster.processesFile) } catch {
+                log.note("\(error)")
+            }
+        }
+    }
+
+    // MARK: The network
+
+    /// Makes what is missing of the network, and mends what is otherwise.
+    private func provision() async throws(NetworkError) {
+        var wanted = NetworkProvision.Options()
+        wanted.servers = addresses.map { "\($0)" }
+        wanted.replicas = LocalCluster.size
+        wanted.operatorKeyFile = IdentityFiles(folder: directory.keys).operatorSeed
+        wanted.applies = true
+        let provision = try NetworkProvision(LocalCluster.name, directory: directory, options: wanted)
+        let deadline = ContinuousClock.now + options.startTimeout
+        while true {
+            do throws(NetworkError) {
+                let report = try await provision.run()
+                for part in report.parts where part.state != .same { log.note("\(part.name): \(part.state)") }
+                return
+            } catch {
+                switch error {
+                // Servers that have just started are not ready for everything.
+                case .connection, .refused, .timedOut, .notRunning, .invalidProvision:
+                    guard ContinuousClock.now < deadline else { throw error }
+                default: throw error
+                }
+            }
+            try await Pause.sleep(.milliseconds(250))
+        }
+    }
+
+    /// Runs the services, and tells others of the network once it is answered for.
+    private func keepServices() async {
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<LocalCluster.services {
+                group.addTask { try? await keeper(ofService: index).run() }
+            }
+            group.addTask {
+                do throws(NetworkError) {
+                    let identity = try IdentityFiles(folder: directory.keys).read()
+                    try await firstAnswer(identity)
+                    try announce(identity)
+                    await watchDisk(identity)
+                } catch {
+                    log.note("\(error)")
+                }
+            }
+            await group.waitForAll()
+        }
+    }
+
+    private func keeper(ofService index: Int) -> ProcessKeeper {
+        ProcessKeeper(
+            name: "service \(index + 1)", output: cluster.servicesLog,
+            environment: ChildEnvironment.reduced(options.environment), grace: .seconds(10), givesUp: false, log: log,
+            command: { options.serveCommand + ["--services", directory.servicesFile] },
+            running: { process in record { $0.services[index] = process } }, answers: { true })
+    }
+
+    /// Returns when one of the services answers.
+    private func firstAnswer(_ identity: NetworkIdentity) async throws(NetworkError) {
+        while true {
+            if try await !ServiceObservation.ask(addresses, identity, within: .milliseconds(250)).isEmpty { return }
+            try await Pause.sleep(.milliseconds(100))
+        }
+    }
+
+    private func announce(_ identity: NetworkIdentity) throws(NetworkError) {
+        try PrivateFile.writeJSON(
+            LocalClusterDescription(
+                servers: addresses.map { "\($0)" }, serverVersion: server.version ?? "", hostPid: getpid(),
+                namespace: identity.names.namespace, hash: identity.names.hash, api: UserPermissions.apiPrefix),
+            to: directory.networkFile)
+        log.note("the network is ready")
+    }
+
+    private func watchDisk(_ identity: NetworkIdentity) async {
+        let reserved = (try? directory.settings().reservedDiskBytes) ?? NetworkSettings().reservedDiskBytes
+        await DiskWatch(
+            directory: directory, identity: identity, folder: cluster.servers, places: addresses,
+            freeSpace: options.freeDiskSpace, log: log
+        ).run(DiskGuard(reserved: reserved, isFresh: true))
+    }
+}

@@ -1,0 +1,94 @@
+import NATS
+import Relay
+
+/// What a network consists of, as a value: its streams and buckets, what its account exports, and what a user's account
+/// imports. How any of it comes onto a server is not said here. ``StreamDifference`` says what is otherwise there.
+struct NetworkPlan: Hashable, Sendable {
+    let names: NetworkIdentity.Names
+    let settings: NetworkSettings
+    /// On which servers of a cluster the streams live; nil for a network whose one server its host runs.
+    var placement: NetworkPlacement?
+
+    /// The bucket that knows every user's postboxes.
+    static let postboxes = "relay_postboxes"
+    /// The bucket that knows the users, where the services have no folder of the network's to look into.
+    static let users = "relay_users"
+
+    /// The stream of all topics.
+    var topics: StreamConfiguration {
+        var stream = StreamConfiguration(
+            name: NetworkNames.topicStream(of: names.namespace), subjects: ["\(names.hash).>"])
+        stream.allowsDirectAccess = true
+        stream.duplicateWindow = 120_000_000_000
+        stream.discard = .old
+        stream.bound(by: settings.topics)
+        return placed(stream)
+    }
+
+    /// The buckets: the one of all users, the registers of postboxes, exclusive sessions, and who is here.
+    var buckets: [StreamConfiguration] {
+        var shared = Self.bucket(names.namespace)
+        shared.bound(by: settings.bucket)
+        let all = [shared, Self.bucket(Self.postboxes), SessionBucket.configuration, PresenceBucket.configuration]
+        return (placement == nil ? all : all + [Self.bucket(Self.users)]).map(placed)
+    }
+
+    /// Every stream that the network has without users, in the order in which they are made.
+    var streams: [StreamConfiguration] { [topics] + buckets }
+
+    /// The stream of a user's postboxes.
+    func letters(of user: UserName, in register: PostboxRegister) -> StreamConfiguration {
+        var stream = StreamConfiguration(name: user.postboxStream, subjects: register.subjects(of: user))
+        stream.allowsDirectAccess = true
+        stream.discard = .new
+        stream.maximumMessages = settings.maximumLetters
+        stream.duplicateWindow = 120_000_000_000
+        stream.bound(by: settings.postboxes)
+        return placed(stream)
+    }
+
+    private func placed(_ stream: StreamConfiguration) -> StreamConfiguration {
+        var stream = stream
+        if let placement { stream.place(placement) }
+        return stream
+    }
+
+    /// What the network's account offers to users' accounts.
+    var exports: [AccountExport] { NetworkAccount.exports(hash: names.hash) }
+
+    /// What a user's account takes of it.
+    /// - Parameters:
+    ///   - topics: the patterns granted.
+    ///   - network: the network's account.
+    /// - Throws: `NetworkError.invalidGrant`.
+    func imports(of user: UserName, topics: [String], from network: NKey) throws(NetworkError) -> [AccountImport] {
+        try UserPermissions(user: user, topics: topics, namespace: names.namespace, hash: names.hash)
+            .imports(from: network)
+    }
+
+    /// A bucket as ADR-8 has it, without history. It takes no rollups: with one, the owner of a key could erase all
+    /// others.
+    static func bucket(_ name: String) -> StreamConfiguration {
+        var stream = StreamConfiguration(
+            name: NetworkNames.stream(ofBucket: name), subjects: [NetworkNames.key(">", in: name)])
+        stream.maximumMessagesPerSubject = 1
+        stream.discard = .new
+        stream.allowsRollup = false
+        stream.deniesDelete = true
+        stream.allowsDirectAccess = true
+        stream.duplicateWindow = 120_000_000_000
+        return stream
+    }
+}
+
+extension StreamConfiguration {
+    /// Takes the bounds of the network's settings.
+    mutating func bound(by bounds: NetworkSettings.StreamBounds) {
+        maximumBytes = bounds.maximumBytes
+        maximumAge = bounds.maximumAge * 1_000_000_000
+        maximumMessageSize = bounds.maximumMessageBytes
+        maximumConsumers = bounds.maximumConsumers
+        // A repetition is not remembered for longer than a message lives.
+        if maximumAge != 0, let window = duplicateWindow { duplicateWindow = min(window, maximumAge ?? window) }
+    }
+}

@@ -1,0 +1,141 @@
+import NATS
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A network on servers that somebody else runs: the file `cluster.json` of the network's folder. The folder holds the
+/// network's keys and what was decided about its users; nothing of the network runs in it.
+public struct ClusterNetwork: Codable, Hashable, Sendable {
+    /// Where the servers are; one that answers is enough.
+    public var servers: [String]
+    /// A PEM file of the authorities to trust for them; nil for those of the system.
+    public var authorityFile: String?
+    /// On which servers the network's streams live.
+    public var placement: NetworkPlacement
+    /// The 0600 file with the operator's key or a signing key of it; nil where the environment has it.
+    public var operatorKeyFile: String?
+
+    /// Says where a network is.
+    public init(
+        servers: [String], authorityFile: String? = nil, placement: NetworkPlacement = .init(),
+        operatorKeyFile: String? = nil
+    ) {
+        self.servers = servers
+        self.authorityFile = authorityFile.map(Self.absolute)
+        self.placement = placement
+        self.operatorKeyFile = operatorKeyFile.map(Self.absolute)
+    }
+
+    /// Where to connect, in the order in which they were named.
+    /// - Throws: `NetworkError.invalidProvision` for what is no server's address.
+    public func addresses() throws(NetworkError) -> [ServerAddress] {
+        guard !servers.isEmpty else { throw .invalidProvision("Name the cluster's servers by --server.") }
+        return try servers.map { text throws(NetworkError) in
+            guard var address = try? ServerAddress(parsing: text), address.authentication == nil else {
+                throw .invalidProvision(
+                    "\(text.debugDescription) is no server: write nats://host:port or tls://host:port.")
+            }
+            address.authorityFile = authorityFile
+            return address
+        }
+    }
+
+    /// The authorities to trust, in PEM; nil for those of the system.
+    func authority() throws(NetworkError) -> String? {
+        guard let authorityFile else { return nil }
+        guard let bytes = try PrivateFile.read(authorityFile) else {
+            throw .file(path: authorityFile, reason: "it is missing")
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func absolute(_ path: String) -> String {
+        path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    }
+}
+
+extension NetworkDirectory {
+    private var clusterFile: String { path + "/cluster.json" }
+    /// What the network's services on other machines are given.
+    public var servicesFile: String { path + "/services.json" }
+    /// Credentials for whoever observes the services.
+    public var observerFile: String { path + "/observer.creds" }
+    /// A file for each user of whom the network's services have not been told the newest.
+    private var unpublished: String { path + "/unpublished" }
+
+    /// The folder of a network on a cluster: `$XDG_DATA_HOME/parley/networks/NAME`, else below `~/.local/share`.
+    /// - Throws: `NetworkError.invalidProvision` for what cannot be a name.
+    public static func named(
+        _ name: String, environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(NetworkError) -> NetworkDirectory {
+        guard NetworkDirectory.isName(name) else {
+            throw .invalidProvision(
+                "\(name.debugDescription) cannot be a network's name: use 1 to 32 letters, digits, _ and -.")
+        }
+        return NetworkDirectory(path: dataFolder(environment) + "/networks/" + name)
+    }
+
+    /// Whether a text can be a network's name, which names its stream and bucket too.
+    static func isName(_ text: String) -> Bool {
+        (1...32).contains(text.utf8.count) && !text.hasPrefix("relay_") && !text.hasPrefix("-")
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// Where the network is, if others run its servers; nil for one that runs its own.
+    /// - Throws: `NetworkError.file` or `.damaged`.
+    public func cluster() throws(NetworkError) -> ClusterNetwork? {
+        try PrivateFile.readJSON(ClusterNetwork.self, from: clusterFile)
+    }
+
+    /// Keeps where the network is.
+    func keep(_ cluster: ClusterNetwork) throws(NetworkError) { try PrivateFile.writeJSON(cluster, to: clusterFile) }
+
+    /// Where the network's servers are reached now; none while it does not run.
+    func places() async throws(NetworkError) -> [ServerAddress] {
+        if let cluster = try cluster() { return try cluster.addresses() }
+        return try await running().map { network throws(NetworkError) in [try network.address()] } ?? []
+    }
+
+    /// The key that signs the accounts' tokens.
+    func operatorPair() throws(NetworkError) -> NKeyPair {
+        guard let cluster = try cluster() else { return try IdentityFiles(folder: keys).operatorPair() }
+        return try OperatorKey.read(file: cluster.operatorKeyFile)
+    }
+
+    /// The file with the newest token of a user's account, where nobody but the servers' administrators hands it to them.
+    /// - Throws: as ``cluster()``.
+    public func tokenToHandOver(of user: String) throws(NetworkError) -> String? {
+        guard try cluster() != nil, try IdentityFiles(folder: keys).read().administrator == nil,
+            let record = try record(of: UserName(user))
+        else { return nil }
+        return tokenPath(ofAccount: record.account)
+    }
+
+    // MARK: What the services are to be told
+
+    /// The services of a network on a cluster are to be told of a user.
+    func markUnpublished(_ user: UserName) throws(NetworkError) {
+        guard PrivateFile.exists(clusterFile) else { return }
+        try PrivateFile.makeFolder(unpublished)
+        try PrivateFile.write([], to: "\(unpublished)/\(user)")
+    }
+
+    /// The users of whom the services are to be told.
+    func unpublishedUsers() -> [UserName] {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: unpublished)) ?? []
+        return files.compactMap { try? UserName($0) }
+    }
+
+    /// The services were told of a user.
+    func markPublished(_ user: UserName) { PrivateFile.remove("\(unpublished)/\(user)") }
+}

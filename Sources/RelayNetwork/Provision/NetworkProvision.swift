@@ -1,0 +1,391 @@
+import NATS
+import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Puts a network onto servers that somebody else runs, in operator mode with a full resolver: its accounts, exports,
+/// streams and buckets. Run again it finds what is otherwise there, and mends it where that is asked for.
+///
+/// What is not there is made. What is there is changed only with ``Options/applies``, and what would lose copies or
+/// messages only where that loss is named as well. Nothing is ever deleted.
+public struct NetworkProvision: Sendable {
+    /// What is wanted.
+    public struct Options: Sendable {
+        /// Servers to connect to; none for those that were named before.
+        public var servers: [String] = []
+        /// A PEM file of the authorities to trust for them.
+        public var authorityFile: String?
+        /// How many servers hold a copy of each stream; nil for what was said before, or 1.
+        public var replicas: Int?
+        /// The words that these servers have to have; nil for what was said before.
+        public var tags: [String]?
+        /// The cluster's name, in a super cluster; nil for what was said before.
+        public var cluster: String?
+        /// The 0600 file of the operator's key, or of a signing key of it; nil for the one named before, or the environment.
+        public var operatorKeyFile: String?
+        /// The 0600 credentials file of a user of the system account; nil for those given before. Without any, the accounts'
+        /// tokens are written and not handed to the servers.
+        public var systemCredentialsFile: String?
+        /// Whether what is otherwise on the servers is changed.
+        public var applies = false
+        /// Whether nothing at all is made or changed, here or there.
+        public var isRehearsal = false
+        /// Whether copies of streams may be given up.
+        public var losesCopies = false
+        /// Whether messages that do not fit new bounds may be deleted.
+        public var losesMessages = false
+
+        /// Wants what was wanted before.
+        public init() {}
+
+        var losses: Set<StreamDifference.Loss> {
+            Set((losesCopies ? [.copies] : []) + (losesMessages ? [.messages] : []))
+        }
+    }
+
+    /// The network's folder on the administrator's machine.
+    public let directory: NetworkDirectory
+    /// What the network is called: the name of its account, and of its stream and bucket.
+    public let name: String
+    private(set) var options: Options
+
+    /// Names a network; nothing is read or made yet.
+    public init(_ name: String, directory: NetworkDirectory, options: Options = Options()) throws(NetworkError) {
+        guard NetworkDirectory.isName(name) else {
+            throw .invalidProvision(
+                "\(name.debugDescription) cannot be a network's name: use 1 to 32 letters, digits, _ and -.")
+        }
+        (self.name, self.directory, self.options) = (name, directory, options)
+    }
+
+    /// Looks, and makes and mends what it may.
+    /// - Throws: `NetworkError.invalidProvision`, `.credentials`, `.connection`, `.refused`, `.file` or `.cancelled`. What
+    ///   was made by then stays, and the next run goes on from there.
+    public func run() async throws(NetworkError) -> ProvisionReport {
+        var cluster = try wanted()
+        let addresses = try cluster.addresses()
+        if let fault = cluster.placement.fault { throw .invalidProvision("This cannot be: \(fault).") }
+        let root = try OperatorKey.read(file: cluster.operatorKeyFile)
+        let administrator = try options.systemCredentialsFile.map { path throws(NetworkError) in
+            do throws(CredentialsError) { return try Credentials.load(path: path) } catch { throw .credentials(error) }
+        }
+        guard !options.isRehearsal else {
+            return isNew ? rehearsal(cluster) : try await look(cluster, addresses, root, administrator)
+        }
+        // Whoever acts meanwhile would find half a network.
+        try directory.prepare()
+        guard let lock = try await FileLock.wait(directory.administrationLock, .exclusive, for: .seconds(60)) else {
+            throw .timedOut("Waiting for another administrator")
+        }
+        defer { withExtendedLifetime(lock) {} }
+        // Another run may have been quicker: its keys count.
+        cluster = try wanted()
+        let isNew = isNew
+        try directory.keep(cluster)
+        let files = IdentityFiles(folder: directory.keys)
+        if let administrator { try files.keep(administrator: administrator) }
+        if isNew { _ = try files.make(.init(namespace: name, hash: NetworkIdentity.randomHash()), signedBy: root) }
+        let report = try await look(cluster, addresses, root, administrator)
+        try writeAccess(cluster)
+        return report
+    }
+
+    private var isNew: Bool { !PrivateFile.exists(IdentityFiles(folder: directory.keys).names) }
+
+    /// What was said before, with what is said now.
+    private func wanted() throws(NetworkError) -> ClusterNetwork {
+        let known = try directory.cluster()
+        if known == nil, !isNew {
+            throw .invalidProvision(
+                "\(directory.path) holds a network whose server runs on this machine: name another one.")
+        }
+        var placement = known?.placement ?? NetworkPlacement()
+        if let replicas = options.replicas { placement.replicas = replicas }
+        if let tags = options.tags { placement.tags = tags }
+        if let cluster = options.cluster { placement.cluster = cluster.isEmpty ? nil : cluster }
+        return ClusterNetwork(
+            servers: options.servers.isEmpty ? known?.servers ?? [] : options.servers,
+            authorityFile: options.authorityFile ?? known?.authorityFile, placement: placement,
+            operatorKeyFile: options.operatorKeyFile ?? known?.operatorKeyFile)
+    }
+
+    /// What a first run would make.
+    private func rehearsal(_ cluster: ClusterNetwork) -> ProvisionReport {
+        let plan = NetworkPlan(
+            names: .init(namespace: name, hash: ""), settings: NetworkSettings(), placement: cluster.placement)
+        return ProvisionReport(
+            parts: [.init(name: "account \(name)", state: .missing)]
+                + plan.streams.map { .init(name: "stream \($0.name)", state: .missing) })
+    }
+
+    // MARK: The servers
+
+    /// - Parameters:
+    ///   - root: the operator's key.
+    ///   - administrator: the credentials that were named now, which a rehearsal does not keep.
+    private func look(
+        _ cluster: ClusterNetwork, _ addresses: [ServerAddress], _ root: NKeyPair, _ administrator: Credentials?
+    ) async throws(NetworkError) -> ProvisionReport {
+        var identity = try IdentityFiles(folder: directory.keys).read()
+        if let administrator { identity.administrator = administrator }
+        let settings = try directory.settings()
+        let plan = NetworkPlan(names: identity.names, settings: settings, placement: cluster.placement)
+        var report = ProvisionReport()
+        guard identity.administrator != nil else {
+            try renewAccounts(.wildcards)
+            try writeTokens(identity, &report)
+            try await streams(plan, identity, addresses, &report)
+            return report
+        }
+        let system = try await self.system(identity, addresses)
+        defer { system.close() }
+        let (servers, count) = try await system.roll()
+        // The oldest of the servers may need another form of the accounts.
+        let isOld = servers.contains { !ServerProgram(path: "", version: $0.version).mapsWildcards }
+        let mappings: UserPermissions.MappingStyle = isOld ? .tokens : .wildcards
+        try renewAccounts(mappings)
+        let signer = try AccountSigner(directory, identity, root: root, mappings: mappings)
+        let found = try await accounts(system, servers, outOf: count, signer)
+        // Where a token that somebody changed by hand may be on a server that does not answer, nothing is touched.
+        let isUncertain = found.contains { $0.part.state == .unknown } && !options.applies
+        let provision = isUncertain ? looking : self
+        for account in found {
+            report.parts.append(try await provision.made(account, signedBy: signer, system))
+        }
+        try await provision.streams(plan, identity, addresses, &report)
+        return report
+    }
+
+    /// The same, which only looks.
+    private var looking: NetworkProvision {
+        var looking = self
+        looking.options.isRehearsal = true
+        return looking
+    }
+
+    private func system(
+        _ identity: NetworkIdentity, _ addresses: [ServerAddress]
+    ) async throws(NetworkError) -> SystemInterface {
+        var failure = NetworkError.notRunning
+        for address in addresses {
+            do throws(NetworkError) { return try await SystemInterface(at: address, identity: identity) } catch {
+                failure = error
+            }
+            if Task.isCancelled { throw .cancelled }
+        }
+        throw failure
+    }
+
+    /// Signs the users' accounts anew where the servers need another form of them, or the settings say something else.
+    private func renewAccounts(_ mappings: UserPermissions.MappingStyle) throws(NetworkError) {
+        guard !options.isRehearsal else { return }
+        try directory.identified { identity throws(NetworkError) in
+            try AccountSigner.bringUpToDate(directory, identity, mappings: mappings)
+        }
+        PrivateFile.remove(directory.unalignedMarker)
+    }
+
+    /// An account as the servers have it.
+    private struct FoundAccount {
+        /// Whose it is; nil for the network's own.
+        var user: UserName?
+        var part: ProvisionReport.Part
+    }
+
+    /// Looks at the account of the network and those of its users.
+    private func accounts(
+        _ system: SystemInterface, _ servers: [SystemInterface.Server], outOf count: Int, _ signer: AccountSigner
+    ) async throws(NetworkError) -> [FoundAccount] {
+        let kept = try await system.keptAccounts(of: servers, outOf: count)
+        let users = try directory.userNames()
+        var found: [FoundAccount] = []
+        for user in [UserName?.none] + users.map(Optional.some) {
+            guard let claims = try claims(of: user, signer) else { continue }
+            let name = user.map { "account of \($0)" } ?? "account \(signer.identity.names.namespace)"
+            var part = ProvisionReport.Part(name: name, state: .same)
+            switch try await system.storedToken(ofAccount: claims.subject, kept) {
+            case .unknown:
+                part.state = .unknown
+                if !kept.isComplete {
+                    part.changes = ["\(kept.answers) of \(count) servers say which accounts they have"]
+                }
+            case .none: part.state = .missing
+            case .token(let present):
+                part.changes = AccountDifference(claims, present: present).changes
+                if !part.changes.isEmpty { part.state = .different }
+            }
+            found.append(FoundAccount(user: user, part: part))
+        }
+        return found
+    }
+
+    private func claims(
+        of user: UserName?, _ signer: AccountSigner
+    ) throws(NetworkError) -> AccountClaims? {
+        guard let user else { return signer.networkClaims(acceptsMessages: true) }
+        return try directory.record(of: user).map { record throws(NetworkError) in
+            try signer.claims(record, of: user)
+        }
+    }
+
+    /// Hands the servers an account that they lack, or have otherwise where that is to be changed.
+    private func made(
+        _ account: FoundAccount, signedBy signer: AccountSigner, _ system: SystemInterface
+    ) async throws(NetworkError) -> ProvisionReport.Part {
+        var part = account.part
+        guard !options.isRehearsal else { return part }
+        switch part.state {
+        case .missing: part.state = .made
+        case .different, .unknown:
+            guard options.applies else { return part }
+            part.state = .changed
+        default: return part
+        }
+        guard let claims = try claims(of: account.user, signer) else { return account.part }
+        let token = try signer.encoded(claims)
+        try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: claims.subject))
+        try await system.install(token)
+        return part
+    }
+
+    /// Writes the account's tokens for those who administer the servers.
+    private func writeTokens(_ identity: NetworkIdentity, _ report: inout ProvisionReport) throws(NetworkError) {
+        guard !options.isRehearsal else { return }
+        let token = try AccountSigner(directory, identity).networkToken(acceptsMessages: true)
+        try PrivateFile.write(token.utf8, to: directory.tokenPath(ofAccount: identity.account.text))
+    }
+
+    /// The folder where the tokens of all accounts are, a file for each.
+    public var tokensFolder: String { directory.resolver }
+
+    private func streams(
+        _ plan: NetworkPlan, _ identity: NetworkIdentity, _ addresses: [ServerAddress],
+        _ report: inout ProvisionReport
+    ) async throws(NetworkError) {
+        let account = report.parts.first?.state
+        func streams(are state: ProvisionReport.State) {
+            report.parts += plan.streams.map { .init(name: "stream \($0.name)", state: state) }
+        }
+        // An account that the servers do not know has none.
+        if options.isRehearsal, account == .missing { return streams(are: .missing) }
+        let connection: NATSConnection
+        do throws(NetworkError) {
+            connection = try await connected(identity, addresses)
+        } catch {
+            guard case .connection(.authorization) = error else { throw error }
+            if identity.administrator == nil {
+                // Servers that were not given the account yet let nobody of it in.
+                report.parts.append(
+                    .init(name: "account \(name)", state: options.isRehearsal ? .missing : .handOver))
+                return streams(are: .missing)
+            }
+            if options.isRehearsal, account != .same { return streams(are: .unknown) }
+            // They keep a token that a stranger signed, and let nobody in by it.
+            throw .invalidProvision(
+                "The servers do not trust the network's account: sign it by their operator's key, or a signing key that their operator's token names."
+            )
+        }
+        defer { connection.closeNow() }
+        let jetStream = JetStream(connection, timeout: .seconds(10))
+        for stream in plan.streams {
+            report.parts.append(try await part(stream, jetStream, mayMake: true))
+        }
+        let register: BucketUserRegister
+        do throws(NATSError) { register = try BucketUserRegister(jetStream) } catch { throw .connection(error) }
+        for user in try directory.userNames() {
+            // A user's stream is made by the services when the user first comes, with the subjects of its postboxes.
+            var letters = plan.letters(of: user, in: PostboxRegister(sudoId: "", at: 0))
+            letters.subjects = nil
+            let part = try await part(letters, jetStream, mayMake: false)
+            if part.state != .missing { report.parts.append(part) }
+            guard !options.isRehearsal, let record = try directory.record(of: user) else { continue }
+            try await register.renew(record, of: user)
+            directory.markPublished(user)
+        }
+        if !options.isRehearsal { try await register.publish(isBlocked: directory.isBlocked) }
+    }
+
+    /// Connects as the network's own account, which servers that have just learned of it may take a moment to let in.
+    private func connected(
+        _ identity: NetworkIdentity, _ addresses: [ServerAddress]
+    ) async throws(NetworkError) -> NATSConnection {
+        let mayHaveLearned = identity.administrator != nil && !options.isRehearsal
+        let deadline = ContinuousClock.now + .seconds(mayHaveLearned ? 10 : 0)
+        while true {
+            do throws(NetworkError) {
+                return try await HostRole.keeping.connect(toOneOf: addresses, identity.issuer)
+            } catch {
+                guard case .connection = error, ContinuousClock.now < deadline else { throw error }
+            }
+            try await Pause.sleep(.milliseconds(100))
+        }
+    }
+
+    /// Looks at one stream, and makes or mends it.
+    private func part(
+        _ plan: StreamConfiguration, _ jetStream: JetStream, mayMake: Bool
+    ) async throws(NetworkError) -> ProvisionReport.Part {
+        let description = try await patiently { () throws(NATSError) in try await jetStream.description(of: plan.name) }
+        let difference = StreamDifference(plan, from: description)
+        var part = ProvisionReport.Part(name: "stream \(plan.name)", state: .same)
+        part.changes = difference.changes.map { "\($0)" }
+        if difference.isMissing {
+            part.state = .missing
+            guard mayMake, !options.isRehearsal else { return part }
+            _ = try await patiently { () throws(NATSError) in try await jetStream.createStream(plan) }
+            part.state = .made
+        } else if !difference.changes.isEmpty {
+            part.state = .different
+            let made = difference.made(losing: options.losses)
+            part.withheld = difference.changes.filter { !made.contains($0) }.map { "\($0)" }
+            guard options.applies, !options.isRehearsal, !made.isEmpty else { return part }
+            _ = try await patiently { () throws(NATSError) in
+                try await jetStream.mend(difference, losing: options.losses)
+            }
+            part.state = .changed
+        }
+        return part
+    }
+
+    /// Asks again while servers that have just started, or just learned of the account, are not ready to answer.
+    private func patiently<R>(
+        _ body: () async throws(NATSError) -> R
+    ) async throws(NetworkError) -> R {
+        let begin = ContinuousClock.now
+        while true {
+            do throws(NATSError) { return try await body() } catch {
+                let patience: Duration =
+                    switch error {
+                    case .timeout, .noResponders: .seconds(30)
+                    case .jetStream(let failure):
+                        switch failure.errorCode {
+                        // JetStream not available, not enabled for the account yet, or too few servers known yet.
+                        case 10_008, 10_039, 10_005, 10_009: .seconds(30)
+                        // A server of a cluster could not make the stream's store, which is mostly over at once.
+                        case 10_049: .seconds(10)
+                        default: .zero
+                        }
+                    default: .zero
+                    }
+                guard ContinuousClock.now < begin + patience else { throw .connection(error) }
+            }
+            try await Pause.sleep(.milliseconds(250))
+        }
+    }
+
+    /// Writes what the services are given, and the credentials of whoever observes them.
+    private func writeAccess(_ cluster: ClusterNetwork) throws(NetworkError) {
+        let identity = try IdentityFiles(folder: directory.keys).read()
+        let access = ServiceAccess(
+            cluster, authority: try cluster.authority(), identity, try directory.settings())
+        try PrivateFile.write(access.text().utf8, to: directory.servicesFile)
+        if !PrivateFile.exists(directory.observerFile) {
+            let observer = try ServiceDiscovery.observer(identity.issuer)
+            try PrivateFile.write(observer.fileText().utf8, to: directory.observerFile)
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import NATS
+import NIOConcurrencyHelpers
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The services of a network on a cluster, in this process. As many processes as one likes share the requests; none keeps
+/// anything, so that each can end at any time.
+public struct NetworkServing: Sendable {
+    /// How a process behaves.
+    public struct Options: Sendable {
+        /// The loopback address and port at which it tells how it is doing; nil for none.
+        public var stateAddress: String?
+        /// Whether TERM, INT and HUP end it in good order. False leaves signals to the caller's process.
+        public var handlesSignals = true
+        /// How long requests that came before its end may take.
+        var patience = Duration.seconds(5)
+        /// Hears each event of its life, as a line.
+        public var note: @Sendable (String) -> Void = { _ in }
+
+        /// Tells nobody how it is doing.
+        public init() {}
+    }
+
+    private let access: ServiceAccess
+    private let options: Options
+    private let state: NIOLockedValueBox<ServiceState>
+    private let figures: NIOLockedValueBox<ServiceFigures>
+    private let life = NIOLockedValueBox(Life())
+
+    /// The session that answers now, and whether there is to be another one.
+    private struct Life {
+        var session: ServiceSession?
+        var isEnding = false
+    }
+
+    /// What is given to the process; nothing happens before ``run()``.
+    public init(_ access: ServiceAccess, options: Options = Options()) {
+        self.access = access
+        self.options = options
+        let state = ServiceState(
+            id: ServiceSession.newID(), network: access.names.namespace, start: NetworkAdministrator.now)
+        figures = NIOLockedValueBox(state.figures)
+        self.state = NIOLockedValueBox(state)
+    }
+
+    /// Answers requests until a signal comes or the task is cancelled. A server that is gone is replaced by another.
+    /// - Throws: `NetworkError.invalidListener`, `.file`, or `.invalidProvision` for an access that the servers do not take.
+    public func run() async throws(NetworkError) {
+        let folder = try access.authority.map { text throws(NetworkError) in
+            let folder = try TemporaryFolder.make("serve")
+            try PrivateFile.write(text.utf8, to: folder + "/authority.pem")
+            return folder
+        }
+        defer { folder.map { try? FileManager.default.removeItem(atPath: $0) } ?? () }
+        let addresses = try ClusterNetwork(
+            servers: access.servers, authorityFile: folder.map { $0 + "/authority.pem" }
+        ).addresses()
+        let listener: StateListener? =
+            if let address = options.stateAddress {
+                try await StateListener.start(at: address) { [state, figures] path in
+                    var now = state.withLockedValue(\.self)
+                    now.figures = figures.withLockedValue(\.self)
+                    return now.answer(to: path)
+                }
+            } else { nil }
+        defer { listener?.close() }
+        if let port = listener?.port { options.note("tells its state at port \(port)") }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await serve(addresses) }
+            if options.handlesSignals {
+                group.addTask {
+                    await EndingSignals.wait()
+                    if !Task.isCancelled { await drain() }
+                }
+            }
+            await group.next()
+            group.cancelAll()
+            await group.waitForAll()
+        }
+        options.note("ends")
+    }
+
+    /// Leaves the requests that come to other processes, and answers those that came before. It connects to no server any
+    /// more: ``run()`` goes on until it is cancelled or the connection ends.
+    package func drain() async {
+        let session = life.withLockedValue { life in
+            life.isEnding = true
+            return life.session
+        }
+        state.withLockedValue { $0.ended("it ends") }
+        await session?.drain(within: options.patience)
+    }
+
+    private var isEnding: Bool { Task.isCancelled || life.withLockedValue(\.isEnding) }
+
+    /// Keeps connected, and answers.
+    private func serve(_ addresses: [ServerAddress]) async {
+        var backoff = ServeBackoff()
+        // Processes that start together are spread over the servers.
+        var addresses = addresses.shuffled()
+        while !isEnding {
+            let begin = ContinuousClock.now
+            let reason: String
+            do throws(NetworkError) {
+                try await answer(addresses)
+                reason = "the connection ended"
+            } catch {
+                reason = "\(error)"
+            }
+            if isEnding { return }
+            let wait = backoff.delay(afterLife: begin.duration(to: .now), jitter: .random(in: 0..<1))
+            state.withLockedValue { $0.ended(reason) }
+            options.note("answers nothing for now: \(reason)")
+            addresses.append(addresses.removeFirst())
+            do throws(NetworkError) { try await Pause.sleep(wait) } catch { return }
+        }
+    }
+
+    /// Answers over one pair of connections, until one of them ends.
+    private func answer(_ addresses: [ServerAddress]) async throws(NetworkError) {
+        let keeping = try await HostRole.keeping.connect(toOneOf: addresses, access.issuer)
+        defer { keeping.closeNow() }
+        if isEnding { return }
+        let answering = try await HostRole.answering.connect(toOneOf: addresses, access.issuer)
+        defer { answering.closeNow() }
+        do throws(NATSError) {
+            let jetStream = JetStream(keeping)
+            let users = try BucketUserRegister(jetStream)
+            let made = try ServiceSession(
+                answering: answering, jetStream: jetStream, plan: access.plan, users: users, issuer: access.issuer,
+                postboxes: PostboxService(jetStream: jetStream, plan: access.plan, users: users),
+                id: state.withLockedValue(\.id), figures: figures)
+            // Before the server hears of it: from here on its end takes in what has come.
+            let isWanted = life.withLockedValue { life in
+                if !life.isEnding { life.session = made }
+                return !life.isEnding
+            }
+            guard isWanted else { return }
+            defer { life.withLockedValue { $0.session = nil } }
+            try await answering.flush()
+            try await keeping.flush()
+            let server = answering.info.serverName ?? "\(addresses[0])"
+            life.withLockedValue { life in
+                if !life.isEnding { state.withLockedValue { $0.began(at: server) } }
+            }
+            options.note("answers at \(server)")
+            try await made.run()
+        } catch {
+            throw .connection(error)
+        }
+    }
+}
+
+/// How long a process waits until it connects again: a pure value.
+struct ServeBackoff: Hashable, Sendable {
+    private var failures = 0
+    /// The longest wait: whoever waits for a postbox waits for this too.
+    static let longest = Duration.seconds(5)
+
+    /// A connection has ended, or none was made.
+    /// - Parameters:
+    ///   - life: how long it lasted.
+    ///   - jitter: from 0 to 1, so that processes do not all come back at once.
+    mutating func delay(afterLife life: Duration, jitter: Double) -> Duration {
+        failures = life >= .seconds(10) ? 1 : failures + 1
+        let full = min(.milliseconds(50) * (1 << min(failures, 10)), Self.longest)
+        return full * (0.5 + jitter / 2)
+    }
+}

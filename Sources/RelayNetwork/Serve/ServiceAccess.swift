@@ -1,0 +1,73 @@
+import NATS
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What the services of a network on a cluster need: one file, which whoever has it can issue users' tokens by. It holds no
+/// key that signs accounts, and none of the system account.
+public struct ServiceAccess: Sendable {
+    /// Where the servers are.
+    public let servers: [String]
+    /// The authorities to trust for them, in PEM; nil for those of the system.
+    let authority: String?
+    let names: NetworkIdentity.Names
+    let issuer: UserTokenIssuer
+    let settings: NetworkSettings
+    let placement: NetworkPlacement
+
+    init(
+        _ cluster: ClusterNetwork, authority: String?, _ identity: NetworkIdentity, _ settings: NetworkSettings
+    ) {
+        (servers, placement, self.authority) = (cluster.servers, cluster.placement, authority)
+        (names, issuer, self.settings) = (identity.names, identity.issuer, settings)
+    }
+
+    /// What the network consists of.
+    var plan: NetworkPlan { NetworkPlan(names: names, settings: settings, placement: placement) }
+
+    private struct Content: Codable {
+        var version = 1
+        var servers: [String]
+        var authority: String?
+        var names: NetworkIdentity.Names
+        var account: String
+        var signingKey: String
+        var settings: NetworkSettings
+        var placement: NetworkPlacement
+    }
+
+    /// The file's text, which is a secret.
+    func text() -> String {
+        let content = issuer.signingKey.withSeedText { seed in
+            Content(
+                servers: servers, authority: authority, names: names, account: issuer.account.text, signingKey: seed,
+                settings: settings, placement: placement)
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
+        return (try? encoder.encode(content)).map { String(decoding: $0, as: UTF8.self) + "\n" } ?? ""
+    }
+
+    /// Reads the file, which its owner alone may read.
+    /// - Throws: `NetworkError.file`, `.credentials` for one that others may read, `.damaged`.
+    public init(path: String) throws(NetworkError) {
+        guard let bytes = try PrivateFile.readSecret(path) else { throw .file(path: path, reason: "it is missing") }
+        guard let content = try? JSONDecoder().decode(Content.self, from: Data(bytes)), content.version == 1,
+            let account = try? NKey(content.account), account.kind == .account,
+            let signingKey = try? NKeyPair(seed: content.signingKey), !content.servers.isEmpty
+        else { throw .invalidProvision("\(path) is no services file: `parley network provision` writes it.") }
+        (servers, authority, names) = (content.servers, content.authority, content.names)
+        issuer = UserTokenIssuer(account: account, signingKey: signingKey)
+        (settings, placement) = (content.settings, content.placement)
+    }
+}
+
+extension ServiceAccess: CustomStringConvertible, CustomReflectable {
+    /// Which network it is of; the secret stays hidden.
+    public var description: String { "ServiceAccess(\(names.namespace), secret hidden)" }
+    /// Which network it is of alone.
+    public var customMirror: Mirror { Mirror(self, children: ["network": names.namespace]) }
+}

@@ -1,0 +1,175 @@
+import NATS
+import NIOCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Where a private network's server listens, and with which certificate, when that is not a port of its own choice on
+/// 127.0.0.1: the file `listener.json` of the network's folder.
+public struct NetworkListener: Codable, Hashable, Sendable {
+    /// The certificate that the server shows, and what belongs to it; all are PEM files.
+    public struct TLS: Codable, Hashable, Sendable {
+        /// The certificate, and the authorities between it and the root.
+        public var certificateFile: String
+        /// Its private key.
+        public var keyFile: String
+        /// The authorities that clients are to trust; nil where the certificate vouches for itself, or the authorities of
+        /// every system vouch for it.
+        public var authorityFile: String?
+
+        /// Names the files.
+        public init(certificateFile: String, keyFile: String, authorityFile: String? = nil) {
+            self.certificateFile = certificateFile
+            self.keyFile = keyFile
+            self.authorityFile = authorityFile
+        }
+    }
+
+    /// An IP address of this machine; `0.0.0.0` and `::` are all of them.
+    public let host: String
+    /// The port.
+    public let port: Int
+    /// How connections are secured; nil in clear, which no address but a loopback one can be.
+    public let tls: TLS?
+
+    /// Checks what the server is to listen at.
+    /// - Parameters:
+    ///   - text: an IP address or `localhost`, with or without a port; 4222 is the port where none is written.
+    ///   - tls: the certificate; relative paths are below the working folder.
+    ///   - now: seconds since 1970.
+    /// - Throws: `NetworkError.invalidListener` with what is wrong: an address beyond this machine without TLS, say.
+    public init(listen text: String, tls: TLS? = nil, now: Int64 = NetworkListener.now) throws(NetworkError) {
+        let address: ServerAddress
+        do throws(NATSError) { address = try ServerAddress(parsing: text) } catch {
+            throw .invalidListener("The address to listen at is an IP address and a port, such as 0.0.0.0:4222.")
+        }
+        host = address.host == "localhost" ? "127.0.0.1" : address.host
+        port = address.port
+        guard (try? SocketAddress(ipAddress: host, port: port)) != nil, !text.contains("://"), !text.contains("@")
+        else {
+            throw .invalidListener(
+                "The address to listen at is an IP address of this machine, such as 0.0.0.0:4222 for all of them.")
+        }
+        self.tls = tls.map { $0.absolute }
+        guard let tls = self.tls else {
+            guard isLoopback else {
+                throw .invalidListener(
+                    "Beyond this machine the network listens with TLS alone: name a certificate by --tls-cert and its key by --tls-key."
+                )
+            }
+            return
+        }
+        let certificate = try tls.certificate()
+        guard now <= certificate.validUntil else {
+            throw .invalidListener("\(tls.certificateFile) has expired: nobody would trust it.")
+        }
+        guard !certificate.names.isEmpty || !certificate.addresses.isEmpty else {
+            throw .invalidListener(
+                "\(tls.certificateFile) is for no host name and no address (subjectAltName): nobody would trust it.")
+        }
+        do throws(NATSError) {
+            try ServerCertificate.checkKey(pemFile: tls.keyFile)
+            if let file = tls.authorityFile { _ = try ServerCertificate(pemFile: file) }
+        } catch {
+            throw .invalidListener("\(error)")
+        }
+    }
+
+    /// Seconds since 1970.
+    public static var now: Int64 { NetworkAdministrator.now }
+
+    /// Whether only this machine reaches it.
+    public var isLoopback: Bool { host.hasPrefix("127.") || host == "::1" }
+
+    /// As people read it.
+    var text: String { "\(ServerAddress(host: host, port: port, usesTLS: tls != nil))" }
+
+    /// Whether it is all addresses of the machine.
+    private var isEverywhere: Bool { host == "0.0.0.0" || host == "::" }
+
+    /// Where clients on this machine connect, and what the certificate is to be for there.
+    func localAddress() throws(NetworkError) -> ServerAddress {
+        let local = isEverywhere ? (host == "::" ? "::1" : "127.0.0.1") : host
+        guard let tls else { return ServerAddress(host: local, port: port) }
+        let certificate = try tls.certificate()
+        let name = certificate.isFor(local) ? nil : certificate.hosts.first
+        return ServerAddress(
+            host: local, port: port, usesTLS: true, certificateName: name, authorityFile: tls.trusted(certificate))
+    }
+
+    /// Where others connect; nil where nothing says it, or nobody else can.
+    public func publicAddress() throws(NetworkError) -> ServerAddress? {
+        guard let tls else { return isLoopback ? ServerAddress(host: host, port: port) : nil }
+        let certificate = try tls.certificate()
+        let known = isEverywhere ? [] : [host]
+        let candidates = known + certificate.hosts.filter { isLoopback || !Self.isOwn($0) }
+        return candidates.first { certificate.isFor($0) }.map { ServerAddress(host: $0, port: port, usesTLS: true) }
+    }
+
+    /// The authorities that clients elsewhere have to be given, in PEM; nil where those of their systems do.
+    public func authority() throws(NetworkError) -> String? {
+        guard let tls, let file = try tls.trusted(tls.certificate()) else { return nil }
+        guard let bytes = try PrivateFile.read(file) else { throw .file(path: file, reason: "it is missing") }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Whether the certificate, if there is one, is for a host.
+    public func isFor(_ host: String) throws(NetworkError) -> Bool { try tls?.certificate().isFor(host) ?? true }
+
+    /// Whether a name or address is this machine's for itself alone.
+    private static func isOwn(_ host: String) -> Bool {
+        host == "localhost" || host.hasPrefix("127.") || host == "::1"
+    }
+}
+
+extension NetworkListener.TLS {
+    fileprivate func certificate() throws(NetworkError) -> ServerCertificate {
+        do throws(NATSError) { return try ServerCertificate(pemFile: certificateFile) } catch {
+            throw .invalidListener("\(error)")
+        }
+    }
+
+    /// The file of what clients are to trust, where their systems' authorities do not do.
+    fileprivate func trusted(_ certificate: ServerCertificate) -> String? {
+        authorityFile ?? (certificate.isSelfSigned ? certificateFile : nil)
+    }
+
+    /// The same with paths that hold in any working folder.
+    fileprivate var absolute: NetworkListener.TLS {
+        func absolute(_ path: String) -> String {
+            path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        }
+        return NetworkListener.TLS(
+            certificateFile: absolute(certificateFile), keyFile: absolute(keyFile),
+            authorityFile: authorityFile.map(absolute))
+    }
+}
+
+extension ServerCertificate {
+    /// What it is for, names first, without those that stand for many.
+    fileprivate var hosts: [String] { names.filter { !$0.hasPrefix("*") } + addresses }
+}
+
+extension NetworkDirectory {
+    private var listenerFile: String { path + "/listener.json" }
+
+    /// Where the network's server is to listen; nil for a port of its own choice on 127.0.0.1.
+    /// - Throws: `NetworkError.file` or `.damaged`.
+    public func listener() throws(NetworkError) -> NetworkListener? {
+        guard let listener = try PrivateFile.readJSON(NetworkListener.self, from: listenerFile) else { return nil }
+        // Somebody may have written it by hand.
+        guard listener.isLoopback || listener.tls != nil else {
+            throw .damaged(path: listenerFile, reason: "it listens beyond this machine without TLS")
+        }
+        return listener
+    }
+
+    /// Has the server listen there from its next start on.
+    func keep(_ listener: NetworkListener?) throws(NetworkError) {
+        guard let listener else { return PrivateFile.remove(listenerFile) }
+        try PrivateFile.writeJSON(listener, to: listenerFile)
+    }
+}

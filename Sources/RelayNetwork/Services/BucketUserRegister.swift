@@ -1,0 +1,143 @@
+import NATS
+import NIOCore
+import Relay
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The users of a network on a cluster, in its bucket `relay_users`. An administrator's machine writes what is decided;
+/// the services write which invitations were used, each by making a key that only one of them can make; so does the
+/// administrator's machine for one that is taken back.
+///
+/// Everything is read from the stream's leader: a copy may not know yet what was decided.
+struct BucketUserRegister: UserRegister {
+    private let jetStream: JetStream
+    private let bucket: KeyValueBucket
+
+    /// The key while the whole network is blocked for its users.
+    private static let blocked = "blocked"
+    /// In the place of the key that an invitation was used for: a word that is no key.
+    private static let revoked = "revoked"
+    private static func key(_ user: UserName) -> String { "user.\(user.key)" }
+    private static func key(account: String) -> String { "account.\(account)" }
+    private static func key(used invitation: String) -> String { "used.\(invitation)" }
+
+    /// Over a connection of the network's account.
+    init(_ jetStream: JetStream) throws(NATSError) {
+        self.jetStream = jetStream
+        bucket = try KeyValueBucket(NetworkPlan.users, jetStream)
+    }
+
+    func found(_ user: UserName) async throws(NetworkError) -> UserRecord? {
+        guard let value = try await value(Self.key(user)) else { return nil }
+        guard let record = try? JSONDecoder().decode(UserRecord.self, from: Data(value)) else {
+            throw .refused("the bucket of users has something else of \(user) than it should")
+        }
+        return record
+    }
+
+    func owner(ofAccount account: String) async -> UserName? {
+        guard let key = try? NKey(account), key.kind == .account,
+            let value = try? await value(Self.key(account: account))
+        else { return nil }
+        return try? UserName(String(decoding: value, as: UTF8.self))
+    }
+
+    func redeem(
+        _ invitation: String, for key: String, of user: UserName, at now: Int64
+    ) async throws(NetworkError) -> UserRecord {
+        guard let record = try await found(user) else { throw .unknownUser(user.text) }
+        let isBlocked = try await value(Self.blocked) != nil
+        var known = try record.checkEntry(invitation, isBlocked: isBlocked, at: now)
+        do throws(InvitationFailure) { try known.use(for: key, at: now) } catch { throw .invitation(error) }
+        do throws(NATSError) {
+            try await bucket.create(ByteBuffer(string: key), for: Self.key(used: invitation))
+        } catch {
+            guard case .jetStream(let failure) = error, KeyValueBucket.isConflict(failure) else {
+                throw .connection(error)
+            }
+            switch try await end(ofInvitation: invitation) {
+            case key: break
+            case Self.revoked: throw .invitation(.revoked)
+            default: throw .invitation(.usedUp)
+            }
+        }
+        return record
+    }
+
+    /// Makes an invitation void. A service that uses it up at the same moment makes the same key, which is there once.
+    /// - Returns: false where it was used before.
+    func revoke(invitation: String) async throws(NetworkError) -> Bool {
+        do throws(NATSError) {
+            try await bucket.create(ByteBuffer(string: Self.revoked), for: Self.key(used: invitation))
+            return true
+        } catch {
+            guard case .jetStream(let failure) = error, KeyValueBucket.isConflict(failure) else {
+                throw .connection(error)
+            }
+            return try await end(ofInvitation: invitation) == Self.revoked
+        }
+    }
+
+    /// The key that credentials were issued to for an invitation, or that it was revoked; nil while it is good.
+    private func end(ofInvitation invitation: String) async throws(NetworkError) -> String? {
+        try await value(Self.key(used: invitation)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Writes what the administrator decided about a user.
+    func publish(_ record: UserRecord, of user: UserName) async throws(NetworkError) {
+        do throws(NATSError) {
+            // The account first: a user who is known is known by the account too.
+            try await bucket.put(ByteBuffer(string: user.text), for: Self.key(account: record.account))
+            try await bucket.put(ByteBuffer(bytes: Wire.json(record)), for: Self.key(user))
+        } catch {
+            throw .connection(error)
+        }
+    }
+
+    /// Writes what the administrator decided about a user, where it is not known already.
+    func renew(_ record: UserRecord, of user: UserName) async throws(NetworkError) {
+        // What cannot be read is written anew.
+        let known = try? await found(user)
+        let owner = try await value(Self.key(account: record.account))
+        if known != record || owner == nil { try await publish(record, of: user) }
+    }
+
+    /// Writes whether the whole network is blocked for its users.
+    func publish(isBlocked: Bool) async throws(NetworkError) {
+        guard try await (value(Self.blocked) != nil) != isBlocked else { return }
+        do throws(NATSError) {
+            if isBlocked {
+                try await bucket.put(ByteBuffer(string: "true"), for: Self.blocked)
+            } else {
+                try await bucket.delete(Self.blocked)
+            }
+        } catch {
+            throw .connection(error)
+        }
+    }
+
+    private func value(_ key: String) async throws(NetworkError) -> [UInt8]? {
+        do throws(NATSError) { return try await bucket.current(key).map { Array($0.value.readableBytesView) } } catch {
+            throw .connection(error)
+        }
+    }
+}
+
+extension KeyValueBucket {
+    /// The value of a key as the stream's leader has it; nil when it has none. A copy may be behind, and whoever changes
+    /// what it read there has to begin again.
+    func current(_ key: String) async throws(NATSError) -> KeyValueEntry? {
+        do throws(NATSError) {
+            let entry = KeyValueEntry(
+                try await jetStream.lastMessage(
+                    in: NetworkNames.stream(ofBucket: name), subject: NetworkNames.key(key, in: name)))
+            return entry.operation == .put ? entry : nil
+        } catch .jetStream(let failure) where failure.errorCode == JetStreamFailure.noMessageFound {
+            return nil
+        }
+    }
+}

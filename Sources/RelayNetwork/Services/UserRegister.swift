@@ -1,0 +1,41 @@
+/// Where the services of a network find its users: the folder of a network on one machine, or a bucket of one on a
+/// cluster, whose services keep nothing.
+protocol UserRegister: Sendable {
+    /// What is kept of a user; nil for a user whom the network does not have.
+    func found(_ user: UserName) async throws(NetworkError) -> UserRecord?
+    /// The user of an account; nil for an account that is no user's.
+    func owner(ofAccount account: String) async -> UserName?
+    /// Uses an invitation up for a key. Whoever asks again for the same key has missed the answer.
+    /// - Returns: what is kept of the user.
+    /// - Throws: `NetworkError.invitation` with why it cannot be used.
+    func redeem(
+        _ invitation: String, for key: String, of user: UserName, at now: Int64
+    ) async throws(NetworkError) -> UserRecord
+}
+
+extension UserRecord {
+    /// Whether somebody may join as this user now, by an invitation whose public key is given.
+    /// - Throws: `NetworkError.invitation`.
+    func checkEntry(_ key: String, isBlocked: Bool, at now: Int64) throws(NetworkError) -> InvitationRecord {
+        guard standing.isAdmitted, !isOver(at: now), !isBlocked else { throw .invitation(.refused) }
+        guard let invitation, invitation.key == key else { throw .invitation(.revoked) }
+        return invitation
+    }
+}
+
+extension NetworkDirectory: UserRegister {
+    func found(_ user: UserName) async throws(NetworkError) -> UserRecord? { try record(of: user) }
+
+    func owner(ofAccount account: String) async -> UserName? { user(ofAccount: account) }
+
+    func redeem(
+        _ invitation: String, for key: String, of user: UserName, at now: Int64
+    ) async throws(NetworkError) -> UserRecord {
+        try changeRecord(of: user) { record throws(NetworkError) in
+            var known = try record.checkEntry(invitation, isBlocked: isBlocked, at: now)
+            do throws(InvitationFailure) { try known.use(for: key, at: now) } catch { throw .invitation(error) }
+            record.invitation = known
+            return record
+        }
+    }
+}

@@ -1,0 +1,109 @@
+/// Tells a paste from typing where the terminal does not: by how fast its keys come.
+///
+/// A pure value; the caller has the clock. What comes faster than anybody types and has at least five lines is handed on as
+/// a paste, so that its line breaks send nothing, and so is what a link that stood still brings of it soon after. Keys that
+/// come one by one are handed on at once; only a break in a run of quick ones waits until it is known whether more follows,
+/// for `pause` at most. What is held is bounded.
+public struct PasteWatch: Sendable {
+    /// Keys that are no further apart belong to a run: nobody types as fast, and no keyboard repeats as fast.
+    public static let gap = Duration.milliseconds(10)
+    /// So long after the last key of a run it is over, where one of its breaks is held.
+    public static let pause = Duration.milliseconds(30)
+    /// So long after a paste several keys that come together are the rest of it.
+    public static let reach = Duration.milliseconds(500)
+    /// The keys of a run from which on a break is held, and those behind one in the same read.
+    static let leastKeys = 5
+    /// The breaks that something has to follow until it is a paste. Of fewer lines a slow link may hand over what was typed
+    /// while it stood still.
+    static let leastBreaks = 4
+    /// The characters that are held at most; a longer paste is handed on in parts.
+    static let limit = 1 << 16
+
+    private var last: ContinuousClock.Instant?
+    private var count = 0
+    private var held: [Key] = []
+    private var breaks = 0
+    private var isPaste = false
+    /// When the last key came of a paste that was handed on; nil once something else has come.
+    private var pasteEnd: ContinuousClock.Instant?
+
+    /// Makes one that has seen nothing.
+    public init() {}
+
+    /// When `flush` is due; nil while nothing is held.
+    public var due: ContinuousClock.Instant? { held.isEmpty ? nil : last.map { $0 + Self.pause } }
+
+    /// Takes events as they were read, and returns those that are decided, in their order.
+    public mutating func take(_ events: [InputEvent], at now: ContinuousClock.Instant) -> [InputEvent] {
+        var decided: [InputEvent] = []
+        let allowed = held.isEmpty ? Self.gap : Self.pause
+        if let last, last.duration(to: now) > allowed {
+            decided += flush()
+            count = 0
+        }
+        if continuesPaste(events, at: now) { isPaste = true }
+        for (place, event) in events.enumerated() {
+            switch event {
+            case .key(let key) where Self.character(of: key) != nil:
+                last = now
+                count += 1
+                let isInRun = count >= Self.leastKeys || events.count - place > Self.leastKeys
+                guard !held.isEmpty || isPaste || key.isBreak && isInRun else {
+                    decided.append(event)
+                    continue
+                }
+                if held.last?.isBreak == true { breaks += 1 }
+                if breaks >= Self.leastBreaks { isPaste = true }
+                held.append(key)
+                guard held.count >= Self.limit else { continue }
+                let goesOn = isPaste
+                decided += flush()
+                isPaste = goesOn
+            case .reply, .focusIn, .focusOut:
+                // The terminal's own word comes in between.
+                decided.append(event)
+            case .key, .paste, .pasteCut, .mouse:
+                decided += flush()
+                count = 0
+                pasteEnd = nil
+                decided.append(event)
+            }
+        }
+        return decided
+    }
+
+    /// Hands on what is held: as a paste where it is one, as keys otherwise.
+    ///
+    /// - Parameter asPaste: whether it is a paste in any case, so that no key of it sends anything: nobody is there any
+    ///   more to see it go.
+    public mutating func flush(asPaste: Bool = false) -> [InputEvent] {
+        if asPaste { isPaste = true }
+        defer { (held, breaks, isPaste) = ([], 0, false) }
+        guard !held.isEmpty else { return [] }
+        if isPaste { pasteEnd = last }
+        return isPaste ? [.paste(String(held.compactMap(Self.character(of:))))] : held.map { .key($0) }
+    }
+
+    /// Whether events are the rest of the paste before them. A single key is somebody's, who sends the paste for instance.
+    private func continuesPaste(_ events: [InputEvent], at now: ContinuousClock.Instant) -> Bool {
+        guard let pasteEnd, pasteEnd.duration(to: now) <= Self.reach else { return false }
+        let keys = events.filter { if case .key(let key) = $0 { Self.character(of: key) != nil } else { false } }
+        return keys.count > 1
+    }
+
+    /// What a key is in a text; nil for one that is none of a paste.
+    private static func character(of key: Key) -> Character? {
+        if key.isBreak { return "\n" }
+        guard key.modifiers.isEmpty else { return nil }
+        switch key.code {
+        case .character(let character): return character
+        case .tab: return "\t"
+        default: return nil
+        }
+    }
+}
+
+extension Key {
+    /// Whether it is how a terminal sends a line break of a paste.
+    fileprivate var isBreak: Bool { self == Key(.enter) || self == .control("j") }
+}

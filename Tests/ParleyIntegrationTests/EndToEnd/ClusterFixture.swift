@@ -1,0 +1,176 @@
+import Foundation
+import NATS
+import NIOConcurrencyHelpers
+import TestSupport
+
+/// Three servers that somebody else runs, a network on them, and the people and processes of it.
+final class ClusterFixture: Sendable {
+    let cluster: TestOperatorCluster
+    let folder: TemporaryDirectory
+    private let processes = NIOLockedValueBox<[ChildProcess]>([])
+
+    private init(_ cluster: TestOperatorCluster) throws {
+        self.cluster = cluster
+        folder = try TemporaryDirectory("e2e")
+        try cluster.operatorKey.withSeedText {
+            try TestOperatorCluster.write($0 + "\n", to: folder.path("operator.nk"))
+        }
+        try TestOperatorCluster.write(cluster.administrator.fileText(), to: folder.path("sys.creds"))
+    }
+
+    /// Runs a test, and ends every process however it went.
+    static func run(
+        _ binaries: [NATSServerBinary], more: String = "", link: TestOperatorCluster.Link? = nil,
+        _ body: (ClusterFixture) async throws -> Void
+    ) async throws {
+        let cluster = try await TestOperatorCluster.start(binaries, more: more, link: link)
+        defer { cluster.close() }
+        let fixture = try ClusterFixture(cluster)
+        defer { for process in fixture.processes.withLockedValue({ $0 }) { process.close() } }
+        try await body(fixture)
+    }
+
+    /// The folders of somebody's own machine.
+    func machine(_ name: String) -> [String: String] {
+        [
+            "XDG_DATA_HOME": folder.path("\(name)/data"), "XDG_CONFIG_HOME": folder.path("\(name)/config"),
+            "XDG_STATE_HOME": folder.path("\(name)/state"), "TZ": "UTC", "SWIFT_BACKTRACE": "enable=no",
+            "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder.path("no-bus"))",
+        ]
+    }
+
+    /// Runs a command of somebody's to its end.
+    func parley(_ name: String, _ arguments: String..., input: String = "") async throws -> ChildProcess.Result {
+        try await parley(name, arguments, input: input)
+    }
+
+    /// Runs a command of somebody's to its end.
+    func parley(_ name: String, _ arguments: [String], input: String = "") async throws -> ChildProcess.Result {
+        try await ChildProcess.run(
+            try BuiltProduct.url("parley").path, arguments, input: input, environment: machine(name))
+    }
+
+    /// The JSON objects that a command of somebody's prints; it has to succeed.
+    func objects(
+        _ name: String, _ arguments: String..., fileID: String = #fileID, line: Int = #line
+    ) async throws -> [JSONLine] {
+        let result = try await ChildProcess.run(
+            try BuiltProduct.url("parley").path, arguments, environment: machine(name))
+        guard result.status.isSuccess else {
+            throw TestFailure("parley \(arguments): \(result)", fileID: fileID, line: line)
+        }
+        return try result.lines.map { try JSONLine($0) }
+    }
+
+    /// Starts a command of somebody's that goes on.
+    func start(_ name: String, _ arguments: String...) throws -> ChildProcess {
+        let process = try ChildProcess(
+            try BuiltProduct.url("parley").path, arguments, environment: machine(name))
+        processes.withLockedValue { $0.append(process) }
+        return process
+    }
+
+    /// Provisions as the administrator of the network; the servers are named once.
+    func provision(_ more: String...) async throws -> ChildProcess.Result {
+        var arguments = ["network", "provision", "team", "--json", "--operator-key", folder.path("operator.nk")]
+        arguments += ["--system-creds", folder.path("sys.creds")]
+        for server in cluster.servers { arguments += ["--server", server.url] }
+        return try await ChildProcess.run(
+            try BuiltProduct.url("parley").path, arguments + more, environment: machine("admin"))
+    }
+
+    /// Starts the network's services on another machine, which has one file of the administrator's, and waits until they
+    /// answer.
+    func serve(_ name: String) async throws -> (process: ChildProcess, port: Int) {
+        let file = folder.path("admin/data/parley/networks/team/services.json")
+        let process = try start(name, "network", "serve", "--services", file, "--http", "127.0.0.1:0")
+        var port: Int?
+        try await process.waitFor("its port") { _, text in
+            port = text.firstMatch(of: /at port (\d+)/).flatMap { Int($0.1) }
+            return port != nil
+        }
+        guard let port else { throw TestFailure("no port") }
+        try await eventually("services that are ready", deadline: .seconds(60)) {
+            try await self.http(port, "/ready") == 200
+        }
+        return (process, port)
+    }
+
+    /// The status that a process of the services gives at a path.
+    func http(_ port: Int, _ path: String) async throws -> Int {
+        try await said(at: path, port).status
+    }
+
+    /// What a process of the services says at a path.
+    func said(at path: String, _ port: Int) async throws -> (status: Int, body: String) {
+        guard let socket = try await LoopbackSocket.connected(to: port) else { return (0, "") }
+        await socket.send(Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+        // It closes when it has answered.
+        let bytes = await socket.read(64 << 10).bytes
+        let text = String(decoding: bytes, as: UTF8.self)
+        let status = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return (status, text.components(separatedBy: "\r\n\r\n").dropFirst().joined())
+    }
+
+    /// Invites somebody, who joins on a machine of the own.
+    func join(_ name: String) async throws {
+        let file = folder.path("\(name).invitation")
+        _ = try await objects("admin", "network", "invite", name, "--network", "team", "--out", file, "--json")
+        _ = try await objects(name, "join", file, "--profile", "team", "--json")
+    }
+
+    /// The leaders of streams, once each of them has one: servers that answer a moment later than others know more, and
+    /// after an end one is chosen only then.
+    func leaders(of streams: Set<String>) async throws -> [String: String] {
+        var leaders: [String: String] = [:]
+        try await eventually("a leader of each stream", deadline: .seconds(90)) {
+            leaders = try await self.standings().compactMapValues(\.leader).filter { streams.contains($0.key) }
+            return leaders.count == streams.count
+        }
+        return leaders
+    }
+
+    /// The names of the network's streams, once all copies are whole.
+    func streams(atLeast count: Int) async throws -> Set<String> {
+        var names: Set<String> = []
+        try await eventually("all copies", deadline: .seconds(90)) {
+            let standings = try await self.standings()
+            names = Set(standings.keys)
+            return standings.count >= count && standings.values.allSatisfy(\.isWhole)
+        }
+        return names
+    }
+
+    /// The leader of each stream of the network's account, and whether all copies are current and have the same. A server that
+    /// has just started may call its copy current while it still fetches what it missed.
+    private func standings() async throws -> [String: (leader: String?, isWhole: Bool)] {
+        let answers = try await cluster.answers(
+            to: "$SYS.REQ.SERVER.PING.JSZ", #"{"accounts":true,"streams":true,"config":true}"#,
+            count: cluster.servers.count { $0.isRunning })
+        var found: [String: (leader: String?, isWhole: Bool)] = [:]
+        var newest: [String: Set<Int>] = [:]
+        for answer in answers {
+            let data = answer["data"] as? [String: Any]
+            for account in data?["account_details"] as? [[String: Any]] ?? [] {
+                for stream in account["stream_detail"] as? [[String: Any]] ?? [] {
+                    guard let name = stream["name"] as? String, let group = stream["cluster"] as? [String: Any] else {
+                        continue
+                    }
+                    let leader = group["leader"] as? String
+                    let state = stream["state"] as? [String: Any]
+                    newest[name, default: []].insert((state?["last_seq"] as? NSNumber)?.intValue ?? -1)
+                    let others = group["replicas"] as? [[String: Any]] ?? []
+                    let isWhole =
+                        others.count == cluster.servers.count - 1
+                        && others.allSatisfy {
+                            $0["current"] as? Bool == true && $0["offline"] as? Bool != true
+                        }
+                    let isLeaders = (answer["server"] as? [String: Any])?["name"] as? String == leader
+                    if isLeaders || found[name] == nil { found[name] = (leader, isLeaders && isWhole) }
+                }
+            }
+        }
+        for (name, ends) in newest where ends.count > 1 { found[name]?.isWhole = false }
+        return found
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import TestSupport
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Somebody's own cluster, in a folder of its own.
+final class LocalClusterFixture: Sendable {
+    let folder: TemporaryDirectory
+    private let server: String
+
+    private init(_ binary: NATSServerBinary) throws {
+        folder = try TemporaryDirectory("e2e")
+        server = binary.path
+    }
+
+    /// Runs a test, and ends every process of the cluster however it went.
+    static func run(
+        _ binary: NATSServerBinary = NATSServerProcess.anyBinary, _ body: (LocalClusterFixture) async throws -> Void
+    ) async throws {
+        let fixture = try LocalClusterFixture(binary)
+        do { try await body(fixture) } catch {
+            let log = fixture.log
+            try? await fixture.end()
+            throw TestFailure("\(error)\n\(log)")
+        }
+        try await fixture.end()
+    }
+
+    /// The network's folder.
+    var network: String { folder.path("owner/data/parley/networks/cluster") }
+
+    /// The folders of somebody's own machine.
+    func machine(_ name: String) -> [String: String] {
+        [
+            "XDG_DATA_HOME": folder.path("\(name)/data"), "XDG_CONFIG_HOME": folder.path("\(name)/config"),
+            "XDG_STATE_HOME": folder.path("\(name)/state"), "PARLEY_NATS_SERVER": server, "TZ": "UTC",
+            "SWIFT_BACKTRACE": "enable=no", "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder.path("no-bus"))",
+        ]
+    }
+
+    /// Runs a command of somebody's to its end.
+    func parley(_ name: String, _ arguments: String..., input: String = "") async throws -> ChildProcess.Result {
+        try await ChildProcess.run(
+            try BuiltProduct.url("parley").path, arguments, input: input, environment: machine(name))
+    }
+
+    /// The JSON objects that a command of somebody's prints; it has to succeed.
+    func objects(
+        _ name: String, _ arguments: String..., fileID: String = #fileID, line: Int = #line
+    ) async throws -> [JSONLine] {
+        let result = try await ChildProcess.run(
+            try BuiltProduct.url("parley").path, arguments, environment: machine(name))
+        guard result.status.isSuccess else {
+            throw TestFailure("parley \(arguments): \(result)", fileID: fileID, line: line)
+        }
+        return try result.lines.map { try JSONLine($0) }
+    }
+
+    /// What `processes.json` has.
+    func processes() throws -> JSONLine {
+        try JSONLine(String(contentsOfFile: network + "/processes.json", encoding: .utf8))
+    }
+
+    /// The servers' process ids.
+    func serverIDs() throws -> [Int32] {
+        try processes()["servers"].array.compactMap { $0["process"]["pid"].int.map(Int32.init) }
+    }
+
+    /// The services' process ids.
+    func serviceIDs() throws -> [Int32] {
+        try processes()["services"].array.compactMap { $0["pid"].int.map(Int32.init) }
+    }
+
+    /// The host's process id.
+    func hostID() throws -> Int32 { Int32(try processes()["host"]["pid"].int ?? 0) }
+
+    /// What the processes have written, for messages of failed tests.
+    private var log: String {
+        ["host.log", "services.log", "servers/1/server.log"].map { name in
+            let text = try? String(contentsOfFile: network + "/" + name, encoding: .utf8)
+            return "\n\(name):\n\((text ?? "").suffix(3_000))"
+        }.joined()
+    }
+
+    private func end() async throws {
+        guard FileManager.default.fileExists(atPath: network) else { return }
+        let left = ((try? serverIDs() + serviceIDs() + [hostID()]) ?? []).filter { $0 > 1 }
+        let result = try await parley("owner", "network", "cluster", "stop")
+        guard result.status.isSuccess else { throw TestFailure("\(result)\(log)") }
+        for process in left {
+            try await eventually("the end of process \(process)") { !PrivateNetworkFixture.isRunning(process) }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import GRDB
+import Relay
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension EndToEndTests {
+    @Suite("Troubles of the local store, in the chat")
+    struct StoreTroubles {
+        private static let failure = "The local store failed: "
+        private static let recovery = "The local store keeps what comes again."
+
+        /// A folder with alice's files, on a machine that reaches no server.
+        private struct Machine {
+            let folder: TemporaryDirectory
+            private let configuration: String
+
+            init() throws {
+                folder = try TemporaryDirectory("e2e")
+                let profile = "servers: ['nats://127.0.0.1:1'], user: 'alice', namespace: 'n', hash: 'h'"
+                configuration = try folder.write("{ profiles: { default: { \(profile) } } }", to: "config.json")
+            }
+
+            /// Alice's local store.
+            var path: String { folder.path("data/parley/stores/alice@127.0.0.1-1.sqlite") }
+
+            /// Alice's chat, which shows long sentences whole.
+            func chat() throws -> PseudoTerminal {
+                try PseudoTerminal(
+                    try BuiltProduct.url("parley").path, ["--config", configuration],
+                    environment: [
+                        "XDG_DATA_HOME": folder.path("data"), "XDG_STATE_HOME": folder.path("state"),
+                        "XDG_CONFIG_HOME": folder.path("config"), "TZ": "UTC", "SWIFT_BACKTRACE": "enable=no",
+                    ], rows: 60, columns: 240)
+            }
+        }
+
+        private static func say(_ text: String, marked mark: String, _ chat: PseudoTerminal) async throws {
+            try chat.type(text)
+            try chat.press(.enter)
+            try await chat.waitFor("“\(text)” with \(mark)") { screen in
+                screen.rows.contains { $0.contains(text) && $0.hasSuffix(mark) }
+            }
+        }
+
+        private static func join(_ topic: String, _ chat: PseudoTerminal) async throws {
+            try chat.type("/join \(topic)")
+            try chat.press(.enter)
+            try await chat.waitFor("\(topic)") { $0.main(row: 1).contains(topic) }
+        }
+
+        /// The log has the trouble and its end, each once.
+        private static func checkLog(_ chat: PseudoTerminal) async throws {
+            try chat.press(.f(8))
+            let log = try await chat.waitFor("the log") {
+                $0.main(row: 1).contains("connection log") && $0.rows.dropLast(2).contains { $0.contains(recovery) }
+            }
+            // The bottom line may still say it too.
+            #expect(log.rows.dropLast(2).count { $0.contains(failure) } == 1, "\(log)")
+            #expect(log.rows.dropLast(2).count { $0.contains(recovery) } == 1, "\(log)")
+            try chat.press(.f(8))
+            try await chat.waitFor("the conversation") { !$0.main(row: 1).contains("connection log") }
+        }
+
+        @Test("B9 Of a store that was cut off the chat says how much could be read, and shows it")
+        func cutOff() async throws {
+            let machine = try Machine()
+            let stream = StreamIdentity(name: "n_stream", incarnation: 1)
+            let messages = try (1...600).map { number -> KeptMessage in
+                let time = try #require(Timestamp(iso8601: "2026-11-20"))
+                let text = "said as number \(number)" + String(repeating: " and so on", count: 25)
+                let envelope = Envelope(
+                    id: "id-\(number)", room: "chat.lobby",
+                    message: ChatLine(username: "bob", text: text, timestamp: time).value, start: time)
+                return KeptMessage(
+                    place: KeptPlace(stream: stream, sequence: UInt64(number)), topic: "chat.lobby", id: envelope.id,
+                    from: "bob", time: time, payload: envelope.encoded())
+            }
+            let store = try LocalStore.open(.file(machine.path)).store
+            try await store.commit([.join("chat.lobby"), .draft(conversation: "chat.lobby", "half a thought")])
+            await store.append(
+                messages,
+                [
+                    .received("chat.lobby", stream, 1...600),
+                    .cursor("chat.lobby", KeptPlace(stream: stream, sequence: 600)),
+                ])
+            try await store.close()
+            for ending in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: machine.path + ending) }
+            let whole = try Data(contentsOf: URL(fileURLWithPath: machine.path))
+            let part = Data(whole.prefix(whole.count * 7 / 10 / 4_096 * 4_096))
+            try part.write(to: URL(fileURLWithPath: machine.path))
+            // What can be read of it, a copy tells.
+            let copy = machine.folder.path("copy.sqlite")
+            try part.write(to: URL(fileURLWithPath: copy))
+            let read = try LocalStore.open(.file(copy)).store
+            let rescue = try #require(read.rescue)
+            let newest = try #require(try await read.cursor(of: "chat.lobby")).sequence
+            try await read.close()
+            try #require(rescue.messages > 1 && rescue.others > 1)
+
+            let alice = try machine.chat()
+            defer { alice.close() }
+            let words =
+                "The local store was damaged. \(rescue.messages) messages and \(rescue.others) other entries of it are in "
+                + "a new one; it is put aside as alice@127.0.0.1-1.sqlite.damaged-"
+            try await alice.waitFor("what was read") {
+                $0.contains("offline, as of ") && $0.contains("said as number \(newest) and")
+                    && $0.contains("half a thought")
+            }
+            try alice.press(.f(8))
+            try await alice.waitFor("the log") {
+                $0.main(row: 1).contains("connection log") && $0.rows.dropLast(2).contains { $0.contains(words) }
+            }
+        }
+
+        @Test("B9 B32 What is done while another program has the store locked is told once, and kept when it lets go")
+        func locked() async throws {
+            let machine = try Machine()
+            let alice = try machine.chat()
+            defer { alice.close() }
+            try await alice.waitFor("the first topic") { $0.main(row: 1).contains("chat.lobby") }
+            var configuration = Configuration()
+            configuration.allowsUnsafeTransactions = true
+            // Alice may be writing when the store is to be locked.
+            configuration.busyMode = .timeout(60)
+            try await eventually("the local store") { FileManager.default.fileExists(atPath: machine.path) }
+            let other = try DatabaseQueue(path: machine.path, configuration: configuration)
+            func count(_ table: String) async throws -> Int? {
+                try await other.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") }
+            }
+            try await eventually("the topic in the local store") { try await count("joined") == 1 }
+
+            try await other.writeWithoutTransaction { try $0.beginTransaction(.immediate) }
+            try await Self.say("said meanwhile", marked: "…", alice)
+            try await alice.waitFor(text: "another program keeps it locked; wait for it or end it")
+            try await Self.join("chat.qa", alice)
+            try await Self.join("chat.ops", alice)
+            try alice.type("half a thought")
+            try await alice.waitFor(text: "half a thought")
+            try await other.writeWithoutTransaction { try $0.rollback() }
+            try await alice.waitFor(text: Self.recovery)
+            try await eventually("all that was done meanwhile") {
+                let (joined, outbox, lines) = try await (count("joined"), count("outbox"), count("lines"))
+                let draft = try await other.read {
+                    try String.fetchOne($0, sql: "SELECT text FROM drafts WHERE conversation = 'chat.ops'")
+                }
+                return joined == 3 && outbox == 1 && lines == 3 && draft == "half a thought"
+            }
+            try other.close()
+            try await Self.checkLog(alice)
+            alice.signal(SIGKILL)
+            #expect(try await alice.waitForExit() == .signalled(SIGKILL))
+
+            let again = try machine.chat()
+            defer { again.close() }
+            let screen = try await again.waitFor("all that was done meanwhile") { screen in
+                screen.main(row: 1).contains("chat.ops") && screen.contains("half a thought")
+                    && screen.contains("chat.qa") && screen.contains("⇅ 1")
+            }
+            #expect(!screen.contains(Self.failure))
+            try again.press(.alt("1"))
+            try await again.waitFor("the line that waits") { screen in
+                screen.rows.contains { $0.contains("said meanwhile") && $0.hasSuffix("…") }
+            }
+        }
+    }
+}
+
+#if os(Linux)
+    extension EndToEndTests.StoreTroubles {
+        @Test(
+            "B9 On a disk that is full the chat says so once and goes on online; what waited is kept when there is room"
+        )
+        func fullDisk() async throws {
+            try await PrivateNetworkFixture.run { network in
+                let server = try await network.started()
+                let creds = network.folder.path("alice.creds")
+                _ = try await network.objects("network", "user", "add", "alice", "--out", creds, "--json")
+                // A small file system for her stores alone, which nobody else sees.
+                let stores = network.folder.path("data/parley/stores")
+                try FileManager.default.createDirectory(atPath: stores, withIntermediateDirectories: true)
+                let mount = [
+                    "-rm", "sh", "-c", #"mount -t tmpfs -o size=16m,mode=700 tmpfs "$1" && shift && exec "$@""#,
+                ]
+                let probe = try? await ChildProcess.run("unshare", mount + ["sh", stores, "true"])
+                guard let probe, probe.status.isSuccess else {
+                    print("parley-note: no small file system for a chat, for there is no right to make one")
+                    return
+                }
+                let alice = try PseudoTerminal(
+                    "unshare",
+                    mount + ["sh", stores, try BuiltProduct.url("parley").path, "--server", server, "--creds", creds],
+                    environment: network.environment, rows: 60, columns: 240)
+                defer { alice.close() }
+                try await alice.waitFor("the live topic") {
+                    $0.contains("● CONNECTED") && $0.main(row: 1).contains("chat.lobby") && !$0.contains("joining …")
+                }
+
+                let ballast = "/proc/\(alice.processID)/root\(stores)/ballast"
+                let descriptor = open(ballast, O_WRONLY | O_CREAT, 0o600)
+                try #require(descriptor >= 0)
+                let block = [UInt8](repeating: 0xFF, count: 16_384)
+                while block.withUnsafeBytes({ write(descriptor, $0.baseAddress, $0.count) }) > 0 {}
+                close(descriptor)
+                // More than the store can put where it has written before.
+                let lines = (1...200).map { "line \($0) " + String(repeating: "x", count: 9_000) }
+                let sent = try await network.parley(
+                    "send", "chat.lobby", "--as", "bob", "--lines", input: lines.joined(separator: "\n"))
+                #expect(sent.status.isSuccess, "\(sent)")
+                try await alice.waitFor("word of the disk") {
+                    $0.contains(Self.failure) && $0.contains("the disk is full; make room")
+                }
+                try await Self.say("said on a full disk", marked: "✓", alice)
+                #expect(alice.screen.contains("● CONNECTED"))
+
+                try FileManager.default.removeItem(atPath: ballast)
+                try await alice.waitFor(text: Self.recovery, deadline: .seconds(120))
+                try await Self.checkLog(alice)
+            }
+        }
+    }
+#endif

@@ -1,0 +1,200 @@
+import Relay
+import RelayLab
+import RelayNetwork
+import Terminal
+import Testing
+
+@testable import Parley
+
+@Suite("The lab on the screen")
+struct LabPaneTests {
+    private func deeds(_ effects: [ChatEffect]) -> [LabDeed] {
+        effects.flatMap { effect -> [LabDeed] in if case .labActs(let deeds) = effect { deeds } else { [] } }
+    }
+
+    @Test("F9 asks before the connection goes behind the proxy; n and Escape leave it where it is")
+    func asks() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.function(9))
+        #expect(desk.screen().last?.contains("Put this chat's connection behind the lab? y/N") == true)
+        desk.press(.character("n"))
+        #expect(desk.effects.isEmpty && desk.model.lab == nil && desk.model.view == .conversation("chat.lobby"))
+        desk.press(.function(9))
+        #expect(desk.press(.character("y")) == [.openLab])
+        #expect(desk.model.view == .lab && desk.model.focus == .main)
+        desk.press(.character("c"))
+        #expect(desk.model.notice?.text.contains("One moment") == true)
+    }
+
+    @Test("Each row has a key of its own, which does it wherever the selection is")
+    func keys() {
+        #expect(Set(LabChoice.allCases.map(\.key)).count == LabChoice.allCases.count)
+        var desk = Scene.labOpened(Size(rows: 40, columns: 120))
+        desk.model.lab?.hindrances = [:]
+        for choice in LabChoice.allCases where choice != .restore {
+            let done = deeds(desk.press(choice.key))
+            #expect(done.map(\.act) == choice.acts, "\(choice)")
+            #expect(desk.model.lab?.choice == choice)
+        }
+        #expect(desk.model.compose.isEmpty)
+    }
+
+    @Test("The link is cut until it is restored: newcomers are refused, and the connection is reset")
+    func cut() throws {
+        var desk = Scene.labOpened(Size(rows: 24, columns: 80))
+        let done = deeds(desk.press(.character("c")))
+        #expect(done == [LabDeed(act: LabAct(.refuse), lasting: nil), LabDeed(act: LabAct(.cut), lasting: nil)])
+        desk.send(.lab(.glance(LabScene.cut.glance)))
+        #expect(desk.screen().contains { $0.contains("cut the link") && $0.contains("● until restored") })
+        // Another row begins the same in another form, and is not the one that lasts.
+        #expect(desk.screen().contains { $0.contains("refuse newcomers") && !$0.contains("●") })
+        #expect(deeds(desk.press(.character("r"))).map(\.act.name) == [.restore])
+    }
+
+    @Test("Plus and minus change how long the selected fault lasts, from a second to until it is restored")
+    func lengths() {
+        var desk = Scene.labOpened(Size(rows: 24, columns: 80))
+        desk.press(.character("n"))
+        #expect(deeds(desk.effects).last?.lasting == .seconds(10))
+        desk.press(.character("+"))
+        #expect(deeds(desk.press(.character("n"))).last?.lasting == .seconds(20))
+        for _ in 0..<20 { desk.press(.right) }
+        #expect(deeds(desk.press(.character("n"))).last == LabDeed(act: LabAct(.silence), lasting: nil))
+        for _ in 0..<20 { desk.press(.character("-")) }
+        #expect(deeds(desk.press(.character("n"))).last?.lasting == .seconds(1))
+        // What is over in a moment has no length.
+        desk.press(.character("x"))
+        desk.press(.character("+"))
+        #expect(deeds(desk.press(.character("x"))) == [LabDeed(act: LabAct(.cut), lasting: nil)])
+    }
+
+    @Test("What cannot be done here says why, and is not done")
+    func hindered() {
+        var desk = Scene.labOpened(Size(rows: 40, columns: 120))
+        #expect(desk.screen().contains { $0.contains("ban you") && $0.contains("not here") })
+        #expect(desk.press(.character("B")).isEmpty)
+        #expect(desk.model.notice?.text == "Not here: its administrator's affair.")
+    }
+
+    @Test("The rows of the server's side are there where Parley started it, that of the leader on a cluster alone")
+    func sites() throws {
+        func hindered(_ site: LabSite, isShared: Bool = false) -> [LabChoice] {
+            var desk = LabDesk(topic: nil)
+            desk.hindrances = site.hindrances(isShared: isShared)
+            return LabChoice.allCases.filter { desk.hindrance(of: $0) != nil }
+        }
+        let directory = NetworkDirectory(path: "/nowhere/network")
+        let alone = LabSite.network(LabHostedNetwork(directory: directory, user: "alice") {})
+        let places = (1...3).map { ServerAddress(host: "127.0.0.1", port: $0) }
+        let cluster = LabSite.cluster(LocalCluster(directory: directory), places)
+        #expect(
+            hindered(.elsewhere)
+                == [.killServer, .stopLeader, .fillDisk, .expire, .revoke, .kick, .ban, .block])
+        #expect(hindered(alone) == [.stopLeader])
+        #expect(alone.hindrances(isShared: false)[.stopLeader]?.contains("parley network cluster start") == true)
+        #expect(hindered(cluster).isEmpty && hindered(cluster, isShared: true) == [.login])
+        // Whose server dies goes to the others of the cluster, and elsewhere to none.
+        #expect(cluster.others(than: places[1]) == [places[0], places[2]] && alone.others(than: places[1]).isEmpty)
+    }
+
+    @Test("What is typed behind Tab goes to the topic below; letters in the list are never a text")
+    func typing() {
+        var desk = Scene.labOpened(Size(rows: 24, columns: 80))
+        desk.press(.character("z"))
+        #expect(desk.model.compose.isEmpty && desk.model.notice?.text.contains("no key of the lab") == true)
+        desk.press(.tab)
+        let effects = desk.enter("a line with c and r")
+        guard case .publish(_, "chat.lobby", "a line with c and r")? = effects.first else {
+            Issue.record("\(effects)")
+            return
+        }
+        #expect(desk.model.view == .lab && deeds(desk.effects).isEmpty)
+        desk.press(.function(9))
+        #expect(desk.model.focus == .main && desk.model.view == .lab)
+    }
+
+    @Test("News come while the pane can be seen, and no longer; nothing changes by time alone then")
+    func watched() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.function(9))
+        desk.press(.character("y"))
+        #expect(desk.send(.lab(.opened([:]))) == [.watchLab(true)])
+        desk.send(.lab(.glance(LabScene.begun.glance)))
+        #expect(desk.press(.escape) == [.watchLab(false)])
+        #expect(desk.model.view == .conversation("chat.lobby") && desk.model.lab?.isOn == true)
+        #expect(desk.screen()[1].contains("behind the lab, F9"))
+        desk.model.notice = nil
+        #expect(desk.model.nextChange(after: desk.model.now.instant) == nil)
+        #expect(desk.press(.function(9)) == [.watchLab(true)])
+        #expect(desk.press(.function(8)) == [.watchLab(false)])
+        #expect(desk.press(.function(8)) == [.watchLab(true)])
+        desk.press(.function(9))
+        #expect(desk.press(.character("e")) == [.endLab])
+        #expect(desk.send(.lab(.over(LabScene.over.glance))) == [.watchLab(false)])
+        #expect(!desk.screen()[1].contains("behind the lab"))
+    }
+
+    @Test("At the end the ledger stands, the messages are named, and Enter begins again, if one wants")
+    func ledger() {
+        var desk = Scene.ledger(Size(rows: 40, columns: 120))
+        let rows = desk.screen()
+        #expect(rows.contains { $0.contains("✗ Not everything is accounted for.") })
+        for (words, value) in [
+            ("sent", "3"), ("acknowledged", "3"), ("received", "2"), ("doubled", "1"), ("lost", "1"),
+        ] {
+            #expect(rows.contains { $0.contains(" \(words) ") && $0.contains(" \(value)") }, "\(words)")
+        }
+        #expect(rows.contains { $0.contains("Acknowledged and never delivered: you 3.") })
+        #expect(desk.press(.character("c")).isEmpty)
+        // Asked as at first.
+        #expect(desk.press(.enter).isEmpty)
+        #expect(desk.press(.character("y")) == [.openLab])
+    }
+
+    @Test("A small screen scrolls through the ledger to its end")
+    func scrolls() {
+        var desk = Scene.ledger(Size(rows: 8, columns: 40))
+        var seen = ""
+        for _ in 0..<30 {
+            seen += desk.screen().joined(separator: "\n")
+            desk.press(.down)
+        }
+        #expect(seen.contains("time to recover") && seen.contains("Delivered again: you 2."))
+    }
+
+    @Test("What was done is kept by a command that stands ready; without a lab there is nothing to keep")
+    func save() {
+        var desk = Desk.joined("chat.lobby")
+        desk.enter("/lab save here.json5")
+        #expect(desk.effects.isEmpty && desk.model.notice?.kind == .failure)
+        desk = Scene.labOpened(Size(rows: 24, columns: 80))
+        desk.press(.alt("s"))
+        #expect(desk.model.compose.text.hasPrefix("/lab save rehearsal-20251121T1000"))
+        #expect(desk.press(.enter) == [.saveLab(path: "rehearsal-20251121T1000.json5")])
+        #expect(desk.enter("/lab restore").isEmpty && desk.model.notice?.text.contains("/lab [save FILE]") == true)
+    }
+
+    @Test("The palette has the lab's keys in the lab, and not elsewhere, where they would do nothing")
+    func palette() {
+        var desk = Scene.labOpened(Size(rows: 24, columns: 80))
+        func hasCut(_ desk: Desk) -> Bool {
+            desk.model.palette?.items.contains { $0.target == .action(.labCut, pane: LabPane.title) } == true
+        }
+        desk.press(.control("k"))
+        #expect(hasCut(desk))
+        desk.press(.escape)
+        desk.press(.escape)
+        desk.press(.control("k"))
+        #expect(desk.model.view == .conversation("chat.lobby") && !hasCut(desk))
+    }
+
+    @Test("What cannot be opened says why, and can be tried again")
+    func failed() {
+        var desk = Desk.joined("chat.lobby")
+        desk.press(.function(9))
+        desk.press(.character("y"))
+        desk.send(.lab(.failed("The lab cannot be opened. No port.")))
+        #expect(desk.screen().contains { $0.contains("The lab cannot be opened. No port.") })
+        #expect(desk.press(.enter) == [.openLab])
+    }
+}

@@ -1,0 +1,490 @@
+import Foundation
+import NATS
+import NIOCore
+import Relay
+import TestSupport
+import Testing
+
+@testable import RelayNetwork
+
+@Suite("Network: put onto servers that others run", .realProcesses)
+struct ProvisionedTests {
+    /// Servers of somebody else's, and what their administrator has in files.
+    private struct Site {
+        let cluster: TestOperatorCluster
+        let folder: TemporaryDirectory
+        var directory: NetworkDirectory { NetworkDirectory(path: folder.path("data/parley/networks/team")) }
+
+        init(_ cluster: TestOperatorCluster) throws {
+            self.cluster = cluster
+            folder = try TemporaryDirectory("site")
+            try cluster.operatorKey.withSeedText {
+                try TestOperatorCluster.write($0 + "\n", to: folder.path("operator.nk"))
+            }
+            try TestOperatorCluster.write(cluster.administrator.fileText(), to: folder.path("sys.creds"))
+        }
+
+        /// Runs the body on one server.
+        static func run(_ server: String, _ body: (Site) async throws -> Void) async throws {
+            let cluster = try await TestOperatorCluster.start([NATSServerBinary(path: server)], tags: [["ssd"]])
+            defer { cluster.close() }
+            try await body(Site(cluster))
+        }
+
+        func provision(
+            _ change: (inout NetworkProvision.Options) -> Void = { _ in }, system: Bool = true
+        ) async throws(NetworkError) -> ProvisionReport {
+            var options = NetworkProvision.Options()
+            options.servers = cluster.servers.map(\.url)
+            options.operatorKeyFile = folder.path("operator.nk")
+            options.systemCredentialsFile = system ? folder.path("sys.creds") : nil
+            change(&options)
+            return try await NetworkProvision("team", directory: directory, options: options).run()
+        }
+
+        func connection(_ credentials: Credentials, inboxPrefix: String? = nil) async throws -> NATSConnection {
+            try await NATSConnection.connect(
+                to: ServerAddress(parsing: cluster.servers[0].url),
+                options: .init(
+                    authentication: .init(credentials), inboxPrefix: inboxPrefix, connectTimeout: .seconds(60)))
+        }
+
+        /// Everything there, as the network's own account.
+        func owner() async throws -> NATSConnection {
+            try await connection(
+                NetworkIdentity.open(in: directory).issuer.issue(name: "~test"), inboxPrefix: "_INBOX_~test")
+        }
+
+        /// All files of the network's folder, by their paths.
+        func files() throws -> [String: Data] {
+            var files: [String: Data] = [:]
+            for path in try FileManager.default.subpathsOfDirectory(atPath: directory.path) {
+                files[path] = FileManager.default.contents(atPath: directory.path + "/" + path) ?? Data()
+            }
+            return files
+        }
+
+        /// The services of the network as they are given to processes now, for as long as the body runs.
+        func serving(
+            _ body: ((services: NetworkServing, running: Task<Void, any Error>)) async throws -> Void
+        ) async throws {
+            var options = NetworkServing.Options()
+            options.handlesSignals = false
+            let services = try NetworkServing(ServiceAccess(path: directory.servicesFile), options: options)
+            let running = Task { try await services.run() }
+            defer { running.cancel() }
+            try await body((services, running))
+        }
+
+        /// All settings of all streams, as the server has them.
+        func streams() async throws -> [String: String] {
+            let connection = try await owner()
+            defer { connection.closeNow() }
+            let jetStream = JetStream.patient(connection)
+            var found: [String: String] = [:]
+            for name in try await jetStream.streamNames() {
+                found[name] = try await jetStream.description(of: name)?["config"].map { JSONText.text($0) }
+            }
+            return found
+        }
+    }
+
+    @Test(
+        "Run twice it changes nothing; what was changed by hand is shown, and mended only when that is asked for",
+        arguments: TestServers.all)
+    func idempotent(server: String) async throws {
+        try await Site.run(server) { site in
+            let rehearsal = try await site.provision { $0.isRehearsal = true }
+            #expect(rehearsal.parts.allSatisfy { $0.state == .missing } && rehearsal.parts.count == 7)
+            #expect(!FileManager.default.fileExists(atPath: site.directory.path))
+
+            let first = try await site.provision { $0.tags = ["ssd"] }
+            #expect(first.parts.map(\.state) == Array(repeating: .made, count: 7), "\(first)")
+            let made = try await site.streams()
+            #expect(made.count == 6 && made.values.allSatisfy { $0.contains(#""tags":["ssd"]"#) })
+            let second = try await site.provision()
+            #expect(second.isUnchanged && second.isComplete, "\(second)")
+            #expect(try await site.streams() == made)
+
+            // By hand: another bound for the topics, and an account that exports less.
+            let owner = try await site.owner()
+            let jetStream = JetStream.patient(owner)
+            var byHand = StreamConfiguration(name: "team_stream", subjects: nil)
+            byHand.maximumBytes = 4_000_000
+            (byHand.storage, byHand.replicas) = (nil, nil)
+            _ = try await jetStream.updateStream(byHand)
+            let changed = try await site.streams()
+            let shown = try await site.provision()
+            let part = try #require(shown.parts.first { $0.name == "stream team_stream" })
+            #expect(part.state == .different && part.changes == ["max_bytes 4000000 → 1073741824"])
+            #expect(!shown.isComplete && shown.parts.count { $0.state != .same } == 1)
+            #expect(try await site.streams() == changed)
+            let dry = try await site.provision { $0.isRehearsal = true }
+            #expect(dry.parts == shown.parts)
+            let applied = try await site.provision { $0.applies = true }
+            #expect(applied.isComplete && applied.parts.first { $0.name == part.name }?.state == .changed)
+            #expect(try await site.streams() == made)
+            #expect(try await site.provision().isUnchanged)
+            await owner.close()
+        }
+    }
+
+    @Test("Messages are deleted for a new bound only where that is asked for as well", arguments: TestServers.all)
+    func losses(server: String) async throws {
+        try await Site.run(server) { site in
+            _ = try await site.provision()
+            let owner = try await site.owner()
+            let jetStream = JetStream.patient(owner)
+            let hash = try NetworkIdentity.open(in: site.directory).names.hash
+            for _ in 0..<3 {
+                _ = try await jetStream.publish(ByteBuffer(repeating: 7, count: 40_000), to: "\(hash).a")
+            }
+            try PrivateFile.write(
+                Array(#"{"topics":{"maximumBytes":65536}}"#.utf8), to: site.directory.settingsFile)
+            let kept = try await site.provision { $0.applies = true }
+            let part = try #require(kept.parts.first { $0.name == "stream team_stream" })
+            #expect(part.state == .different && part.withheld == part.changes && !kept.isComplete, "\(part)")
+            #expect(try await jetStream.streamInfo("team_stream").state.messages == 3)
+            let deleted = try await site.provision { ($0.applies, $0.losesMessages) = (true, true) }
+            #expect(deleted.isComplete)
+            #expect(try await jetStream.streamInfo("team_stream").state.messages == 1)
+            await owner.close()
+        }
+    }
+
+    @Test("Without a user of the system account the tokens are written, and streams follow once servers have them")
+    func handedOver() async throws {
+        try await Site.run(TestServers.all[0]) { site in
+            let first = try await site.provision(system: false)
+            #expect(first.parts.first?.state == .handOver && !first.isComplete, "\(first)")
+            #expect(first.parts.dropFirst().allSatisfy { $0.state == .missing })
+            // As their administrator does it.
+            let account = try NetworkIdentity.open(in: site.directory).account
+            let token = try #require(try PrivateFile.read(site.directory.tokenPath(ofAccount: account.text)))
+            let system = try await site.connection(site.cluster.administrator)
+            _ = try await system.request(ByteBuffer(bytes: token), to: "$SYS.REQ.CLAIMS.UPDATE", timeout: .seconds(60))
+            await system.close()
+            let second = try await site.provision(system: false)
+            #expect(second.isComplete && second.parts.allSatisfy { $0.state == .made }, "\(second)")
+            #expect(try await site.provision(system: false).isUnchanged)
+        }
+    }
+
+    @Test("What a server that does not answer may have is not touched, and that is said")
+    func uncertain() async throws {
+        // The one that says nothing where it has none.
+        let cluster = try await TestOperatorCluster.start(
+            Array(repeating: NATSServerBinary(path: TestServers.all[0]), count: 3))
+        defer { cluster.close() }
+        let site = try Site(cluster)
+        try await cluster.servers[2].pause()
+        let shown = try await site.provision { $0.servers = [cluster.servers[0].url] }
+        #expect(shown.parts.allSatisfy { $0.state == .unknown } && shown.parts.count == 7, "\(shown)")
+        #expect(shown.parts.first?.changes == ["2 of 3 servers say which accounts they have"] && !shown.isComplete)
+        cluster.servers[2].resume()
+        // The servers may have to agree first on who leads them.
+        try await eventually("the network", deadline: .seconds(120)) {
+            // A copy on each, so that what is asked below does not depend on the one that is away then.
+            do throws(NetworkError) { return try await site.provision { $0.replicas = 3 }.isComplete } catch {
+                guard case .connection = error else { throw error }
+                return false
+            }
+        }
+        // What others have is known without it.
+        try await cluster.servers[2].pause()
+        let rehearsal = try await site.provision {
+            ($0.servers, $0.replicas, $0.isRehearsal) = ([cluster.servers[0].url], 3, true)
+        }
+        #expect(rehearsal.parts.first?.state == .same)
+        cluster.servers[2].resume()
+    }
+
+    @Test("A rehearsal goes by what it is given, makes nothing and says what is there", arguments: TestServers.all)
+    func rehearsed(server: String) async throws {
+        try await Site.run(server) { site in
+            _ = try await site.provision()
+            // The same network, as it would come onto other servers.
+            let other = try await TestOperatorCluster.start([NATSServerBinary(path: server)])
+            defer { other.close() }
+            try other.operatorKey.withSeedText {
+                try TestOperatorCluster.write($0, to: site.folder.path("other.nk"))
+            }
+            try TestOperatorCluster.write(other.administrator.fileText(), to: site.folder.path("other.creds"))
+            try FileManager.default.removeItem(atPath: site.folder.path("operator.nk"))
+            let before = try site.files()
+            func rehearse(_ key: String, _ credentials: String) async throws(NetworkError) -> ProvisionReport {
+                try await site.provision {
+                    ($0.servers, $0.isRehearsal) = ([other.servers[0].url], true)
+                    $0.operatorKeyFile = site.folder.path(key)
+                    $0.systemCredentialsFile = site.folder.path(credentials)
+                }
+            }
+            let shown = try await rehearse("other.nk", "other.creds")
+            #expect(shown.parts.allSatisfy { $0.state == .missing } && shown.parts.count == 7, "\(shown)")
+            // Credentials of other servers' system account are these servers' no more than before.
+            await #expect(throws: NetworkError.self) { try await rehearse("other.nk", "sys.creds") }
+            #expect(try site.files() == before)
+        }
+    }
+
+    @Test(
+        "An invitation that died before the servers heard of its user is made good by another one",
+        arguments: TestServers.all)
+    func interrupted(server: String) async throws {
+        try await Site.run(server) { site in
+            _ = try await site.provision()
+            try await site.serving { _ in
+                let administrator = NetworkAdministrator(directory: site.directory)
+                let end = NetworkAdministrator.now + 3_600
+                _ = try site.directory.issueCredentials(for: UserName("carol"), topics: ["chat.>"], expires: nil)
+                let invitation = try await administrator.invite(user: "carol", expires: end)
+                let credentials = try await invitation.accept(authorityFile: nil, timeout: .seconds(60))
+                try await site.connection(credentials).close()
+                #expect(try site.directory.knownRecord(of: UserName("carol")).topics == ["chat.>"])
+            }
+        }
+    }
+
+    @Test("An invitation is used or taken back, whichever comes first, and never both", arguments: TestServers.all)
+    func revoked(server: String) async throws {
+        try await Site.run(server) { site in
+            _ = try await site.provision()
+            let administrator = NetworkAdministrator(directory: site.directory)
+            let end = NetworkAdministrator.now + 3_600
+            let carol = try UserName("carol")
+            let owner = try await site.owner()
+            let register = try BucketUserRegister(JetStream.patient(owner))
+            /// A service that has read what was decided before it hears of anything later.
+            func use(_ record: UserRecord) async throws {
+                let key = try #require(record.invitation?.key)
+                try await register.publish(record, of: carol)
+                _ = try await register.redeem(key, for: "A", of: carol, at: NetworkAdministrator.now)
+            }
+            _ = try await administrator.invite(user: "carol", expires: end)
+            let first = try site.directory.knownRecord(of: carol)
+            #expect(try await administrator.revokeInvitation(of: "carol") == .revoked)
+            await #expect(throws: NetworkError.invitation(.revoked)) { try await use(first) }
+
+            _ = try await administrator.invite(user: "carol", expires: end)
+            let second = try site.directory.knownRecord(of: carol)
+            try await use(second)
+            #expect(try await administrator.revokeInvitation(of: "carol") == .used)
+            #expect(try await administrator.revokeInvitation(of: "carol") == .none)
+
+            // One whose place another one takes.
+            _ = try await administrator.invite(user: "carol", expires: end)
+            let third = try site.directory.knownRecord(of: carol)
+            _ = try await administrator.invite(user: "carol", expires: end)
+            await #expect(throws: NetworkError.invitation(.revoked)) { try await use(third) }
+
+            // At the same moment.
+            for _ in 0..<8 {
+                _ = try await administrator.invite(user: "carol", expires: end)
+                let key = try #require(try site.directory.knownRecord(of: carol).invitation?.key)
+                async let using = register.redeem(key, for: "A", of: carol, at: NetworkAdministrator.now)
+                let outcome = try await administrator.revokeInvitation(of: "carol")
+                do {
+                    _ = try await using
+                    #expect(outcome == .used)
+                } catch {
+                    #expect(error as? NetworkError == .invitation(.revoked) && outcome == .revoked)
+                }
+            }
+            await owner.close()
+        }
+    }
+
+    @Test(
+        "Services that were given older settings change nothing of a stream but its subjects",
+        arguments: TestServers.all)
+    func olderServices(server: String) async throws {
+        try await Site.run(server) { site in
+            _ = try await site.provision()
+            try await site.serving { _ in
+                let administrator = NetworkAdministrator(directory: site.directory)
+                let alice = try await site.connection(administrator.add(user: "alice"))
+                _ = try await alice.ask(to: "relay.postbox.alice.list")
+                try PrivateFile.write(
+                    Array(#"{"postboxes":{"maximumBytes":1048576}}"#.utf8), to: site.directory.settingsFile)
+                let applied = try await site.provision { $0.applies = true }
+                #expect(applied.isComplete && applied.parts.contains { $0.name == "stream PB_alice" }, "\(applied)")
+                let made = try await alice.ask(#"{"name":"work"}"#, to: "relay.postbox.alice.create")
+                #expect(try JSONText.parse(bytes: made.bytes)["error"] == nil)
+                let stream = try #require(try await site.streams()["PB_alice"])
+                #expect(
+                    stream.contains(#""max_bytes":1048576"#) && stream.contains("postbox.alice.work.*"), "\(stream)")
+                #expect(try await site.provision().isUnchanged)
+                await alice.close()
+            }
+        }
+    }
+
+    @Test("Services whose end is wanted while their server is away look for no other one")
+    func endsWithoutServer() async throws {
+        try await Site.run(TestServers.all[0]) { site in
+            _ = try await site.provision()
+            try await site.serving { serving in
+                let administrator = NetworkAdministrator(directory: site.directory)
+                let alice = try await site.connection(administrator.add(user: "alice"))
+                _ = try await alice.ask(to: "relay.postbox.alice.list")
+                await alice.close()
+                try await site.cluster.servers[0].kill9()
+                await serving.services.drain()
+                let ended = TestSupport.Collected()
+                let waiting = Task {
+                    try await serving.running.value
+                    ended.add("by itself")
+                }
+                try await eventually("its end") { !ended.all.isEmpty }
+                try await waiting.value
+            }
+        }
+    }
+
+    @Test("A register that cannot be read is no word on whether somebody is there")
+    func unreadable() async throws {
+        try await Site.run(TestServers.all[0]) { site in
+            _ = try await site.provision()
+            let names = try NetworkIdentity.open(in: site.directory).names
+            _ = try await NetworkAdministrator(directory: site.directory).add(user: "alice")
+            let owner = try await site.owner()
+            let jetStream = JetStream.patient(owner)
+            let register = try BucketUserRegister(jetStream)
+            let plan = NetworkPlan(names: names, settings: NetworkSettings(), placement: NetworkPlacement())
+            let postboxes = try PostboxService(jetStream: jetStream, plan: plan, users: register)
+            let namespace = NamespaceService(names: names, users: register, jetStream: jetStream)
+            let (alice, nobody) = try (UserName("alice"), UserName("nobody"))
+            func state(of user: String) async throws -> RecipientReply.State? {
+                let bytes = await postboxes.reply(aboutPostbox: "personal", of: user)
+                return try JSONDecoder().decode(RecipientReply.self, from: Data(bytes)).state
+            }
+            #expect(try await state(of: "alice") == .accepting)
+            #expect(try await state(of: "nobody") == .unknownUser)
+            let refusal = try #require(await namespace.reply(to: nobody))
+            #expect(String(decoding: refusal, as: UTF8.self).contains("NAMESPACE_RETRIEVE_FAILURE"))
+            await owner.close()
+            #expect(try await state(of: "alice") == nil)
+            #expect(await namespace.reply(to: alice) == nil)
+        }
+    }
+
+    @Test("Whoever is kicked loses the connections to all servers", arguments: TestServers.all)
+    func kicked(server: String) async throws {
+        let cluster = try await TestOperatorCluster.start(
+            Array(repeating: NATSServerBinary(path: server), count: 3))
+        defer { cluster.close() }
+        let site = try Site(cluster)
+        _ = try await site.provision { $0.replicas = 3 }
+        let administrator = NetworkAdministrator(directory: site.directory)
+        let (alice, bob) = try await (administrator.add(user: "alice"), administrator.add(user: "bob"))
+        func connect(_ credentials: Credentials, to server: NATSServerProcess) async throws -> NATSConnection {
+            let options = ConnectOptions(authentication: .init(credentials), connectTimeout: .seconds(60))
+            return try await NATSConnection.connect(to: ServerAddress(parsing: server.url), options: options)
+        }
+        var connections: [NATSConnection] = []
+        for server in cluster.servers { connections.append(try await connect(alice, to: server)) }
+        let other = try await connect(bob, to: cluster.servers[1])
+        #expect(try await administrator.kick(user: "alice") == 3)
+        for connection in connections { #expect(await connection.waitUntilClosed() != nil) }
+        try await other.flush()
+        #expect(try await administrator.kick(user: "alice") == 0)
+        // A server that is away keeps nobody from being reached at the others.
+        connections = [try await connect(alice, to: cluster.servers[2])]
+        try await cluster.servers[0].kill9()
+        try await administrator.ban(user: "alice")
+        #expect(await connections[0].waitUntilClosed() != nil)
+        await other.close()
+    }
+
+    @Test("Keys that the servers do not trust, or that others can read, change nothing")
+    func refused() async throws {
+        try await Site.run(TestServers.all[0]) { site in
+            let other = NKeyPair.generate(.operator).withSeedText { $0 }
+            try TestOperatorCluster.write(other, to: site.folder.path("operator.nk"))
+            let words = await #expect(throws: NetworkError.self) { try await site.provision() }?.description
+            #expect(words?.contains("do not trust the network's account") == true || words?.contains("refused") == true)
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o644], ofItemAtPath: site.folder.path("operator.nk"))
+            await #expect(throws: NetworkError.credentials(.fileTooOpen(path: site.folder.path("operator.nk")))) {
+                try await site.provision()
+            }
+            await #expect(throws: NetworkError.self) { try await site.provision { $0.servers = ["http://x"] } }
+        }
+    }
+
+    @Test(
+        "Any number of processes answer together, and tools for services see each of them", arguments: TestServers.all)
+    func services(server: String) async throws {
+        try await Site.run(server) { site in
+            _ = try await site.provision()
+            let administrator = NetworkAdministrator(directory: site.directory)
+            let access = try ServiceAccess(path: site.directory.servicesFile)
+            var options = NetworkServing.Options()
+            options.handlesSignals = false
+            options.patience = .seconds(60)
+            let processes = [NetworkServing(access, options: options), NetworkServing(access, options: options)]
+            let running = processes.map { serving in Task { try await serving.run() } }
+            let observer = try await site.connection(
+                Credentials.load(path: site.directory.observerFile), inboxPrefix: ServiceDiscovery.inboxPrefix)
+            var known: Set<String> = []
+            try await eventually("both services", deadline: .seconds(60)) {
+                let answer = try? await observer.request(ByteBuffer(), to: "$SRV.PING.parley", timeout: .seconds(1))
+                if let answer { known.insert(try JSONText.parse(bytes: answer.bytes)["id"]?.stringValue ?? "") }
+                return known.count == 2
+            }
+            // Whom nobody has been told of is found at once after it was made.
+            let alice = try await site.connection(administrator.add(user: "alice", topics: ["chat.>"]))
+            let names = try JSONText.parse(bytes: await alice.ask(to: "accounts.user.get_namespace").bytes)
+            #expect(names["data"]?["namespace"] == "team" && names["data"]?["topics"] == ["chat.>"], "\(names)")
+            for index in 0..<8 {
+                let made = try await alice.ask(#"{"name":"p\#(index)"}"#, to: "relay.postbox.alice.create")
+                #expect(try JSONText.parse(bytes: made.bytes)["error"] == nil)
+            }
+            let list = try JSONText.parse(bytes: await alice.ask(to: "relay.postbox.alice.list").bytes)
+            #expect(list["postboxes"]?.arrayValue?.count == 9, "\(list)")
+            // An invitation is used up for all of them at once.
+            let end = NetworkAdministrator.now + 3_600
+            let invitation = try await administrator.invite(user: "bob", expires: end)
+            #expect(invitation.servers == [site.cluster.servers[0].url])
+            _ = try await invitation.accept(authorityFile: nil, timeout: .seconds(60))
+            for _ in 0..<4 {
+                await #expect(throws: NetworkError.invitation(.usedUp)) {
+                    try await invitation.accept(authorityFile: nil, timeout: .seconds(60))
+                }
+            }
+            let second = try await administrator.invite(user: "bob", expires: end)
+            #expect(try await administrator.revokeInvitation(of: "bob") == .revoked)
+            await #expect(throws: NetworkError.invitation(.revoked)) {
+                try await second.accept(authorityFile: nil, timeout: .seconds(60))
+            }
+            #expect(try await administrator.revokeInvitation(of: "bob") == .none)
+            // One that ends in good order answers what it was asked before, and the other one what comes then.
+            let inbox = try alice.subscribe(to: "_INBOX.drain")
+            for _ in 0..<30 { try alice.publish([], to: "relay.postbox.alice.list", reply: "_INBOX.drain") }
+            try await alice.flush()
+            await processes[0].drain()
+            running[0].cancel()
+            try await running[0].value
+            for _ in 0..<10 { try alice.publish([], to: "relay.postbox.alice.list", reply: "_INBOX.drain") }
+            let answers = TestSupport.Collected()
+            let reading = Task {
+                for try await answer in inbox { answers.add(String(decoding: answer.bytes, as: UTF8.self)) }
+            }
+            try await eventually("40 answers", deadline: .seconds(60)) { answers.all.count == 40 }
+            reading.cancel()
+            #expect(answers.all.allSatisfy { $0.contains("personal") && !$0.contains("error") })
+            try await administrator.ban(user: "alice")
+            #expect(await alice.waitUntilClosed() != nil)
+            for task in running { task.cancel() }
+            for task in running { try await task.value }
+            // Nobody answers: servers from 2.10 on say so, and with others it takes its time.
+            let carol = try await site.connection(administrator.add(user: "carol"))
+            await #expect(throws: NATSError.self) {
+                try await carol.request(
+                    ByteBuffer(string: #"{"name":"p"}"#), to: "relay.postbox.carol.create", timeout: .seconds(2))
+            }
+            for connection in [carol, observer] { await connection.close() }
+            #expect(try await site.provision().isUnchanged)
+        }
+    }
+}
