@@ -37,7 +37,9 @@ struct ChaosTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     }
 
-    @Test("B30, B38: nothing is lost, doubled or out of order on three servers when the stream's leader is killed")
+    @Test(
+        "B30, B38: nothing is lost, doubled or out of order on three servers when the stream's leader is killed",
+        .realClusters)
     func leader() async throws {
         let folder = try TemporaryFolder()
         var environment = ProcessInfo.processInfo.environment

@@ -7,7 +7,7 @@ import Testing
 
 @testable import RelayNetwork
 
-@Suite("Network: put onto servers that others run", .realProcesses)
+@Suite("Network: put onto servers that others run", .realClusters)
 struct ProvisionedTests {
     /// Servers of somebody else's, and what their administrator has in files.
     private struct Site {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The shortened forms of `parley-bench rolling`, `chaos network=1` and `scale`.
-@Suite("Benchmarks: a network on three servers", .realProcesses)
+@Suite("Benchmarks: a network on three servers", .realClusters)
 struct RollingBenchTests {
     /// Runs a benchmark on a server program, in a folder of its own of which nothing may be left.
     private func bench(_ server: String, _ words: String...) async throws -> ChildProcess.Result {

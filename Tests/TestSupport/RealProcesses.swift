@@ -2,7 +2,8 @@ import Foundation
 import Testing
 
 /// The one bound on tests with real servers, sockets and programs, and on those that only calculate, but for long: so
-/// few run at once as a machine with two processors carries, so that deadlines measure the program and not the crowd.
+/// few run at once as a machine with two processors carries, so that deadlines measure the program and not the crowd. Those
+/// that mostly wait have turns of their own.
 public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
     /// Applies to every test of a suite.
     public var isRecursive: Bool { true }
@@ -12,13 +13,23 @@ public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
         ProcessInfo.processInfo.environment["PARLEY_TEST_SECONDS"].flatMap { Int($0) } ?? 300)
 
     private static let turns = Turns(count: 3)
+    /// Servers that elect leaders and find out that one of them is gone do so by timers of their own, and leave the
+    /// processors to others meanwhile.
+    private static let turnsOfClusters = Turns(count: 2)
     @TaskLocal private static var isTurn = false
+
+    private let isForClusters: Bool
+
+    fileprivate init(isForClusters: Bool = false) { self.isForClusters = isForClusters }
 
     /// Runs the test when its turn has come.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        try await Self.inTurn {
+        // A suite of clusters may be part of one of real processes: one turn is enough.
+        let isOfCluster = test.traits.contains { ($0 as? RealProcesses)?.isForClusters == true }
+        guard isForClusters == isOfCluster else { return try await function() }
+        try await Self.inTurn(isForClusters ? Self.turnsOfClusters : Self.turns) {
             // It does not leave the group, which ends with this call.
             try await withoutActuallyEscaping(function) { function in
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -36,6 +47,12 @@ public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
 
     /// Runs what is no test of its own but starts programs, such as a fixture's making, when its turn has come.
     static func inTurn<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
+        try await inTurn(turns, body)
+    }
+
+    private static func inTurn<Value: Sendable>(
+        _ turns: Turns, _ body: @Sendable () async throws -> Value
+    ) async throws -> Value {
         await turns.take()
         let result: Result<Value, any Error>
         do {
@@ -75,6 +92,9 @@ public struct RealProcesses: TestTrait, SuiteTrait, TestScoping {
 extension Trait where Self == RealProcesses {
     /// The test runs real servers, sockets or programs and waits its turn for that.
     public static var realProcesses: Self { Self() }
+
+    /// The test runs a cluster of real servers, of which it mostly waits for elections and for what servers find out by time.
+    public static var realClusters: Self { Self(isForClusters: true) }
 
     /// The test keeps a processor busy for a second or more, and waits its turn with those of real processes: in one run
     /// with them it would take the processors that their deadlines count on.

@@ -175,6 +175,13 @@ final class LiveConsumer {
     private let listed: UInt64
     /// What was found where only messages at hand were asked for.
     private var unread: Result<Outcome, NATSError>?
+    /// The filter of what it delivers, and the stream's sequence that it has come to; nil where the server did not say where
+    /// it begins.
+    private let filter: String?
+    private var position: UInt64?
+    /// How often the server has said that there is nothing, and after how many times another copy of the stream is asked.
+    private var silences = 0
+    private var nextComparison = 2
 
     /// - Parameter limit: how long making it may take, within the usual time.
     init(
@@ -195,6 +202,9 @@ final class LiveConsumer {
         if let limit { hasty.timeout = min(limit, jetStream.timeout) }
         let info = try await hasty.createConsumer(configuration, in: stream)
         (pendingAtStart, sequenceAtStart) = (info.pending, info.deliveredSequence)
+        filter = source.filter
+        // A list of newest messages says nothing of what was stored between them.
+        position = start == .lastPerSubject ? nil : info.deliveredSequence
         listed = start == .lastPerSubject ? info.pending : 0
         try topUp()
     }
@@ -230,7 +240,35 @@ final class LiveConsumer {
             }
             guard let message else { return .ended }
             if let outcome = try take(message) { return outcome }
+            if isComparisonDue, await hasFallenBehind(isolation: actor) {
+                // What has come while the question was under way goes first.
+                return nextReady().map { .message($0) } ?? .lost
+            }
         }
+    }
+
+    /// Whether another copy of the stream is to be asked, as the server has said once more that there is nothing: after two
+    /// heartbeats of a consumer's life, four, eight and so on, so that a network's idle readers cost it next to nothing.
+    private var isComparisonDue: Bool {
+        guard silences >= nextComparison, jetStream.connection.info.cluster != nil else { return false }
+        nextComparison *= 2
+        return true
+    }
+
+    /// Whether the stream has messages that this consumer says it has not. A consumer reads the copy of the server that it
+    /// lives on. Where that copy does not catch up with the others, it reports silence for as long. A new consumer lives on
+    /// a server that is drawn anew, and shows how many messages that one has.
+    private func hasFallenBehind(isolation actor: isolated (any Actor)?) async -> Bool {
+        guard let position else { return false }
+        var configuration = ConsumerConfiguration(
+            name: UniqueToken.next(), from: .sequence(position + 1), filter: filter, acknowledgement: .none)
+        configuration.inactiveThreshold = 5_000_000_000
+        configuration.isInMemory = true
+        configuration.replicas = 1
+        // Without an answer nothing is known; the next time is not far.
+        guard let info = try? await jetStream.createConsumer(configuration, in: stream) else { return false }
+        jetStream.discardConsumer(configuration.name, in: stream)
+        return info.pending > 0
     }
 
     /// What a message means; nil for one that says nothing to the reader.
@@ -238,13 +276,17 @@ final class LiveConsumer {
         if let place = message.reply.flatMap({ DeliveryPlace($0) }) {
             guard place.consumerSequence == expectedConsumerSequence else { return .lost }
             expectedConsumerSequence += 1
+            position = place.streamSequence
             pulls.delivered(message)
             // What keeps the next pull from being sent comes behind the message, not in its place.
             do throws(NATSError) { try topUp() } catch { unread = .failure(error) }
             return .message(StoredMessage(message, at: place))
         }
         switch PullStatus(copy message) {
-        case .alive, nil: return nil
+        case .alive:
+            silences += 1
+            return nil
+        case nil: return nil
         case .ended: try pulls.ended(message, isTooSmall: false)
         case .tooSmall: try pulls.ended(message, isTooSmall: true)
         case .failed: return .lost

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NATS
 
-@Suite("Servers of a cluster", .realProcesses)
+@Suite("Servers of a cluster", .realClusters)
 struct ClusterTests {
     private func address(_ server: NATSServerProcess) -> String { "127.0.0.1:\(server.port)" }
 

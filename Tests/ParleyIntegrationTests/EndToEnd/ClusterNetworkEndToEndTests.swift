@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    @Suite("A network on a cluster")
+    @Suite("A network on a cluster", .realClusters)
     struct ClusterNetworks {
         @Test(
             "Services, servers and every stream's leader are killed in turn: nothing is lost or doubled, what cannot go on says so",

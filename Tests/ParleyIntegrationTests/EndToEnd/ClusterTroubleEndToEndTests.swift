@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    @Suite("A network on a cluster in trouble")
+    @Suite("A network on a cluster in trouble", .realClusters)
     struct ClusterTroubles {
         /// A network of three servers, with Alice and Bob on it, and what was written there.
         private final class Scene: Sendable {

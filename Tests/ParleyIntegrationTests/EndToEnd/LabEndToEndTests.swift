@@ -186,7 +186,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test("What needs a cluster of three servers runs on one of its own, which is gone afterwards")
+        @Test("What needs a cluster of three servers runs on one of its own, which is gone afterwards", .realClusters)
         func cluster() async throws {
             try await PrivateNetworkFixture.run { network in
                 let place = network.folder.path("temporary")

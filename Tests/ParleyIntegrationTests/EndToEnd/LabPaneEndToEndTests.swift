@@ -228,7 +228,7 @@ extension EndToEndTests {
 
         @Test(
             "On a cluster the leader is gone until it is restored, and three lines are all there, whichever server is one's own",
-            arguments: NATSServerProcess.binaries)
+            .realClusters, arguments: NATSServerProcess.binaries)
         func leader(_ binary: NATSServerBinary) async throws {
             try await LocalClusterFixture.run(binary) { box in
                 let cluster = try await Cluster(box)
@@ -268,8 +268,8 @@ extension EndToEndTests {
         }
 
         @Test(
-            "On a cluster one's own server dies and comes back, the disk is full for a while, and a chat that is killed leaves no server behind that is gone"
-        )
+            "On a cluster one's own server dies and comes back, the disk is full for a while, and a chat that is killed leaves no server behind that is gone",
+            .realClusters)
         func clusterServer() async throws {
             try await LocalClusterFixture.run { box in
                 let cluster = try await Cluster(box)

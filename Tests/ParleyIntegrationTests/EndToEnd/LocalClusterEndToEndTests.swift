@@ -9,7 +9,7 @@ import Testing
 #endif
 
 extension EndToEndTests {
-    @Suite("A cluster on this machine")
+    @Suite("A cluster on this machine", .realClusters)
     struct LocalClusters {
         @Test(
             "It is started, used and invited to; what is killed comes back, and after all of it was killed or stopped all is there",

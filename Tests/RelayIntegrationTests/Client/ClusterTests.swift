@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A client that knows one server of a cluster.
-@Suite("Client: a cluster", .realProcesses)
+@Suite("Client: a cluster", .realClusters)
 struct ClusterClientTests {
     /// Runs the body with a client that is connected to the first of two servers and knows of the second from it.
     private func withCluster(

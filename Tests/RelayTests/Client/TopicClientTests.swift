@@ -41,6 +41,45 @@ struct TopicClientTests {
         await client.close()
     }
 
+    @Test("B38 a cluster's copy that has stopped catching up is left for another one, and nothing is missed")
+    func stalledCopy() async throws {
+        let network = try MemoryNetwork()
+        network.server.info.cluster = "three"
+        let client = try await network.connected()
+        let received = try await client.gathered("chat.room")
+        try network.store("before")
+        try await received.wait(forText: "before")
+        network.server.stallConsumers()
+        for number in 1...3 { try network.store("\(number)") }
+        network.server.sendHeartbeats()
+        network.server.sendHeartbeats()
+        try await eventually("what the other copies have") {
+            if let wait = network.time.untilNext { network.time.advance(by: wait) }
+            return received.texts.last == "3"
+        }
+        try network.store("after")
+        try await received.wait(forText: "after")
+        #expect(received.texts == ["before", "1", "2", "3", "after"])
+        await client.close()
+    }
+
+    @Test("Who reads a whole copy of a cluster asks about it ever more rarely")
+    func idleCopy() async throws {
+        let network = try MemoryNetwork()
+        network.server.info.cluster = "three"
+        let client = try await network.connected()
+        let received = try await client.gathered("chat.room")
+        try network.store("before")
+        try await received.wait(forText: "before")
+        func made() -> Int { network.server.received.count { $0.contains("CONSUMER.CREATE.") } }
+        let first = made()
+        for _ in 0..<40 { network.server.sendHeartbeats() }
+        try network.store("after")
+        try await received.wait(forText: "after")
+        #expect(made() - first <= 6)
+        await client.close()
+    }
+
     @Test("B38 what the stream no longer holds is reported as lost")
     func gap() async throws {
         let network = try MemoryNetwork()

@@ -318,6 +318,18 @@ struct MemoryBroker: Sendable {
         plan()
     }
 
+    /// Has each consumer of the moment live on a copy of its stream that has stopped taking in what the others store.
+    mutating func stallConsumers() {
+        for name in streams.keys { streams[name]?.stallConsumers() }
+    }
+
+    /// Sends a sign of life to every request that waits and wants them.
+    mutating func sendHeartbeats() {
+        for name in streams.keys { streams[name]?.hastenHeartbeats(at: now) }
+        plan()
+        advance(to: now)
+    }
+
     /// When something is due next.
     @discardableResult
     mutating func plan() -> Int64? {

@@ -57,6 +57,8 @@ struct MemoryConsumer: Sendable {
     private var redeliveries: [UInt64] = []
     private var pulls: [Pull] = []
     private var lastActive: Int64
+    /// Whether its server's copy of the stream has stopped taking in what the others store.
+    private var isStalled = false
 
     init(
         name: String, _ given: [String: JSON], of store: MessageStore, at now: Int64
@@ -136,7 +138,15 @@ struct MemoryConsumer: Sendable {
         delivered = min(delivered, last)
     }
 
+    /// From here on it says that there is nothing, whatever is stored.
+    mutating func stall() { isStalled = true }
+
     // MARK: Pulls
+
+    /// Has the next signs of life be due at once.
+    mutating func hastenHeartbeats(at now: Int64) {
+        for index in pulls.indices where pulls[index].heartbeat != nil { pulls[index].nextHeartbeat = now }
+    }
 
     mutating func add(_ pull: Pull, at now: Int64) {
         var pull = pull
@@ -152,7 +162,7 @@ struct MemoryConsumer: Sendable {
         var sent: [Delivery] = []
         // A client that has unsubscribed, or is gone, must not swallow a message.
         pulls.removeAll { !index.hasInterest(in: $0.inbox) }
-        while !pulls.isEmpty, let message = nextMessage(store) {
+        while !isStalled, !pulls.isEmpty, let message = nextMessage(store) {
             var pull = pulls.removeFirst()
             let frame = numbered(message, stream: stream)
             let size = frame.subject.utf8.count + (frame.reply?.utf8.count ?? 0) + frame.size

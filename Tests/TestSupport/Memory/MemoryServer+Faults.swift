@@ -148,6 +148,13 @@ extension MemoryServer {
 
     // MARK: What the server says of itself
 
+    /// Has every consumer of the moment say that there is nothing, whatever is stored, as where its server's copy of the
+    /// stream has stopped catching up with the others. Consumers that are made later are on a whole copy.
+    public func stallConsumers() { perform { $0.stallConsumers() } }
+
+    /// Sends a sign of life to every request for messages that waits and wants them, before it is due.
+    public func sendHeartbeats() { perform { $0.sendHeartbeats() } }
+
     /// Tells all clients that the server is about to close, and which others there are.
     public func sendLameDuck() {
         perform { broker in

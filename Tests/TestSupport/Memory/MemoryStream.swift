@@ -195,6 +195,15 @@ struct MemoryStream: Sendable {
         consumers[consumer]?.acknowledge(sequence, words, at: now)
     }
 
+    /// Has each consumer of the moment live on a copy that has stopped taking in what the others store.
+    mutating func stallConsumers() {
+        for consumer in consumers.keys { consumers[consumer]?.stall() }
+    }
+
+    mutating func hastenHeartbeats(at now: Int64) {
+        for consumer in consumers.keys { consumers[consumer]?.hastenHeartbeats(at: now) }
+    }
+
     /// What there is for those who wait.
     mutating func serve(_ index: SubscriptionIndex, at now: Int64) -> [Delivery] {
         let store = store
